@@ -1,0 +1,56 @@
+# Helpers shared by the whole build.
+
+add_library(drydock_options INTERFACE)
+target_compile_features(drydock_options INTERFACE cxx_std_20)
+target_compile_options(drydock_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+  -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${DRYDOCK_WERROR}>:-Werror>)
+if(DRYDOCK_SANITIZE)
+  target_compile_options(drydock_options INTERFACE -fsanitize=${DRYDOCK_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(drydock_options INTERFACE -fsanitize=${DRYDOCK_SANITIZE})
+endif()
+
+# drydock_library(name SRCS ... DEPS ... PRIVATE_DEPS ...): static library drydock_<name>, or an
+# interface library while the folder has no sources yet. Alias drydock::<name>.
+function(drydock_library name)
+  cmake_parse_arguments(arg "" "" "SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
+  if(NOT arg_SRCS)
+    add_library(drydock_${name} INTERFACE)
+    target_link_libraries(drydock_${name} INTERFACE ${arg_DEPS})
+    target_include_directories(drydock_${name} INTERFACE ${PROJECT_SOURCE_DIR})
+  else()
+    add_library(drydock_${name} STATIC ${arg_SRCS})
+    set_target_properties(drydock_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_include_directories(drydock_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+    target_link_libraries(drydock_${name} PUBLIC ${arg_DEPS}
+      PRIVATE $<BUILD_INTERFACE:drydock_options> ${arg_PRIVATE_DEPS})
+  endif()
+  add_library(drydock::${name} ALIAS drydock_${name})
+endfunction()
+
+# drydock_proto(name file): compiles a .proto into library drydock_<name>, warnings off for the output.
+function(drydock_proto name file)
+  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${file})
+    return()
+  endif()
+  add_library(drydock_${name}_proto STATIC ${file})
+  set_target_properties(drydock_${name}_proto PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(drydock_${name}_proto PUBLIC cxx_std_20)
+  target_link_libraries(drydock_${name}_proto PUBLIC protobuf::libprotobuf)
+  target_include_directories(drydock_${name}_proto SYSTEM PUBLIC ${PROJECT_BINARY_DIR}/proto)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/proto)
+  protobuf_generate(TARGET drydock_${name}_proto LANGUAGE cpp
+    IMPORT_DIRS ${PROJECT_SOURCE_DIR} PROTOC_OUT_DIR ${PROJECT_BINARY_DIR}/proto)
+  target_link_libraries(drydock_${name} PRIVATE drydock_${name}_proto)
+endfunction()
+
+# drydock_tests(name SRCS ... DEPS ... [LABELS ...]): one GoogleTest program <name>_test.
+function(drydock_tests name)
+  cmake_parse_arguments(arg "" "" "SRCS;DEPS;LABELS" ${ARGN})
+  if(NOT arg_SRCS)
+    return()
+  endif()
+  add_executable(${name}_test ${arg_SRCS})
+  target_link_libraries(${name}_test PRIVATE drydock_options ${arg_DEPS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name}_test PRIVATE DRYDOCK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST PROPERTIES LABELS "${arg_LABELS}")
+endfunction()

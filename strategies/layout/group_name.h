@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace drydock::strategies {
+
+/// Hash of libstdc++'s std::hash<std::string> on 64-bit, independent of the library in use.
+/// Source: spec layout-and-redistribution section 4.2. Example: "0-1-2-3" -> 6301172352641561019.
+[[nodiscard]] std::uint64_t NameHash(std::string_view text);
+
+/// Name of a communication group: "<count>-<hash of the sorted ranks>", or the world group's name
+/// ("hccl_world_group", "nccl_world_group", ...) when the group is as large as the job.
+[[nodiscard]] std::string GroupName(std::span<const std::int64_t> ranks, std::int64_t world_size,
+                                    std::string_view backend);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace drydock::strategies {
+
+/// One mixed-radix digit of a rank's position in its stage: (position / stride) % extent.
+///
+/// Axis `a` of device matrix D is the digit {stride = product(D[a+1:]), extent = D[a]}.
+struct RankDigit {
+  std::int64_t stride = 1;
+  std::int64_t extent = 1;
+  friend auto operator<=>(const RankDigit&, const RankDigit&) = default;
+};
+
+/// Which ranks of a stage work together: those that differ from each other only in `digits`.
+///
+/// One value describes the groups of all ranks at once. Canonical form: digits by descending stride,
+/// extents > 1, neighbours merged where {s*e, f}{s, e} equals {s, e*f}. Members are listed by
+/// ascending rank. No digits: every rank alone.
+/// Example: device matrix {2, 4}, axis 1 -> {{stride 1, extent 4}}: groups {0,1,2,3} and {4,5,6,7}.
+struct GroupPattern {
+  std::vector<RankDigit> digits = {};
+  friend auto operator<=>(const GroupPattern&, const GroupPattern&) = default;
+};
+
+/// Integer that depends on the rank: constant + sum of scale * digit(position).
+///
+/// Example: rows of rank r in a cut of 16 rows over digit {4, 2}: begin = 0 + 8 * digit.
+struct RankExpr {
+  struct Term {
+    RankDigit digit = {};
+    std::int64_t scale = 0;
+    friend auto operator<=>(const Term&, const Term&) = default;
+  };
+  std::int64_t constant = 0;
+  std::vector<Term> terms = {};
+  friend auto operator<=>(const RankExpr&, const RankExpr&) = default;
+};
+
+/// Value of the digit at `position` (0-based in the stage).
+[[nodiscard]] std::int64_t DigitAt(const RankDigit& digit, std::int64_t position);
+
+/// Value of the expression at `position`.
+[[nodiscard]] std::int64_t ValueAt(const RankExpr& expr, std::int64_t position);
+
+/// a + b, and a * factor; terms of equal digits are merged, zero terms dropped.
+[[nodiscard]] RankExpr Plus(const RankExpr& a, const RankExpr& b);
+[[nodiscard]] RankExpr Times(const RankExpr& a, std::int64_t factor);
+
+/// Canonical pattern of a set of digits (any order, extents of 1 dropped).
+[[nodiscard]] GroupPattern MakeGroupPattern(std::vector<RankDigit> digits);
+
+/// Number of ranks in each group: product of the extents, 1 for no digits.
+[[nodiscard]] std::int64_t GroupSize(const GroupPattern& pattern);
+
+/// Global ranks of the group of `position`, ascending; `stage_begin` is the stage's first rank.
+[[nodiscard]] std::vector<std::int64_t> GroupRanks(const GroupPattern& pattern,
+                                                   std::int64_t position,
+                                                   std::int64_t stage_begin);
+
+/// Smallest member's position: two positions are in one group iff this is equal for both.
+[[nodiscard]] std::int64_t GroupLeader(const GroupPattern& pattern, std::int64_t position);
+
+/// Index of `position` among the members of its group.
+[[nodiscard]] std::int64_t IndexInGroup(const GroupPattern& pattern, std::int64_t position);
+
+/// The digit of axis `axis` (counted from the left) of a device matrix.
+[[nodiscard]] RankDigit AxisDigit(const std::vector<std::int64_t>& device_matrix, std::size_t axis);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,54 @@
+#include <atomic>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/checked.h"
+#include "base/executor.h"
+#include "base/result.h"
+#include "base/text.h"
+
+namespace drydock {
+namespace {
+
+TEST(MulChecked, RefusesProductsBeyond64Bits) {
+  EXPECT_EQ(MulChecked(3, 5).value(), 15);
+  EXPECT_FALSE(MulChecked(std::numeric_limits<std::int64_t>::max(), 2).has_value());
+}
+
+TEST(ForEachIndex, VisitsEveryIndexOnceOnAnyThreadCount) {
+  for (const std::size_t threads : {1U, 2U, 8U}) {
+    const auto executor = MakeExecutor(threads);
+    std::vector<int> visits(1000, 0);
+    ForEachIndex(*executor, visits.size(), [&](std::size_t i) { ++visits[i]; });
+    EXPECT_EQ(visits, std::vector<int>(1000, 1));
+  }
+}
+
+TEST(Text, TuplesAndRangesReadAsUsersWriteThem) {
+  const std::vector<std::int64_t> shape = {8, 16};
+  EXPECT_EQ(TupleText(shape), "(8, 16)");
+  EXPECT_EQ(TupleText(std::vector<std::int64_t>{8}), "(8,)");
+  EXPECT_EQ(RangeText(std::vector<std::int64_t>{0, 1, 2, 3, 8}), "0-3,8");
+  EXPECT_EQ(StrategyText(std::vector<std::vector<std::int64_t>>{{2, 4}, {4, 1}}), "((2, 4), (4, 1))");
+  EXPECT_EQ(BytesText(1536), "1.5 KiB");
+}
+
+TEST(Text, NearestWordSuggestsOnlyCloseOnes) {
+  const std::vector<std::string_view> words = {"MatMul", "ReLU"};
+  EXPECT_EQ(NearestWord("Matmul", words), "MatMul");
+  EXPECT_EQ(NearestWord("Convolution", words), "");
+}
+
+TEST(FormatError, ShowsPlaceSourceAndHint) {
+  const Error error{.code = ErrorCode::kInvalidArgument,
+                    .message = "bad cut",
+                    .hint = "use 2",
+                    .place = SourcePlace{.file = "net.py", .line = 41, .column = 3, .text = "  x = 1"}};
+  EXPECT_EQ(FormatError(error),
+            "net.py:41:3: error: bad cut\n   41 |   x = 1\n      |   ^ near here\nhint: use 2");
+}
+
+}  // namespace
+}  // namespace drydock
