@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/result.h"
 #include "sim/memory/alignment.h"
@@ -15,22 +16,15 @@ void BlockAllocator::AddBlock(std::int64_t address, std::int64_t bytes) {
 }
 
 std::optional<BlockAllocator::BufferIndex> BlockAllocator::TakeBestFit(std::int64_t bytes) {
-  const auto found =
-      idle_.lower_bound(IdleKey{bytes, std::numeric_limits<std::int64_t>::min(), kNone});
+  const auto found = idle_.lower_bound(
+      IdleKey{.bytes = bytes, .address = std::numeric_limits<std::int64_t>::min()});
   if (found == idle_.end()) {
     return std::nullopt;
   }
-  const BufferIndex taken = std::get<BufferIndex>(*found);
-  At(taken).idle = false;
+  const BufferIndex taken = found->buffer;
+  EraseIdle(taken);
   if (At(taken).bytes - bytes >= kPoolGranuleBytes) {
-    // The tree node of the taken buffer is re-used for the rest: no allocation on the hot path.
-    auto node = idle_.extract(found);
-    const BufferIndex rest = CutUsed(taken, bytes);
-    At(rest).idle = true;
-    node.value() = IdleKey{At(rest).bytes, At(rest).address, rest};
-    idle_.insert(std::move(node));
-  } else {
-    idle_.erase(found);
+    InsertIdle(CutUsed(taken, bytes));
   }
   NoteHandedOut(At(taken));
   return taken;
@@ -81,13 +75,21 @@ BlockAllocator::BufferIndex BlockAllocator::NewBuffer(const Buffer& value) {
 }
 
 void BlockAllocator::InsertIdle(BufferIndex buffer) {
-  At(buffer).idle = true;
-  idle_.emplace(At(buffer).bytes, At(buffer).address, buffer);
+  Buffer& idle = At(buffer);
+  const IdleKey key{.bytes = idle.bytes, .address = idle.address, .buffer = buffer};
+  idle.idle = true;
+  if (spare_nodes_.empty()) {
+    idle.place = idle_.insert(key).first;
+    return;
+  }
+  spare_nodes_.back().value() = key;
+  idle.place = idle_.insert(std::move(spare_nodes_.back())).position;
+  spare_nodes_.pop_back();
 }
 
 void BlockAllocator::EraseIdle(BufferIndex buffer) {
   At(buffer).idle = false;
-  idle_.erase(IdleKey{At(buffer).bytes, At(buffer).address, buffer});
+  spare_nodes_.push_back(idle_.extract(At(buffer).place));
 }
 
 void BlockAllocator::SwallowNext(BufferIndex buffer) {

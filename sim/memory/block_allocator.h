@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <vector>
 
 namespace drydock::sim {
@@ -51,6 +50,15 @@ class BlockAllocator {
  private:
   static constexpr BufferIndex kNone = -1;
 
+  struct IdleKey {
+    std::int64_t bytes = 0;
+    std::int64_t address = 0;
+    BufferIndex buffer = kNone;
+    friend bool operator<(const IdleKey& a, const IdleKey& b) {
+      return a.bytes != b.bytes ? a.bytes < b.bytes : a.address < b.address;
+    }
+  };
+  using IdleSet = std::set<IdleKey>;
   struct Buffer {
     std::int64_t address = 0;
     std::int64_t bytes = 0;
@@ -58,8 +66,8 @@ class BlockAllocator {
     BufferIndex next = kNone;
     std::int32_t block = 0;
     bool idle = false;
+    IdleSet::iterator place = {};  // In idle_, while idle.
   };
-  using IdleKey = std::tuple<std::int64_t, std::int64_t, BufferIndex>;  // bytes, address, buffer
 
   [[nodiscard]] const Buffer& At(BufferIndex buffer) const {
     return buffers_[static_cast<std::size_t>(buffer)];
@@ -77,7 +85,8 @@ class BlockAllocator {
   std::vector<PoolBlock> blocks_;
   std::vector<Buffer> buffers_;
   std::vector<BufferIndex> spare_;
-  std::set<IdleKey> idle_;
+  IdleSet idle_;
+  std::vector<IdleSet::node_type> spare_nodes_;  // Re-used: no allocation in the steady state.
   std::int64_t handed_out_bytes_ = 0;
 };
 
