@@ -96,7 +96,8 @@ struct RankClassReport {
           "Largest sum of tensors alive at one time, without fragments.");
     field("actual_peak_bytes", &RankClassReport::actual_peak_bytes,
           "Address range the pool ever handed out: the peak with fragments.");
-    field("reserved_bytes", &RankClassReport::reserved_bytes, "Blocks the pool took from the device.");
+    field("reserved_bytes", &RankClassReport::reserved_bytes,
+          "Blocks the pool took from the device.");
     field("persistent_bytes", &RankClassReport::persistent_bytes,
           "Of the peak: parameters, optimizer state and constants.");
     field("communicator_bytes", &RankClassReport::communicator_bytes,
@@ -108,7 +109,8 @@ struct RankClassReport {
     field("fits", &RankClassReport::fits, "Whether head_room_bytes is not negative.");
     field("peak", &RankClassReport::peak, "When the peak is reached.");
     field("breakdown", &RankClassReport::breakdown, "Parts of used_peak_bytes; they sum to it.");
-    field("largest", &RankClassReport::largest, "Largest tensors alive at the peak, largest first.");
+    field("largest", &RankClassReport::largest,
+          "Largest tensors alive at the peak, largest first.");
   }
 };
 
