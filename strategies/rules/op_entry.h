@@ -20,6 +20,9 @@ struct OpView {
   std::span<const TensorType> inputs = {};   ///< Absent optional operands are left out.
   std::span<const TensorType> outputs = {};  ///< Empty during inference.
   const AttrMap* attrs = nullptr;
+  /// Set for ShardFn and DefaultStrategyFn only: output strategy of the script (null = none), ranks of the stage.
+  const Strategy* out_strategy = nullptr;
+  std::int64_t device_count = 0;
 };
 
 /// Axis of an operator's iteration space, index in device-matrix order (0 = slowest varying).
