@@ -21,6 +21,7 @@ struct OpView {
   std::span<const TensorType> outputs = {};  ///< Empty during inference.
   const AttrMap* attrs = nullptr;
   const Strategy* out_strategy = nullptr;  ///< Cuts of the outputs if the user gave them.
+  std::int64_t device_count = 0;           ///< Ranks of the stage while sharding, else 0.
 };
 
 /// Axis of an operator's iteration space, index in device-matrix order (0 = slowest varying).

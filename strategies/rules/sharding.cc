@@ -74,7 +74,9 @@ Status FillSharding(const ShardRule& rule, const OpView& view, const AxisDevices
   return {};
 }
 
-Result<ShardRule> RuleOf(const OpEntry& entry, const OpView& view, const Strategy& strategy) {
+Result<ShardRule> RuleOf(const OpEntry& entry, OpView view, const Strategy& strategy,
+                         const DeviceContext& devices) {
+  view.device_count = devices.stage_devices;
   if (entry.shard == nullptr) {
     return Fail(ErrorCode::kUnsupported,
                 "operator '" + std::string(view.op) + "' has no sharding rule");
@@ -97,7 +99,7 @@ Status CheckOutStrategy(const OpEntry& entry, const OpView& view) {
 Result<OpSharding> Derive(const OpEntry& entry, const OpView& view, const Strategy& strategy,
                           const DeviceContext& devices) {
   DRYDOCK_RETURN_IF_ERROR(CheckOutStrategy(entry, view));
-  DRYDOCK_TRY(const ShardRule rule, RuleOf(entry, view, strategy));
+  DRYDOCK_TRY(const ShardRule rule, RuleOf(entry, view, strategy, devices));
   DRYDOCK_TRY(const std::vector<std::int64_t> cuts, AxisCuts(rule, view, strategy, devices));
   OpSharding sharding{.strategy = strategy, .device_matrix = cuts};
   const std::int64_t repeat = devices.stage_devices / Product(cuts);
@@ -234,7 +236,7 @@ Result<OpSharding> DeriveShardingFromLayouts(const OpEntry& entry, const OpView&
   for (std::size_t i = 0; i < in_layouts.size(); ++i) {
     strategy.push_back(CutsOf(in_layouts[i]));
   }
-  DRYDOCK_TRY(const ShardRule rule, RuleOf(entry, view, strategy));
+  DRYDOCK_TRY(const ShardRule rule, RuleOf(entry, view, strategy, devices));
   DRYDOCK_TRY(const AxisDevices axis_devices, AxisDevicesOf(rule, view, in_layouts));
   OpSharding sharding{.strategy = strategy, .device_matrix = in_layouts.front().device_matrix};
   DRYDOCK_RETURN_IF_ERROR(FillSharding(rule, view, axis_devices, sharding));
