@@ -1,6 +1,5 @@
 #include "strategies/rules/common_gradients.h"
 
-#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -70,6 +69,17 @@ Result<std::vector<ValueId>> EmitAll(const GradientContext& context, std::string
 
 Result<ValueId> EmitZeros(const GradientContext& context, ValueId like) {
   return context.Emit(ops::kZerosLike, {like});
+}
+
+ValueId OperandOf(const GradientContext& context, Reads what) {
+  switch (what) {
+    case Reads::kInput:
+      return context.node.inputs[0];
+    case Reads::kOutput:
+      return context.node.outputs[0];
+    default:
+      return context.output_gradients[0];
+  }
 }
 
 Result<std::vector<ValueId>> GradientPassedOn(const GradientContext& context) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +39,19 @@ namespace drydock::strategies {
 
 /// Zeros of the shape and type of `like`.
 [[nodiscard]] Result<ValueId> EmitZeros(const GradientContext& context, ValueId like);
+
+/// Tensors a gradient kernel of a one-input operator reads.
+enum class Reads : std::uint8_t { kGradient, kInput, kOutput };
+
+/// The tensor a kernel reads: gradient of output 0, input 0 or output 0.
+[[nodiscard]] ValueId OperandOf(const GradientContext& context, Reads what);
+
+/// GradientFn of a one-input operator: kernel `Op` on the listed tensors gives the input's gradient.
+template <const char* Op, Reads... Operands>
+[[nodiscard]] Result<std::vector<ValueId>> GradientKernel(const GradientContext& context) {
+  DRYDOCK_TRY(const ValueId gradient, context.Emit(Op, {OperandOf(context, Operands)...}));
+  return std::vector<ValueId>{gradient};
+}
 
 /// One input; its gradient is the output's gradient.
 [[nodiscard]] Result<std::vector<ValueId>> GradientPassedOn(const GradientContext& context);

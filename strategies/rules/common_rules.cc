@@ -265,7 +265,9 @@ Result<ShardRule> ShardBroadcast(const OpView& op, const Strategy& strategy) {
     const Shape& shape = op.inputs[i].shape;
     TensorAxes axes = {};
     for (std::size_t d = rank - shape.size(); d < rank; ++d) {
-      const bool broadcast = AlignedExtent(shape, rank, d) == 1 && cut[d] > 1;
+      // Without a strategy (candidate generation) only real extents may decide about an axis.
+      const bool may_be_cut = strategy.empty() ? op.outputs[0].shape[d] != 1 : cut[d] > 1;
+      const bool broadcast = AlignedExtent(shape, rank, d) == 1 && may_be_cut;
       axes.push_back(broadcast ? DimAxes{} : DimAxes{static_cast<AxisIndex>(d)});
     }
     rule.inputs.push_back(std::move(axes));

@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-/// Names of the operators that the compiler itself inserts or has to recognise. No other file outside
-/// strategies/rules writes an operator's name; everything else asks the entry.
+/// Names of the operators that the compiler itself inserts or has to recognise. No other file
+/// outside strategies/rules writes an operator's name; everything else asks the entry.
 namespace drydock::strategies::ops {
 
 inline constexpr std::string_view kAllReduce = "AllReduce";
