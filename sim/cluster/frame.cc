@@ -50,21 +50,33 @@ Status CheckHeader(const FrameHeader& header, const FrameLimits& limits) {
   return {};
 }
 
-void AppendLength(std::string& out, std::size_t length) {
-  out.append(4, '\0');
-  PatchBigEndian32(out, out.size() - 4, static_cast<std::uint32_t>(length));
+/// Appends a header in one piece: this runs once per message of a million ranks.
+void AppendHeader(const FrameHeader& header, std::string& out) {
+  std::array<char, kFrameHeaderBytes> bytes = {};
+  std::copy(kMagic.begin(), kMagic.end(), bytes.begin());
+  std::size_t at = kMagic.size();
+  for (const std::uint32_t length :
+       {header.name_bytes, header.to_bytes, header.from_bytes, header.body_bytes}) {
+    for (const unsigned shift : {24U, 16U, 8U, 0U}) {
+      bytes[at++] = static_cast<char>((length >> shift) & 0xFFU);
+    }
+  }
+  out.append(bytes.data(), bytes.size());
+}
+
+std::uint32_t Length(std::string_view part) {
+  return static_cast<std::uint32_t>(part.size());
 }
 
 }  // namespace
 
-OpenFrame BeginFrame(std::string_view name, std::string_view to, std::string& out) {
+OpenFrame BeginFrame(std::string_view name, std::string_view scheduler_url, std::string& out) {
   OpenFrame frame{.start = out.size()};
-  out.append(kMagic);
-  AppendLength(out, name.size());
-  AppendLength(out, to.size());
-  AppendLength(out, kFromAddress.size());
-  AppendLength(out, 0);
-  out.append(name).append(to).append(kFromAddress);
+  AppendHeader({.name_bytes = Length(name),
+                .to_bytes = Length(scheduler_url) + 1,
+                .from_bytes = Length(kFromAddress)},
+               out);
+  out.append(name).append(1, '@').append(scheduler_url).append(kFromAddress);
   frame.body_start = out.size();
   return frame;
 }
@@ -75,11 +87,11 @@ void EndFrame(const OpenFrame& frame, std::string& out) {
 }
 
 void AppendFrame(const FrameView& frame, std::string& out) {
-  out.append(kMagic);
-  AppendLength(out, frame.name.size());
-  AppendLength(out, frame.to.size());
-  AppendLength(out, frame.from.size());
-  AppendLength(out, frame.body.size());
+  AppendHeader({.name_bytes = Length(frame.name),
+                .to_bytes = Length(frame.to),
+                .from_bytes = Length(frame.from),
+                .body_bytes = Length(frame.body)},
+               out);
   out.append(frame.name).append(frame.to).append(frame.from).append(frame.body);
 }
 

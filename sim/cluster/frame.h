@@ -48,7 +48,10 @@ struct OpenFrame {
 };
 
 /// Appends header, name and addresses, so that the body can be encoded in place behind them.
-[[nodiscard]] OpenFrame BeginFrame(std::string_view name, std::string_view to, std::string& out);
+///
+/// @param scheduler_url  host:port of the scheduler: `to` is "@" and this, in both directions
+[[nodiscard]] OpenFrame BeginFrame(std::string_view name, std::string_view scheduler_url,
+                                   std::string& out);
 
 /// Completes the frame: everything after `frame.body_start` is its body.
 void EndFrame(const OpenFrame& frame, std::string& out);
