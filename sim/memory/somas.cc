@@ -73,8 +73,7 @@ class Solver {
 
   SomasSolution Run(SomasAlgorithm algorithm, SomasOrder order, SomasFit fit) {
     SomasSolution solution{.algorithm = algorithm, .order = order, .fit = fit};
-    solution.offsets.assign(problem_.tensors.size(), 0);
-    offsets_ = &solution.offsets;
+    offsets_.assign(problem_.tensors.size(), 0);
     std::vector<Shelf> shelves(1);
     for (const Block* block : Ordered(order)) {
       Insert(*block, solution, shelves);
@@ -82,16 +81,17 @@ class Solver {
     std::int64_t end = shelves.back().offset;
     if (algorithm == SomasAlgorithm::kSingleObject) {
       for (const Block& block : blocks_) {
-        end = std::max(end, solution.offsets[block.tensors.front()] + block.bytes);
+        end = std::max(end, offsets_[block.tensors.front()] + block.bytes);
       }
     }
     for (std::size_t t = 0; t < problem_.tensors.size(); ++t) {
       if (problem_.tensors[t].lifelong) {
-        solution.offsets[t] = end;
+        offsets_[t] = end;
         end += problem_.tensors[t].bytes;
       }
     }
     solution.total_bytes = end;
+    solution.offsets = offsets_;
     return solution;
   }
 
@@ -165,7 +165,7 @@ class Solver {
 
   void Place(const Block& block, std::int64_t offset) {
     for (const std::size_t tensor : block.tensors) {
-      (*offsets_)[tensor] = offset;
+      offsets_[tensor] = offset;
       offset += problem_.tensors[tensor].bytes;
     }
   }
@@ -203,7 +203,7 @@ class Solver {
     std::vector<Interval> forbidden;
     for (const Block* placed_block : shelf.blocks) {
       for (const std::size_t placed : placed_block->tensors) {
-        const std::int64_t low = (*offsets_)[placed];
+        const std::int64_t low = offsets_[placed];
         const std::int64_t high = low + problem_.tensors[placed].bytes;
         if (block.tensors.size() == 1) {
           if (!problem_.may_share[block.tensors.front()][placed]) {
@@ -227,7 +227,7 @@ class Solver {
 
   const SomasProblem& problem_;
   std::vector<Block> blocks_;
-  std::vector<std::int64_t>* offsets_ = nullptr;  // Of the run in progress.
+  std::vector<std::int64_t> offsets_;  // Of the run in progress, one per tensor.
 };
 
 Status Check(const SomasProblem& problem) {
