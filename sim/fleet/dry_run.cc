@@ -174,7 +174,7 @@ Result<DryRunResult> DryRun(CompiledProgram program, const DryRunOptions& option
   result.classes.push_back(std::move(everybody));
   const std::vector<std::int32_t> sequence_of_rank(
       static_cast<std::size_t>(program.config.world_size), 0);
-  result.agreement = CheckAgreement({SequenceOf(program)}, sequence_of_rank);
+  result.agreement = strategies::CheckAgreement({SequenceOf(program)}, sequence_of_rank);
   DRYDOCK_TRY(result.fleet, PlayFleet(program, options, executor));
   result.program = std::move(program);
   return result;
