@@ -116,6 +116,15 @@ Result<std::vector<std::int64_t>> PositionsForParameter(const TensorLayout& sour
   return PositionsReadBy(ops, position);
 }
 
+Result<std::int64_t> DevicesOf(const StoredLayouts& layouts) {
+  DRYDOCK_TRY(const std::int64_t devices,
+              ProductChecked(layouts.begin()->second.layout.device_matrix));
+  if (devices < 1) {
+    return FailInput("Transform:device-count", "a layout has no devices");
+  }
+  return devices;
+}
+
 /// Splits the free axis at `index` from the left into {rest, inner} and renumbers the map.
 void SplitAxis(TensorLayout* layout, std::size_t index, std::int64_t inner) {
   const auto axis_from_right = static_cast<std::int64_t>(layout->device_matrix.size() - 1 - index);
@@ -146,7 +155,7 @@ std::optional<std::vector<std::int64_t>> FreeAxes(TensorLayout* layout, std::int
     const auto axis = static_cast<std::int64_t>(layout->device_matrix.size() - 1 - index);
     std::int64_t extent = layout->device_matrix[index];
     const bool wanted = extent > 1 && !IsMapped(*layout, axis) && stride >= step;
-    if (wanted && axes.empty() && stride != step) {
+    if (wanted && axes.empty() && step != 1 && stride != step) {
       return std::nullopt;
     }
     stride *= extent;
@@ -227,8 +236,10 @@ Result<TensorLayout> OptimizerShardLayout(const TensorLayout& layout, std::int64
                                           std::int64_t size) {
   DRYDOCK_RETURN_IF_ERROR(ValidateLayout(layout));
   TensorLayout result = layout;
-  if (size == -1) {
-    size = GroupSize(ReplicaPattern(layout));
+  const std::int64_t replicas = GroupSize(ReplicaPattern(layout));
+  if (size == -1 || size == replicas) {
+    size = replicas;
+    step = 1;  // every free axis takes part, wherever it lies
   }
   if (size == 0 || size == 1 || layout.shape.empty()) {
     return result;
@@ -257,14 +268,8 @@ Result<std::vector<std::int64_t>> RanksForTransform(std::int64_t rank, const Sto
   if (target.empty() || rank < 0) {
     return FailInput("Transform:rank", "there is no layout for rank " + std::to_string(rank));
   }
-  const auto devices_of = [](const StoredLayouts& layouts) {
-    return ProductChecked(layouts.begin()->second.layout.device_matrix);
-  };
-  DRYDOCK_TRY(const std::int64_t source_devices, devices_of(source));
-  DRYDOCK_TRY(const std::int64_t target_devices, devices_of(target));
-  if (source_devices < 1 || target_devices < 1) {
-    return FailInput("Transform:device-count", "a layout has no devices");
-  }
+  DRYDOCK_TRY(const std::int64_t source_devices, DevicesOf(source));
+  DRYDOCK_TRY(const std::int64_t target_devices, DevicesOf(target));
   std::set<std::int64_t> positions;
   std::set<std::int64_t> stages;
   for (const auto& [name, stored] : target) {

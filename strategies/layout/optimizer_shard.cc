@@ -29,15 +29,6 @@ std::optional<GroupPattern> InnerBlock(const GroupPattern& replicas, std::int64_
   return MakeGroupPattern(std::move(digits));
 }
 
-/// Index of a rank among the members of its group.
-RankExpr IndexExpr(const GroupPattern& group) {
-  RankExpr index;
-  for (const RankDigit& digit : group.digits) {
-    index = Plus(Times(index, digit.extent), DigitTimes(digit, 1));
-  }
-  return index;
-}
-
 }  // namespace
 
 Result<std::optional<OptimizerShard>> ShardForOptimizer(const TensorLayout& layout,
