@@ -34,6 +34,7 @@ struct FaultPlan {
   std::uint32_t late_percent = 0;    ///< Frames that take longer than any time-out.
   std::uint32_t deaths = 0;          ///< Worker processes that die.
   std::uint32_t restarts = 0;        ///< Deaths of the scheduler.
+  std::uint32_t intruders = 0;       ///< Processes too many, with another id for a taken rank.
 };
 
 constexpr Duration kFaultsEnd = seconds(60);
@@ -50,7 +51,7 @@ class FaultRun {
     worker_options_.worker_num = plan_.workers;
     worker_options_.recovery = plan_.recovery;
     worker_options_.topo_timeout = seconds(120);
-    workers_.resize(plan_.workers);
+    workers_.resize(plan_.workers + plan_.intruders);
   }
 
   const FaultPlan& plan() const { return plan_; }
@@ -64,7 +65,7 @@ class FaultRun {
   }
   bool has_faults() const {
     return plan_.lose_percent + plan_.repeat_percent + plan_.cut_percent + plan_.late_percent +
-               plan_.deaths + plan_.restarts >
+               plan_.deaths + plan_.restarts + plan_.intruders >
            0;
   }
 
@@ -134,6 +135,7 @@ class FaultRun {
     plan.late_percent = maybe(10);
     plan.deaths = maybe(3);
     plan.restarts = maybe(3);
+    plan.intruders = maybe(3);
     return plan;
   }
 
@@ -307,14 +309,23 @@ class FaultRun {
 
   // --- worker processes
 
+  /// Numeric intruders are called "00", "01", ...: other ids for ranks that have a worker.
+  std::string IdOf(std::size_t w) const {
+    const bool intrudes = w >= plan_.workers;
+    const std::string number = std::to_string(intrudes ? w - plan_.workers : w);
+    if (plan_.numeric_ids) {
+      return intrudes ? "0" + number : number;
+    }
+    return (intrudes ? "extra" : "w") + number;
+  }
+
   void StartWorker(std::size_t w) {
     Worker& worker = workers_[w];
     worker.core = std::make_unique<WorkerCore>(
-        worker_options_,
-        WorkerIdentity{.node_id = plan_.numeric_ids ? std::to_string(w) : "w" + std::to_string(w),
-                       .host_name = "h" + std::to_string(w),
-                       .host_ip = "10.0.0." + std::to_string(9 - w),
-                       .jitter_seed = random_()});
+        worker_options_, WorkerIdentity{.node_id = IdOf(w),
+                                        .host_name = "h" + std::to_string(w),
+                                        .host_ip = "10.0.0." + std::to_string(9 - w),
+                                        .jitter_seed = random_()});
     worker.dead = false;
     worker.leaves_soon = false;
     ++worker.life;
@@ -444,7 +455,7 @@ std::uint64_t BaseSeed() {
 TEST(FaultSchedules, InvariantsHoldAndEveryRunEnds) {
   const std::uint64_t base = BaseSeed();
   int left = 0;
-  for (std::uint64_t i = 0; i < 3000; ++i) {
+  for (std::uint64_t i = 0; i < 1500; ++i) {
     SCOPED_TRACE(testing::Message() << "repeat with DRYDOCK_SEED=" << base + i);
     FaultRun run(base + i);
     run.Run();
@@ -452,7 +463,7 @@ TEST(FaultSchedules, InvariantsHoldAndEveryRunEnds) {
     left += run.all_left() ? 1 : 0;
     ASSERT_TRUE(run.all_left() || run.has_faults()) << "a run without faults must succeed";
   }
-  EXPECT_GT(left, 1000) << "most jobs survive; seed " << base;
+  EXPECT_GT(left, 500) << "most jobs survive; seed " << base;
 }
 
 }  // namespace
