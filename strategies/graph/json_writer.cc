@@ -40,19 +40,40 @@ std::vector<std::string> FallbackLabels(const Graph& graph) {
   return labels;
 }
 
+/// Values in the order in which a document declares them.
+std::vector<std::size_t> DocumentOrder(const Graph& graph) {
+  std::vector<std::size_t> order;
+  for (const ValueId input : graph.inputs) {
+    order.push_back(ToIndex(input));
+  }
+  for (const Parameter& parameter : graph.parameters) {
+    order.push_back(ToIndex(parameter.value));
+  }
+  for (const Constant& constant : graph.constants) {
+    order.push_back(ToIndex(constant.value));
+  }
+  for (const Node& node : graph.nodes) {
+    for (const ValueId output : node.outputs) {
+      order.push_back(ToIndex(output));
+    }
+  }
+  return order;
+}
+
 /// Values keep their names as labels where those are unique (first come, first served).
 Labels MakeLabels(const Graph& graph) {
   Labels labels;
   labels.label.resize(graph.values.size());
   labels.is_default.resize(graph.values.size(), false);
   std::set<std::string, std::less<>> used;
-  for (std::size_t i = 0; i < graph.values.size(); ++i) {
+  const std::vector<std::size_t> order = DocumentOrder(graph);
+  for (const std::size_t i : order) {
     if (!graph.values[i].name.empty() && used.insert(graph.values[i].name).second) {
       labels.label[i] = graph.values[i].name;
     }
   }
   std::vector<std::string> fallback = FallbackLabels(graph);
-  for (std::size_t i = 0; i < graph.values.size(); ++i) {
+  for (const std::size_t i : order) {
     if (!labels.label[i].empty()) {
       continue;
     }
