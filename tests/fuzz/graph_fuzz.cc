@@ -9,7 +9,8 @@
 #include "strategies/graph/json_codec.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace drydock::strategies;  // NOLINT(google-build-using-namespace): the entry point stands outside
+  using namespace drydock::strategies;  // NOLINT(google-build-using-namespace): the entry point
+                                        // stands outside
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   auto document = ReadGraphDocument(text, "fuzz.json", {.world_size = 8});
   if (!document) {

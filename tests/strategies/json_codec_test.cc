@@ -1,6 +1,8 @@
 #include "strategies/graph/json_codec.h"
 
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -300,6 +302,34 @@ TEST(GraphDocument, TooManyNodesAreRefused) {
     nodes += ",0";
   }
   EXPECT_EQ(ErrorOf(Document(nodes + "]")).reason, "graph:too-many-nodes");
+}
+
+std::string FileText(const std::string& path) {
+  std::ifstream file(std::string(DRYDOCK_SOURCE_DIR) + "/" + path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+TEST(GraphDocument, EveryPrefixOfADocumentIsRefused) {
+  std::string text = FileText("tests/fuzz/corpus/graph/given_types.json");
+  text = text.substr(0, text.rfind('}') + 1);
+  ASSERT_TRUE(ReadGraphDocument(text, "g.json", EightRanks()));
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    EXPECT_EQ(ErrorOf(text.substr(0, length)).reason, "graph:not-json") << length;
+  }
+}
+
+TEST(GraphDocument, EveryByteMayBeWrong) {
+  // Whatever one byte becomes, reading ends with a document or with an error that has a place.
+  const std::string text = FileText("tests/fuzz/corpus/graph/given_types.json");
+  ASSERT_FALSE(text.empty());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    for (const char replacement : {'\0', '"', '[', '}', '9', '-', '\xFF'}) {
+      std::string wrong = text;
+      wrong[i] = replacement;
+      const auto document = ReadGraphDocument(wrong, "g.json", EightRanks());
+      EXPECT_TRUE(document || document.error().place) << i << " " << replacement;
+    }
+  }
 }
 
 TEST(GraphDocument, PlacesCountLinesAndQuoteThem) {
