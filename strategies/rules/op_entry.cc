@@ -9,7 +9,8 @@ namespace drydock::strategies {
 namespace {
 
 /// Head of the list that entries link themselves into before main(); constant afterwards.
-constinit OpEntry* registered = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): see above
+constinit OpEntry* registered =
+    nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): see above
 
 struct Table {
   std::vector<const OpEntry*> by_name = {};
@@ -54,7 +55,9 @@ const OpEntry* FindOp(std::string_view name) {
   return it == TheTable().lookup.end() ? nullptr : it->second;
 }
 
-std::span<const OpEntry* const> AllOps() { return TheTable().by_name; }
+std::span<const OpEntry* const> AllOps() {
+  return TheTable().by_name;
+}
 
 OpView ViewOf(const Graph& graph, const Node& node, OpViewStorage& storage) {
   storage.inputs.clear();
@@ -67,7 +70,8 @@ OpView ViewOf(const Graph& graph, const Node& node, OpViewStorage& storage) {
   for (const ValueId output : node.outputs) {
     storage.outputs.push_back(graph.at(output).type);
   }
-  return {.op = node.op, .inputs = storage.inputs, .outputs = storage.outputs, .attrs = &node.attrs};
+  return {
+      .op = node.op, .inputs = storage.inputs, .outputs = storage.outputs, .attrs = &node.attrs};
 }
 
 Result<ValueId> GradientContext::Emit(std::string_view op, std::vector<ValueId> inputs,
