@@ -96,31 +96,6 @@ Status CheckOutStrategy(const OpEntry& entry, const OpView& view) {
   return {};
 }
 
-Result<OpSharding> Derive(const OpEntry& entry, const OpView& view, const Strategy& strategy,
-                          const DeviceContext& devices) {
-  DRYDOCK_RETURN_IF_ERROR(CheckOutStrategy(entry, view));
-  DRYDOCK_TRY(const ShardRule rule, RuleOf(entry, view, strategy, devices));
-  DRYDOCK_TRY(const std::vector<std::int64_t> cuts, AxisCuts(rule, view, strategy, devices));
-  OpSharding sharding{.strategy = strategy, .device_matrix = cuts};
-  const std::int64_t repeat = devices.stage_devices / Product(cuts);
-  std::int64_t shift = 0;
-  if (repeat > 1) {
-    shift = rule.repeat_on_left ? 0 : 1;
-    sharding.device_matrix.insert(
-        rule.repeat_on_left ? sharding.device_matrix.begin() : sharding.device_matrix.end(),
-        repeat);
-  }
-  AxisDevices axis_devices;
-  for (std::int64_t axis = 0; axis < rule.axis_count; ++axis) {
-    axis_devices.push_back({rule.axis_count - 1 - axis + shift});
-  }
-  if (sharding.device_matrix.empty()) {
-    sharding.device_matrix = {1};
-  }
-  DRYDOCK_RETURN_IF_ERROR(FillSharding(rule, view, axis_devices, sharding));
-  return sharding;
-}
-
 Error WithSuggestion(Error error, const OpEntry& entry, const OpView& view,
                      const Strategy& strategy, const DeviceContext& devices) {
   if (error.code != ErrorCode::kInvalidArgument || !error.hint.empty()) {
@@ -214,9 +189,34 @@ Result<AxisDevices> AxisDevicesOf(const ShardRule& rule, const OpView& view,
 
 }  // namespace
 
+Result<OpSharding> TrySharding(const OpEntry& entry, const OpView& view, const Strategy& strategy,
+                               const DeviceContext& devices) {
+  DRYDOCK_RETURN_IF_ERROR(CheckOutStrategy(entry, view));
+  DRYDOCK_TRY(const ShardRule rule, RuleOf(entry, view, strategy, devices));
+  DRYDOCK_TRY(const std::vector<std::int64_t> cuts, AxisCuts(rule, view, strategy, devices));
+  OpSharding sharding{.strategy = strategy, .device_matrix = cuts};
+  const std::int64_t repeat = devices.stage_devices / Product(cuts);
+  std::int64_t shift = 0;
+  if (repeat > 1) {
+    shift = rule.repeat_on_left ? 0 : 1;
+    sharding.device_matrix.insert(
+        rule.repeat_on_left ? sharding.device_matrix.begin() : sharding.device_matrix.end(),
+        repeat);
+  }
+  AxisDevices axis_devices;
+  for (std::int64_t axis = 0; axis < rule.axis_count; ++axis) {
+    axis_devices.push_back({rule.axis_count - 1 - axis + shift});
+  }
+  if (sharding.device_matrix.empty()) {
+    sharding.device_matrix = {1};
+  }
+  DRYDOCK_RETURN_IF_ERROR(FillSharding(rule, view, axis_devices, sharding));
+  return sharding;
+}
+
 Result<OpSharding> DeriveSharding(const OpEntry& entry, const OpView& view,
                                   const Strategy& strategy, const DeviceContext& devices) {
-  Result<OpSharding> sharding = Derive(entry, view, strategy, devices);
+  Result<OpSharding> sharding = TrySharding(entry, view, strategy, devices);
   if (!sharding) {
     return tl::unexpected(
         WithSuggestion(std::move(sharding).error(), entry, view, strategy, devices));

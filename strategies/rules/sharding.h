@@ -26,6 +26,12 @@ struct DeviceContext {
                                                 const Strategy& strategy,
                                                 const DeviceContext& devices);
 
+/// The same without looking for a legal neighbour on failure; for searches that try many
+/// strategies.
+[[nodiscard]] Result<OpSharding> TrySharding(const OpEntry& entry, const OpView& view,
+                                             const Strategy& strategy,
+                                             const DeviceContext& devices);
+
 /// The same from named layouts, one per tensor input, on one device matrix that fills the stage.
 /// Source: spec operators 1.6.
 [[nodiscard]] Result<OpSharding> DeriveShardingFromLayouts(
