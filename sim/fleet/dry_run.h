@@ -24,11 +24,11 @@ struct DryRunOptions {
 
 /// A tensor alive at the peak, in terms of the user's network.
 struct PeakTensor {
-  std::string name = {};      ///< Parameter name, or "<op> result of <instance>", or "workspace".
-  std::string op = {};        ///< Producing operator; empty for parameters and inputs.
+  std::string name = {};  ///< Parameter name, or "<op> result of <instance>", or "workspace".
+  std::string op = {};    ///< Producing operator; empty for parameters and inputs.
   BufferKind kind = BufferKind::kActivation;
-  std::int64_t bytes = 0;     ///< As placed (rounded).
-  std::string type_text = {}; ///< "float32 (8, 16)", local.
+  std::int64_t bytes = 0;      ///< As placed (rounded).
+  std::string type_text = {};  ///< "float32 (8, 16)", local.
   std::optional<SourcePlace> place = {};
 };
 
@@ -45,16 +45,16 @@ struct RankClass {
   std::int64_t rank_count = 0;
   StageId stage = StageId{0};
   std::optional<MemoryProfile> memory = {};  ///< Absent at level 0.
-  std::string peak_op = {};                  ///< Full name of the operator at whose launch the peak is.
+  std::string peak_op = {};  ///< Full name of the operator at whose launch the peak is.
   std::optional<SourcePlace> peak_place = {};
   std::vector<PeakTensor> largest = {};
-  std::int64_t head_room_bytes = 0;          ///< Usable device memory minus the peak with fragments.
+  std::int64_t head_room_bytes = 0;  ///< Usable device memory minus the peak with fragments.
 };
 
 /// What the virtual ranks did together.
 struct FleetFacts {
   std::int64_t registered_ranks = 0;
-  std::int64_t messages = 0;        ///< Frames that went over the in-process transport.
+  std::int64_t messages = 0;  ///< Frames that went over the in-process transport.
   std::int64_t message_bytes = 0;
   std::int64_t specialised_ranks = 0;
 };

@@ -1,7 +1,5 @@
 #include "sim/fleet/memory_plan.h"
 
-#include <charconv>
-
 #include "strategies/rules/op_entry.h"
 
 namespace drydock::sim {
@@ -13,19 +11,7 @@ using strategies::Node;
 using strategies::OpKind;
 using strategies::Value;
 using strategies::ValueKind;
-
-/// Positions of the operands that an operator writes, from the entry's list "0,1,2".
-std::vector<std::size_t> WrittenOperands(std::string_view list) {
-  std::vector<std::size_t> positions;
-  while (!list.empty()) {
-    std::size_t position = 0;
-    const auto parsed = std::from_chars(list.data(), list.data() + list.size(), position);
-    positions.push_back(position);
-    list.remove_prefix(static_cast<std::size_t>(parsed.ptr - list.data()));
-    list.remove_prefix(list.empty() ? 0 : 1);
-  }
-  return positions;
-}
+using strategies::WrittenOperands;
 
 BufferKind LeafKind(const Graph& graph, const Value& value) {
   switch (value.kind) {
@@ -83,7 +69,7 @@ MemoryPlan PlanMemory(const strategies::CompiledProgram& program) {
   }
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    const std::vector<std::size_t> written = WrittenOperands(node.entry->writes);
+    const std::vector<std::size_t> written = WrittenOperands(*node.entry);
     PlannedKernel kernel{.tag = static_cast<std::uint32_t>(n)};
     for (const ValueId input : node.inputs) {
       if (input != kNoValue) {

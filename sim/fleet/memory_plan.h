@@ -5,11 +5,11 @@
 
 namespace drydock::sim {
 
-/// Buffers and kernel launches of one rank's program. Tags of buffers are value ids, tags of kernels
-/// node ids of `program.local`.
+/// Buffers and kernel launches of one rank's program. Tags of buffers are value ids, tags of
+/// kernels node ids of `program.local`.
 ///
-/// Views and reshapes launch nothing and share their operand's storage; updates write their operands.
-/// Source: spec memory-and-dump section 3.
+/// Views and reshapes launch nothing and share their operand's storage; updates write their
+/// operands. Source: spec memory-and-dump section 3.
 [[nodiscard]] MemoryPlan PlanMemory(const strategies::CompiledProgram& program);
 
 }  // namespace drydock::sim

@@ -46,6 +46,7 @@ Result<CompiledProgram> Compile(Graph traced, const JobConfig& config) {
               BuildLocalProgram(program.traced, regions, program.plans, config));
   program.local = std::move(local.graph);
   program.parameter_layouts = std::move(local.parameter_layouts);
+  program.output_layouts = std::move(local.output_layouts);
   program.redistribution_count = local.redistribution_count;
   return program;
 }

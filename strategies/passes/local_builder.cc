@@ -87,6 +87,9 @@ Result<LocalProgram> LocalBuilder::Build() && {
   builder_.SetOutputs(std::move(outputs));
   LocalProgram program{.graph = CleanLocal(builder_.graph()),
                        .redistribution_count = redistribution_count_};
+  for (const ValueId output : traced_.outputs) {
+    program.output_layouts.push_back(locals_[ToIndex(output)].layout);
+  }
   std::map<std::string, TensorLayout> by_name;
   for (std::size_t p = 0; p < traced_.parameters.size(); ++p) {
     const ValueId value = traced_.parameters[p].value;

@@ -46,6 +46,8 @@ struct CompiledProgram {
   Graph local = {};  ///< Program of one rank; local shapes; node order = execution order.
   /// Layout of each parameter of `local.parameters`, same order.
   std::vector<TensorLayout> parameter_layouts = {};
+  /// Layout of each output of `local`, same order; absent where nothing is known about it.
+  std::vector<std::optional<TensorLayout>> output_layouts = {};
   std::vector<Diagnostic> diagnostics = {};
   std::int64_t redistribution_count = 0;  ///< Edges on which operators were inserted.
 };

@@ -1,6 +1,7 @@
 #include "strategies/rules/op_entry.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "base/text.h"
@@ -57,6 +58,20 @@ const OpEntry* FindOp(std::string_view name) {
 
 std::span<const OpEntry* const> AllOps() {
   return TheTable().by_name;
+}
+
+std::vector<std::size_t> WrittenOperands(const OpEntry& entry) {
+  std::vector<std::size_t> positions;
+  std::string_view list = entry.writes;
+  while (!list.empty()) {
+    std::size_t position = 0;
+    const auto parsed = std::from_chars(list.data(), list.data() + list.size(), position);
+    DRYDOCK_CHECK(parsed.ec == std::errc());
+    positions.push_back(position);
+    const auto used = static_cast<std::size_t>(parsed.ptr - list.data());
+    list.remove_prefix(std::min(list.size(), used + 1));
+  }
+  return positions;
 }
 
 OpView ViewOf(const Graph& graph, const Node& node, OpViewStorage& storage) {

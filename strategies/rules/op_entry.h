@@ -199,6 +199,9 @@ struct OpRegistrar {
 /// All entries by name.
 [[nodiscard]] std::span<const OpEntry* const> AllOps();
 
+/// Operand positions an operator writes in place, from OpEntry::writes.
+[[nodiscard]] std::vector<std::size_t> WrittenOperands(const OpEntry& entry);
+
 /// Operator and attributes of a node as the table functions see it. `storage` keeps the types
 /// alive.
 struct OpViewStorage {

@@ -22,10 +22,6 @@ struct SliceAttrs {
   std::int64_t shrink_axis_mask = 0;
 };
 
-bool Bit(std::int64_t mask, std::size_t i) {
-  return i < 63 && ((static_cast<std::uint64_t>(mask) >> i) & 1U) != 0;
-}
-
 Result<SliceAttrs> ReadAttrs(const OpView& op) {
   SliceAttrs attrs = {};
   DRYDOCK_TRY(attrs.begin, RequiredListAttr(op, "begin"));
@@ -86,17 +82,17 @@ SliceStep Take(const SliceAttrs& attrs, std::size_t j, std::int64_t n) {
   const std::int64_t stride = attrs.strides[j];
   std::int64_t begin = attrs.begin[j];
   std::int64_t end = attrs.end[j];
-  if (Bit(attrs.begin_mask, j)) {
+  if (MaskBit(attrs.begin_mask, j)) {
     begin = stride > 0 ? 0 : -1;
   }
-  if (Bit(attrs.end_mask, j)) {
+  if (MaskBit(attrs.end_mask, j)) {
     end = stride > 0 ? n : -n - 1;
   }
   return stride > 0 ? TakeForward(begin, end, stride, n) : TakeBackward(begin, end, stride, n);
 }
 
 Result<SliceStep> Shrink(const OpView& op, const SliceAttrs& attrs, std::size_t j, std::int64_t n) {
-  const std::int64_t begin = Bit(attrs.begin_mask, j) ? 0 : attrs.begin[j];
+  const std::int64_t begin = MaskBit(attrs.begin_mask, j) ? 0 : attrs.begin[j];
   if (attrs.strides[j] < 0 || begin < -n || begin >= n) {
     return FailOp(op, "index-out-of-range",
                   "'" + std::string(op.op) + "' takes element " + std::to_string(begin) +
@@ -112,12 +108,16 @@ Result<SliceStep> Shrink(const OpView& op, const SliceAttrs& attrs, std::size_t 
 std::size_t EllipsisDims(const SliceAttrs& attrs, std::size_t rank, std::size_t i, std::size_t j) {
   std::size_t later = 0;
   for (std::size_t p = j + 1; p < attrs.begin.size(); ++p) {
-    later += Bit(attrs.new_axis_mask, p) ? 0 : 1;
+    later += MaskBit(attrs.new_axis_mask, p) ? 0 : 1;
   }
   return rank - i > later ? rank - i - later : 0;
 }
 
 }  // namespace
+
+bool MaskBit(std::int64_t mask, std::size_t i) {
+  return i < 63 && ((static_cast<std::uint64_t>(mask) >> i) & 1U) != 0;
+}
 
 Result<std::vector<SliceStep>> PlanStridedSlice(const OpView& op, const Shape& shape) {
   DRYDOCK_TRY(const SliceAttrs attrs, ReadAttrs(op));
@@ -128,13 +128,13 @@ Result<std::vector<SliceStep>> PlanStridedSlice(const OpView& op, const Shape& s
       return FailOp(op, "stride",
                     "'" + std::string(op.op) + "' has stride 0 in dimension " + std::to_string(j));
     }
-    if (Bit(attrs.ellipsis_mask, j)) {
+    if (MaskBit(attrs.ellipsis_mask, j)) {
       for (std::size_t count = EllipsisDims(attrs, shape.size(), i, j); count > 0; --count) {
         plan.push_back(WholeDim(shape[i++]));
       }
       continue;
     }
-    if (Bit(attrs.new_axis_mask, j)) {
+    if (MaskBit(attrs.new_axis_mask, j)) {
       plan.push_back({.kind = SliceStep::Kind::kNewAxis, .length = 1});
       continue;
     }
@@ -144,7 +144,7 @@ Result<std::vector<SliceStep>> PlanStridedSlice(const OpView& op, const Shape& s
                         TupleText(attrs.begin) + " than its input " + TupleText(shape) +
                         " has dimensions");
     }
-    if (Bit(attrs.shrink_axis_mask, j)) {
+    if (MaskBit(attrs.shrink_axis_mask, j)) {
       DRYDOCK_TRY(const SliceStep step, Shrink(op, attrs, j, shape[i]));
       plan.push_back(step);
     } else {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct SliceStep {
 /// @error kInvalidArgument  lists of unequal or too great length, stride 0, shrunk index out of
 /// range Source: spec operators 3.17, StridedSlice.
 [[nodiscard]] Result<std::vector<SliceStep>> PlanStridedSlice(const OpView& op, const Shape& shape);
+
+/// Bit i of a mask attribute; bits beyond 62 are never set.
+[[nodiscard]] bool MaskBit(std::int64_t mask, std::size_t i);
 
 /// Shape of the result of a plan.
 [[nodiscard]] Shape SlicedShape(const std::vector<SliceStep>& plan);
