@@ -65,7 +65,9 @@ std::string ListText(const Attr::List& list) {
 
 Attr::Attr(const std::vector<std::int64_t>& v) : value(List(v.begin(), v.end())) {}
 
-bool IsNone(const Attr& attr) { return std::holds_alternative<std::monostate>(attr.value); }
+bool IsNone(const Attr& attr) {
+  return std::holds_alternative<std::monostate>(attr.value);
+}
 
 Result<bool> BoolAttr(const AttrMap& attrs, std::string_view name, bool fallback) {
   const Attr* attr = Find(attrs, name);

@@ -14,7 +14,8 @@
 
 namespace drydock::strategies {
 
-/// Attribute of a node: nothing ("None"), a scalar, text, a list, or a number that depends on the rank.
+/// Attribute of a node: nothing ("None"), a scalar, text, a list, or a number that depends on the
+/// rank.
 ///
 /// RankExpr occurs only in sharded programs; `ResolveAttr` turns it into a plain number.
 /// Example: begin of a StridedSlice on dimension 1: list of {0, RankExpr{4 * digit}}.
@@ -23,15 +24,16 @@ struct Attr {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, List, RankExpr> value = {};
 
   Attr() = default;
-  Attr(bool v) : value(v) {}                              // NOLINT(google-explicit-constructor): literals
-  Attr(int v) : value(static_cast<std::int64_t>(v)) {}    // NOLINT(google-explicit-constructor): literals
-  Attr(std::int64_t v) : value(v) {}                      // NOLINT(google-explicit-constructor): literals
-  Attr(double v) : value(v) {}                            // NOLINT(google-explicit-constructor): literals
-  Attr(const char* v) : value(std::string(v)) {}          // NOLINT(google-explicit-constructor): literals
-  Attr(std::string v) : value(std::move(v)) {}            // NOLINT(google-explicit-constructor): literals
-  Attr(List v) : value(std::move(v)) {}                   // NOLINT(google-explicit-constructor): literals
-  Attr(RankExpr v) : value(std::move(v)) {}               // NOLINT(google-explicit-constructor): literals
-  Attr(const std::vector<std::int64_t>& v);               // NOLINT(google-explicit-constructor): literals
+  Attr(bool v) : value(v) {}  // NOLINT(google-explicit-constructor): literals
+  Attr(int v)
+      : value(static_cast<std::int64_t>(v)) {}    // NOLINT(google-explicit-constructor): literals
+  Attr(std::int64_t v) : value(v) {}              // NOLINT(google-explicit-constructor): literals
+  Attr(double v) : value(v) {}                    // NOLINT(google-explicit-constructor): literals
+  Attr(const char* v) : value(std::string(v)) {}  // NOLINT(google-explicit-constructor): literals
+  Attr(std::string v) : value(std::move(v)) {}    // NOLINT(google-explicit-constructor): literals
+  Attr(List v) : value(std::move(v)) {}           // NOLINT(google-explicit-constructor): literals
+  Attr(RankExpr v) : value(std::move(v)) {}       // NOLINT(google-explicit-constructor): literals
+  Attr(const std::vector<std::int64_t>& v);       // NOLINT(google-explicit-constructor): literals
 
   friend bool operator==(const Attr&, const Attr&) = default;
 };
@@ -48,7 +50,8 @@ using AttrMap = std::map<std::string, Attr, std::less<>>;
 [[nodiscard]] Result<bool> BoolAttr(const AttrMap& attrs, std::string_view name, bool fallback);
 [[nodiscard]] Result<std::int64_t> IntAttr(const AttrMap& attrs, std::string_view name,
                                            std::int64_t fallback);
-[[nodiscard]] Result<double> FloatAttr(const AttrMap& attrs, std::string_view name, double fallback);
+[[nodiscard]] Result<double> FloatAttr(const AttrMap& attrs, std::string_view name,
+                                       double fallback);
 [[nodiscard]] Result<std::string> TextAttr(const AttrMap& attrs, std::string_view name,
                                            std::string fallback);
 /// A list of integers; a single integer counts as a list of one; nullopt if absent or None.

@@ -14,9 +14,9 @@ constexpr std::size_t kMaxRank = 8;
 
 Status CheckType(const TensorType& type, std::string_view what) {
   if (type.shape.size() > kMaxRank) {
-    return FailInput("tensor:rank", std::string(what) + " has " + std::to_string(type.shape.size()) +
-                                        " dimensions, at most " + std::to_string(kMaxRank) +
-                                        " are possible");
+    return FailInput("tensor:rank",
+                     std::string(what) + " has " + std::to_string(type.shape.size()) +
+                         " dimensions, at most " + std::to_string(kMaxRank) + " are possible");
   }
   for (const std::int64_t extent : type.shape) {
     if (extent < 0) {
@@ -43,16 +43,19 @@ tl::unexpected<Error> UnknownOp(std::string_view op) {
     names.push_back(entry->name);
   }
   const std::string nearest = NearestWord(op, names);
-  Error error{.code = ErrorCode::kUnsupported,
-              .message = "operator '" + std::string(op) + "' is not in the operator table",
-              .hint = nearest.empty() ? "see 'drydock list_operators'" : "did you mean '" + nearest + "'?",
-              .reason = std::string(op) + ":unknown-operator"};
+  Error error{
+      .code = ErrorCode::kUnsupported,
+      .message = "operator '" + std::string(op) + "' is not in the operator table",
+      .hint = nearest.empty() ? "see 'drydock list_operators'" : "did you mean '" + nearest + "'?",
+      .reason = std::string(op) + ":unknown-operator"};
   return tl::unexpected(std::move(error));
 }
 
 }  // namespace
 
-GraphBuilder::GraphBuilder(std::string name) { graph_.name = std::move(name); }
+GraphBuilder::GraphBuilder(std::string name) {
+  graph_.name = std::move(name);
+}
 
 Result<ValueId> GraphBuilder::AddValue(Value value) {
   DRYDOCK_RETURN_IF_ERROR(
@@ -62,8 +65,9 @@ Result<ValueId> GraphBuilder::AddValue(Value value) {
 }
 
 Result<ValueId> GraphBuilder::AddInput(std::string name, TensorType type) {
-  DRYDOCK_TRY(const ValueId id,
-              AddValue({.kind = ValueKind::kInput, .type = std::move(type), .name = std::move(name)}));
+  DRYDOCK_TRY(
+      const ValueId id,
+      AddValue({.kind = ValueKind::kInput, .type = std::move(type), .name = std::move(name)}));
   graph_.inputs.push_back(id);
   return id;
 }
@@ -79,7 +83,8 @@ Result<ValueId> GraphBuilder::AddParameter(std::string name, TensorType type, Pa
   return id;
 }
 
-Result<ValueId> GraphBuilder::AddConstant(TensorType type, std::optional<std::vector<double>> data) {
+Result<ValueId> GraphBuilder::AddConstant(TensorType type,
+                                          std::optional<std::vector<double>> data) {
   if (data && std::ssize(*data) != ElementCount(type.shape).value_or(-1)) {
     return FailInput("constant:size", "a constant of shape " + TupleText(type.shape) + " has " +
                                           std::to_string(data->size()) + " values");
@@ -98,14 +103,14 @@ ValueId GraphBuilder::AddScalar(double value, DType dtype) {
 
 Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
   const OpEntry* entry = FindOp(spec.op);
-  const std::optional<SourcePlace> place =
-      PlaceOf(graph_, Node{.place = spec.place});
+  const std::optional<SourcePlace> place = PlaceOf(graph_, Node{.place = spec.place});
   if (entry == nullptr) {
     return tl::unexpected(WithPlace(UnknownOp(spec.op).value(), place));
   }
   if (entry->infer == nullptr) {
     return tl::unexpected(WithPlace(
-        Fail(ErrorCode::kUnsupported, "operator '" + std::string(spec.op) + "' has no shape rule").value(),
+        Fail(ErrorCode::kUnsupported, "operator '" + std::string(spec.op) + "' has no shape rule")
+            .value(),
         place));
   }
   std::vector<TensorType> types;

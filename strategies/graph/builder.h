@@ -31,7 +31,8 @@ class GraphBuilder {
   /// @error kInvalidArgument  negative or overflowing extents
   [[nodiscard]] Result<ValueId> AddInput(std::string name, TensorType type);
   [[nodiscard]] Result<ValueId> AddParameter(std::string name, TensorType type, Parameter info);
-  [[nodiscard]] Result<ValueId> AddConstant(TensorType type, std::optional<std::vector<double>> data);
+  [[nodiscard]] Result<ValueId> AddConstant(TensorType type,
+                                            std::optional<std::vector<double>> data);
   /// Scalar constant of shape ().
   [[nodiscard]] ValueId AddScalar(double value, DType dtype);
 
@@ -46,7 +47,8 @@ class GraphBuilder {
   /// First output of AddNode.
   [[nodiscard]] Result<ValueId> Emit(NodeSpec spec);
 
-  /// Records a source stack (equal stacks share an index) and returns the index for NodeSpec::place.
+  /// Records a source stack (equal stacks share an index) and returns the index for
+  /// NodeSpec::place.
   [[nodiscard]] std::int32_t AddStack(SourceStack stack);
 
   void SetOutputs(std::vector<ValueId> outputs) { graph_.outputs = std::move(outputs); }

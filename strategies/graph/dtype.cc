@@ -38,7 +38,9 @@ constexpr std::array<DTypeFacts, 15> kFacts = {{
     {DType::kComplex128, "complex128", "Complex128", 16, Class::kComplex},
 }};
 
-const DTypeFacts& FactsOf(DType dtype) { return kFacts[static_cast<std::size_t>(dtype)]; }
+const DTypeFacts& FactsOf(DType dtype) {
+  return kFacts[static_cast<std::size_t>(dtype)];
+}
 
 int Rank(Class kind) {
   switch (kind) {
@@ -56,8 +58,9 @@ int Rank(Class kind) {
 }
 
 tl::unexpected<Error> NoCommonType(DType a, DType b) {
-  return FailInput("dtype:no-common-type", "element types " + std::string(DTypeName(a)) + " and " +
-                                               std::string(DTypeName(b)) + " have no common type",
+  return FailInput("dtype:no-common-type",
+                   "element types " + std::string(DTypeName(a)) + " and " +
+                       std::string(DTypeName(b)) + " have no common type",
                    "cast one of the operands explicitly");
 }
 
@@ -83,11 +86,21 @@ DType PromoteFloats(DType a, DType b) {
 
 }  // namespace
 
-std::int64_t DTypeBytes(DType dtype) { return FactsOf(dtype).bytes; }
-std::string_view DTypeName(DType dtype) { return FactsOf(dtype).name; }
-std::string_view DTypeIrName(DType dtype) { return FactsOf(dtype).ir_name; }
-bool IsFloating(DType dtype) { return FactsOf(dtype).kind == Class::kFloat; }
-bool IsComplex(DType dtype) { return FactsOf(dtype).kind == Class::kComplex; }
+std::int64_t DTypeBytes(DType dtype) {
+  return FactsOf(dtype).bytes;
+}
+std::string_view DTypeName(DType dtype) {
+  return FactsOf(dtype).name;
+}
+std::string_view DTypeIrName(DType dtype) {
+  return FactsOf(dtype).ir_name;
+}
+bool IsFloating(DType dtype) {
+  return FactsOf(dtype).kind == Class::kFloat;
+}
+bool IsComplex(DType dtype) {
+  return FactsOf(dtype).kind == Class::kComplex;
+}
 
 Result<DType> ParseDType(std::string_view name) {
   for (const DTypeFacts& facts : kFacts) {
@@ -124,7 +137,9 @@ Result<DType> PromoteDTypes(DType a, DType b) {
   return PromoteIntegers(a, b);
 }
 
-Result<std::int64_t> ElementCount(const Shape& shape) { return ProductChecked(shape); }
+Result<std::int64_t> ElementCount(const Shape& shape) {
+  return ProductChecked(shape);
+}
 
 std::int64_t ByteSize(const TensorType& type) {
   return Product(type.shape) * DTypeBytes(type.dtype);

@@ -45,7 +45,7 @@ struct Value {
   std::string name = {};          ///< Input, parameter or variable name; may be empty.
   NodeId producer = kNoNode;      ///< For kOutput.
   std::int32_t output_index = 0;  ///< For kOutput: which result of the producer.
-  std::int32_t detail = -1;       ///< Index in Graph::parameters or Graph::constants for those kinds.
+  std::int32_t detail = -1;  ///< Index in Graph::parameters or Graph::constants for those kinds.
 };
 
 /// What is known about a parameter beyond its value entry.
@@ -81,16 +81,16 @@ enum class CommReason : std::uint8_t {
 
 /// One operator application.
 struct Node {
-  std::string op = {};             ///< Primitive name, e.g. "MatMul".
-  const OpEntry* entry = nullptr;  ///< Table entry; null if the operator is unknown.
-  std::vector<ValueId> inputs = {};   ///< Tensor operands; kNoValue for an absent optional one.
+  std::string op = {};               ///< Primitive name, e.g. "MatMul".
+  const OpEntry* entry = nullptr;    ///< Table entry; null if the operator is unknown.
+  std::vector<ValueId> inputs = {};  ///< Tensor operands; kNoValue for an absent optional one.
   std::vector<ValueId> outputs = {};
   AttrMap attrs = {};
   std::string scope = {};          ///< "Default/network-WithLossCell/_backbone-Net".
   std::string instance_name = {};  ///< Attribute that holds the primitive, e.g. "matmul".
   std::int32_t place = -1;         ///< Index in Graph::stacks: where the user's script applies it.
   Phase phase = Phase::kForward;
-  std::int32_t stage = -1;         ///< Pipeline stage, -1 if not set.
+  std::int32_t stage = -1;  ///< Pipeline stage, -1 if not set.
   std::optional<Strategy> in_strategy = {};
   std::optional<Strategy> out_strategy = {};
   /// Layouts given by the user instead of a strategy; shapes are filled in by the compiler.
@@ -98,10 +98,10 @@ struct Node {
   std::optional<std::vector<TensorLayout>> out_layout = {};
 
   // Filled in sharded programs only.
-  std::optional<GroupPattern> group = {};     ///< Ranks that take part in a collective.
+  std::optional<GroupPattern> group = {};  ///< Ranks that take part in a collective.
   CommReason reason = CommReason::kNone;
-  std::string reason_text = {};               ///< "partial sum of MatMul-op0 over k", "gradient of w".
-  NodeId origin = kNoNode;                    ///< Node of the traced graph this one comes from.
+  std::string reason_text = {};  ///< "partial sum of MatMul-op0 over k", "gradient of w".
+  NodeId origin = kNoNode;       ///< Node of the traced graph this one comes from.
 };
 
 /// Source frames of a node, innermost (the operator's own line) first.
@@ -110,8 +110,8 @@ using SourceStack = std::vector<SourcePlace>;
 /// Operators in execution order with their tensors: what a script computes in one step.
 ///
 /// Nodes are topologically ordered: every operand is defined before its use. Training steps contain
-/// gradient nodes (OpEntry kind kGradient): loss first, then the values to differentiate by; outputs are
-/// the gradients. A sharded program is the same type with local shapes.
+/// gradient nodes (OpEntry kind kGradient): loss first, then the values to differentiate by;
+/// outputs are the gradients. A sharded program is the same type with local shapes.
 struct Graph {
   std::string name = {};
   std::vector<Value> values = {};

@@ -14,7 +14,8 @@ namespace {
 /// Newest release whose behaviour the rules were read from.
 constexpr CompatRelease kNewest = {.major = 2, .minor = 7};
 constexpr CompatRelease kOldest = {.major = 2, .minor = 0};
-/// First release in which fully_use_devices is off by default. Source: spec compiler-passes 2 and 3.5.
+/// First release in which fully_use_devices is off by default. Source: spec compiler-passes 2
+/// and 3.5.
 constexpr CompatRelease kPartialDevicesDefault = {.major = 2, .minor = 5};
 
 constexpr std::array<std::string_view, 5> kModeNames = {
@@ -39,8 +40,8 @@ Result<Enum> ParseName(std::string_view text, const std::array<std::string_view,
 
 Status CheckWorldSize(std::int64_t n) {
   if (n <= 0) {
-    return FailInput("job:world-size", "worker_num must be greater than 0, but it is " +
-                                           std::to_string(n),
+    return FailInput("job:world-size",
+                     "worker_num must be greater than 0, but it is " + std::to_string(n),
                      "give the number of ranks of the job, for instance --worker_num=8");
   }
   if (n > std::numeric_limits<std::int32_t>::max()) {
@@ -50,17 +51,19 @@ Status CheckWorldSize(std::int64_t n) {
   return {};
 }
 
-/// The reference refuses sizes that are neither 1, 2, 4 nor a multiple of 8 in graph-sharding modes.
-/// Source: spec layout-and-redistribution section 5.
+/// The reference refuses sizes that are neither 1, 2, 4 nor a multiple of 8 in graph-sharding
+/// modes. Source: spec layout-and-redistribution section 5.
 Status CheckDeviceCount(const JobConfig& config) {
   const std::int64_t n = config.world_size;
-  if (!CutsOperators(config.mode) || n == 1 || n == 2 || n == 4 || n % 8 == 0) {
+  if (config.any_device_count || !CutsOperators(config.mode) || n == 1 || n == 2 || n == 4 ||
+      n % 8 == 0) {
     return {};
   }
   const std::int64_t below = n < 8 ? (n > 4 ? 4 : 2) : n / 8 * 8;
   return FailInput("job:device-count",
                    std::string(ParallelModeName(config.mode)) + " cannot run on " +
-                       std::to_string(n) + " devices: the number must be 1, 2, 4 or a multiple of 8",
+                       std::to_string(n) +
+                       " devices: the number must be 1, 2, 4 or a multiple of 8",
                    "use --worker_num=" + std::to_string(below));
 }
 
@@ -78,7 +81,8 @@ Result<CompatRelease> ParseCompat(std::string_view text) {
     std::from_chars(major.ptr + 1, end, release.minor);
   }
   if (release < kOldest || release.minor < 0 || release.major > kNewest.major) {
-    return FailInput("job:compat", "'" + std::string(text) + "' is no MindSpore release that is covered",
+    return FailInput("job:compat",
+                     "'" + std::string(text) + "' is no MindSpore release that is covered",
                      "use a release from " + CompatText(kOldest) + " to " + CompatText(kNewest));
   }
   return std::min(release, kNewest);
@@ -137,10 +141,10 @@ Status ValidateJob(const JobConfig& config) {
   }
   if (config.mode == ParallelMode::kAutoParallel &&
       config.search_mode != SearchMode::kShardingPropagation) {
-    return Fail(ErrorCode::kUnsupported,
-                "search_mode '" + std::string(SearchModeName(config.search_mode)) +
-                    "' is not handled yet",
-                "use search_mode=\"sharding_propagation\"");
+    return Fail(
+        ErrorCode::kUnsupported,
+        "search_mode '" + std::string(SearchModeName(config.search_mode)) + "' is not handled yet",
+        "use search_mode=\"sharding_propagation\"");
   }
   if (config.dataset.kind == DatasetStrategy::Kind::kFullBatch && !CutsOperators(config.mode)) {
     return FailInput("job:full-batch",
@@ -170,15 +174,14 @@ Result<std::vector<std::int64_t>> DatasetCuts(std::size_t rank, std::size_t inde
   }
   const auto& given = config.dataset.cuts;
   if (index >= given.size() || given[index].size() != rank) {
-    return FailInput(
-        "dataset_strategy:entries",
-        index >= given.size()
-            ? "dataset_strategy has " + std::to_string(given.size()) +
-                  " entries, but the network has an input " + std::to_string(index)
-            : "dataset_strategy entry " + std::to_string(index) + " is " + TupleText(given[index]) +
-                  ", but input " + std::to_string(index) + " has " + std::to_string(rank) +
-                  " dimensions",
-        "give one cut per dimension of every network input");
+    return FailInput("dataset_strategy:entries",
+                     index >= given.size()
+                         ? "dataset_strategy has " + std::to_string(given.size()) +
+                               " entries, but the network has an input " + std::to_string(index)
+                         : "dataset_strategy entry " + std::to_string(index) + " is " +
+                               TupleText(given[index]) + ", but input " + std::to_string(index) +
+                               " has " + std::to_string(rank) + " dimensions",
+                     "give one cut per dimension of every network input");
   }
   if (std::ranges::any_of(given[index], [](std::int64_t cut) { return cut < 1; })) {
     return FailInput("dataset_strategy:cut", "dataset_strategy entry " + std::to_string(index) +

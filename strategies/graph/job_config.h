@@ -61,6 +61,7 @@ struct JobConfig {
   bool enable_alltoall = false;
   bool enable_parallel_optimizer = false;
   bool elementwise_op_strategy_follow = false;
+  bool any_device_count = false;  ///< Lift the reference's rule "1, 2, 4 or a multiple of 8".
   std::optional<bool> fully_use_devices = {};  ///< Unset: the default of `compat`.
   CompatRelease compat = {};
   std::string device_target = "Ascend";  ///< "Ascend", "GPU" or "CPU".
@@ -90,8 +91,8 @@ struct JobConfig {
 /// Checks sizes and combinations. @error kInvalidArgument / kUnsupported with remedy
 [[nodiscard]] Status ValidateJob(const JobConfig& config);
 
-/// Shape the compiler sees for data-set input `index` whose per-rank shape is `local`: local times the
-/// cuts of the dataset strategy. Source: spec layout-and-redistribution section 6.
+/// Shape the compiler sees for data-set input `index` whose per-rank shape is `local`: local times
+/// the cuts of the dataset strategy. Source: spec layout-and-redistribution section 6.
 [[nodiscard]] Result<TensorType> GlobalInputType(const TensorType& local, std::size_t index,
                                                  const JobConfig& config);
 

@@ -22,11 +22,13 @@ struct GraphDocument {
   bool job_given = false;  ///< The document has a "job" section.
 };
 
-/// Reads a document of schema `drydock.graph/1` (docs/schema/graph.schema.json). `job` supplies what the document
-/// does not say (world size from the command line); input shapes are per rank and are scaled to global
-/// ones by the dataset strategy; shapes of nodes are inferred.
-/// @error kInvalidArgument  not JSON, unknown field, unknown or duplicate name, cycle, overflow; the place is
-///                          `file` with line and column where the parser knows them, else the JSON pointer is in the message
+/// Reads a document of schema `drydock.graph/1` (docs/schema/graph.schema.json). `job` supplies
+/// what the document does not say (world size from the command line); input shapes are per rank and
+/// are scaled to global ones by the dataset strategy; shapes of nodes are inferred.
+/// @error kInvalidArgument  not JSON, unknown field, unknown or duplicate name, cycle, overflow;
+/// the place is
+///                          `file` with line and column where the parser knows them, else the JSON
+///                          pointer is in the message
 [[nodiscard]] Result<GraphDocument> ReadGraphDocument(std::string_view text, std::string_view file,
                                                       const JobConfig& job);
 

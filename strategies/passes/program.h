@@ -15,12 +15,12 @@ namespace drydock::strategies {
 
 /// Who decided an operator's strategy.
 enum class StrategySource : std::uint8_t {
-  kNone,         ///< No rule applies: local values pass through.
-  kUser,         ///< shard() in the script.
-  kDefault,      ///< Batch-parallel default (spec operators 1.5).
-  kPropagated,   ///< Sharding propagation.
-  kDataset,      ///< dataset_strategy.
-  kFallback,     ///< No rule for this operator: replicated or batch parallel, counted in diagnostics.
+  kNone,        ///< No rule applies: local values pass through.
+  kUser,        ///< shard() in the script.
+  kDefault,     ///< Batch-parallel default (spec operators 1.5).
+  kPropagated,  ///< Sharding propagation.
+  kDataset,     ///< dataset_strategy.
+  kFallback,  ///< No rule for this operator: replicated or batch parallel, counted in diagnostics.
 };
 
 /// Something a user should know although compilation went on.
@@ -41,18 +41,21 @@ struct NodePlan {
 /// What the compiler made of a traced step: the program of every rank, symbolic in the rank.
 struct CompiledProgram {
   JobConfig config = {};
-  Graph traced = {};               ///< After clean-up; global shapes.
+  Graph traced = {};                 ///< After clean-up; global shapes.
   std::vector<NodePlan> plans = {};  ///< Per node of `traced`.
-  Graph local = {};                ///< Program of one rank; local shapes; node order = execution order.
+  Graph local = {};  ///< Program of one rank; local shapes; node order = execution order.
   /// Layout of each parameter of `local.parameters`, same order.
   std::vector<TensorLayout> parameter_layouts = {};
+  /// Layout of each output of `local`, same order; absent where nothing is known about it.
+  std::vector<std::optional<TensorLayout>> output_layouts = {};
   std::vector<Diagnostic> diagnostics = {};
   std::int64_t redistribution_count = 0;  ///< Edges on which operators were inserted.
 };
 
 /// Compiles a traced step for all ranks of the job.
 ///
-/// @error kInvalidArgument  a strategy is illegal; place, operator, input, dimension, numbers, remedy
+/// @error kInvalidArgument  a strategy is illegal; place, operator, input, dimension, numbers,
+/// remedy
 /// @error kUnsupported      a mode or operator form that is not handled
 [[nodiscard]] Result<CompiledProgram> Compile(Graph traced, const JobConfig& config);
 
@@ -62,7 +65,7 @@ struct CompiledProgram {
 
 /// Collectives of a program in issue order.
 struct CollectiveUse {
-  NodeId node = kNoNode;         ///< In CompiledProgram::local.
+  NodeId node = kNoNode;  ///< In CompiledProgram::local.
   GroupPattern group = {};
   std::int64_t payload_bytes = 0;  ///< Local input, bytes.
   std::int64_t sent_bytes = 0;     ///< By each rank in a ring algorithm, rounded up.
@@ -89,8 +92,9 @@ struct RankCollective {
 };
 using CollectiveSequence = std::vector<RankCollective>;
 
-/// Checks that the ranks agree. `sequence_of_rank[r]` is an index into `sequences`; ranks that run the same
-/// program share one. All ranks belong to the stage that begins at 0 and has `sequence_of_rank.size()` ranks.
+/// Checks that the ranks agree. `sequence_of_rank[r]` is an index into `sequences`; ranks that run
+/// the same program share one. All ranks belong to the stage that begins at 0 and has
+/// `sequence_of_rank.size()` ranks.
 [[nodiscard]] Agreement CheckAgreement(const std::vector<CollectiveSequence>& sequences,
                                        const std::vector<std::int32_t>& sequence_of_rank);
 

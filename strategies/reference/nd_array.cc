@@ -49,8 +49,7 @@ NdArray ConcatArrays(const std::vector<NdArray>& parts, std::size_t axis) {
     shape[axis] += part.shape[axis];
   }
   NdArray joined{.shape = shape, .data = {}};
-  const auto outer = static_cast<std::size_t>(
-      Product(std::span(shape).first(axis)));
+  const auto outer = static_cast<std::size_t>(Product(std::span(shape).first(axis)));
   for (std::size_t o = 0; o < outer; ++o) {
     for (const NdArray& part : parts) {
       const std::size_t block = part.data.size() / std::max<std::size_t>(outer, 1);

@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-/// Names of the operators that the compiler itself inserts or has to recognise. No other file outside
-/// strategies/rules writes an operator's name; everything else asks the entry.
+/// Names of the operators that the compiler itself inserts or has to recognise. No other file
+/// outside strategies/rules writes an operator's name; everything else asks the entry.
 namespace drydock::strategies::ops {
 
 inline constexpr std::string_view kAllReduce = "AllReduce";
@@ -18,6 +18,7 @@ inline constexpr std::string_view kCast = "Cast";
 inline constexpr std::string_view kAdd = "Add";
 inline constexpr std::string_view kMul = "Mul";
 inline constexpr std::string_view kRealDiv = "RealDiv";
+inline constexpr std::string_view kReduceSum = "ReduceSum";
 inline constexpr std::string_view kMirror = "_MirrorOperator";
 inline constexpr std::string_view kVirtualDiv = "_VirtualDiv";
 inline constexpr std::string_view kVirtualDataset = "_VirtualDataset";

@@ -1,6 +1,7 @@
 #include "strategies/rules/op_entry.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "base/text.h"
@@ -9,7 +10,8 @@ namespace drydock::strategies {
 namespace {
 
 /// Head of the list that entries link themselves into before main(); constant afterwards.
-constinit OpEntry* registered = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): see above
+constinit OpEntry* registered =
+    nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): see above
 
 struct Table {
   std::vector<const OpEntry*> by_name = {};
@@ -54,7 +56,23 @@ const OpEntry* FindOp(std::string_view name) {
   return it == TheTable().lookup.end() ? nullptr : it->second;
 }
 
-std::span<const OpEntry* const> AllOps() { return TheTable().by_name; }
+std::span<const OpEntry* const> AllOps() {
+  return TheTable().by_name;
+}
+
+std::vector<std::size_t> WrittenOperands(const OpEntry& entry) {
+  std::vector<std::size_t> positions;
+  std::string_view list = entry.writes;
+  while (!list.empty()) {
+    std::size_t position = 0;
+    const auto parsed = std::from_chars(list.data(), list.data() + list.size(), position);
+    DRYDOCK_CHECK(parsed.ec == std::errc());
+    positions.push_back(position);
+    const auto used = static_cast<std::size_t>(parsed.ptr - list.data());
+    list.remove_prefix(std::min(list.size(), used + 1));
+  }
+  return positions;
+}
 
 OpView ViewOf(const Graph& graph, const Node& node, OpViewStorage& storage) {
   storage.inputs.clear();
@@ -67,7 +85,8 @@ OpView ViewOf(const Graph& graph, const Node& node, OpViewStorage& storage) {
   for (const ValueId output : node.outputs) {
     storage.outputs.push_back(graph.at(output).type);
   }
-  return {.op = node.op, .inputs = storage.inputs, .outputs = storage.outputs, .attrs = &node.attrs};
+  return {
+      .op = node.op, .inputs = storage.inputs, .outputs = storage.outputs, .attrs = &node.attrs};
 }
 
 Result<ValueId> GradientContext::Emit(std::string_view op, std::vector<ValueId> inputs,

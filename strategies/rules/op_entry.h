@@ -20,6 +20,8 @@ struct OpView {
   std::span<const TensorType> inputs = {};   ///< Absent optional operands are left out.
   std::span<const TensorType> outputs = {};  ///< Empty during inference.
   const AttrMap* attrs = nullptr;
+  const Strategy* out_strategy = nullptr;  ///< Cuts of the outputs if the user gave them.
+  std::int64_t device_count = 0;           ///< Ranks of the stage while sharding, else 0.
 };
 
 /// Axis of an operator's iteration space, index in device-matrix order (0 = slowest varying).
@@ -41,11 +43,11 @@ struct ForwardCommunication {
 
 /// Where the dimensions of an operator's tensors lie in its iteration space.
 ///
-/// Notation of spec operators section 2, with axes numbered in device-matrix order. A dimension tied to
-/// axis `a` takes that axis' cut; equal axes tie strategies. Extents of 1 that broadcast are left uncut
-/// (empty DimAxes) by the rule function, which sees the shapes.
-/// Example: MatMul [m,k],[k,n] -> [m,n]: axis_count 3, inputs {{{0},{1}},{{1},{2}}}, outputs {{{0},{2}}},
-/// forward AllReduce over axis 1.
+/// Notation of spec operators section 2, with axes numbered in device-matrix order. A dimension
+/// tied to axis `a` takes that axis' cut; equal axes tie strategies. Extents of 1 that broadcast
+/// are left uncut (empty DimAxes) by the rule function, which sees the shapes. Example: MatMul
+/// [m,k],[k,n] -> [m,n]: axis_count 3, inputs {{{0},{1}},{{1},{2}}}, outputs {{{0},{2}}}, forward
+/// AllReduce over axis 1.
 struct ShardRule {
   std::int32_t axis_count = 0;
   std::vector<TensorAxes> inputs = {};
@@ -59,8 +61,8 @@ struct ShardRule {
   };
   std::vector<Uncut> uncut = {};
   std::vector<ForwardCommunication> communication = {};
-  std::int32_t loss_output = 0;      ///< Output whose replication gives the loss divisor.
-  bool repeat_on_left = false;       ///< Repeated calculation prepends its axis instead of appending it.
+  std::int32_t loss_output = 0;  ///< Output whose replication gives the loss divisor.
+  bool repeat_on_left = false;  ///< Repeated calculation prepends its axis instead of appending it.
   bool loss_divisor_is_one = false;  ///< Rules that never divide a loss.
 };
 
@@ -82,19 +84,19 @@ struct OpSharding {
 
 /// What an operator may do to the local program instead of being copied with its attributes.
 struct LocalizeContext {
-  GraphBuilder& builder;            ///< Program of one rank, symbolic in the rank.
-  const OpView& global;             ///< The operator as traced.
+  GraphBuilder& builder;  ///< Program of one rank, symbolic in the rank.
+  const OpView& global;   ///< The operator as traced.
   const OpSharding& sharding;
-  const NodeSpec& spec;             ///< Spec of the plain local copy: local inputs, global attributes.
+  const NodeSpec& spec;  ///< Spec of the plain local copy: local inputs, global attributes.
 };
 
 /// Everything a gradient function may use.
 struct GradientContext {
-  GraphBuilder& builder;                       ///< The same local program; new nodes are appended.
-  const Node& node;                            ///< Forward node (a copy: the graph may grow).
-  std::span<const ValueId> output_gradients;   ///< kNoValue where no gradient arrives.
-  std::span<const bool> wanted;                ///< Per input: is its gradient needed?
-  const NodeSpec& spec;                        ///< Scope, place, phase of nodes to emit.
+  GraphBuilder& builder;                      ///< The same local program; new nodes are appended.
+  const Node& node;                           ///< Forward node (a copy: the graph may grow).
+  std::span<const ValueId> output_gradients;  ///< kNoValue where no gradient arrives.
+  std::span<const bool> wanted;               ///< Per input: is its gradient needed?
+  const NodeSpec& spec;                       ///< Scope, place, phase of nodes to emit.
   /// Appends a backward node of one output.
   [[nodiscard]] Result<ValueId> Emit(std::string_view op, std::vector<ValueId> inputs,
                                      AttrMap attrs = {}) const;
@@ -127,53 +129,54 @@ enum class OpKind : std::uint8_t {
   kCompute,      ///< A kernel.
   kView,         ///< No kernel: output 0 shares the storage of input 0 (Reshape, Depend, Load).
   kTransparent,  ///< A kernel without a sharding rule: local values in, local values out (Cast).
-  kUpdate,       ///< Writes parameters in place (optimizers, Assign); outputs share storage of input 0.
-  kCollective,   ///< Communication between the ranks of the node's group.
-  kReshape,      ///< Layout decided by its neighbours (spec layout-and-redistribution 8.8).
-  kGradient,     ///< Placeholder expanded by differentiation: (loss, wrt...) -> gradients.
-  kDataset,      ///< Where data enters: strategy given by dataset_strategy.
-  kNoGradient,   ///< Stops gradients (StopGradient): otherwise a view.
+  kUpdate,  ///< Writes parameters in place (optimizers, Assign); outputs share storage of input 0.
+  kCollective,  ///< Communication between the ranks of the node's group.
+  kReshape,     ///< Layout decided by its neighbours (spec layout-and-redistribution 8.8).
+  kGradient,    ///< Placeholder expanded by differentiation: (loss, wrt...) -> gradients.
+  kDataset,     ///< Where data enters: strategy given by dataset_strategy.
+  kNoGradient,  ///< Stops gradients (StopGradient): otherwise a view.
 };
 
 /// How one operator is derived for the strategy search.
 /// Source: spec compiler-passes 4.2.
 enum class CostFamily : std::uint8_t {
-  kCast,       ///< comp S(in0), backward par(0)
-  kActivation, ///< comp S(in0), backward par(0)
-  kSoftmax,    ///< comp S(out0)
-  kArithmetic, ///< comp S(0)+S(1), backward par(0)+par(1)
-  kMatMul,     ///< comp S(A)+S(B) (+S(out) if contraction cut)
-  kReduce,     ///< comp S(in0) (+S(out) if a reduced dimension is cut)
-  kNorm,       ///< comp sum of inputs
-  kOneHot,     ///< comp S(in0), no communication
+  kCast,          ///< comp S(in0), backward par(0)
+  kActivation,    ///< comp S(in0), backward par(0)
+  kSoftmax,       ///< comp S(out0)
+  kArithmetic,    ///< comp S(0)+S(1), backward par(0)+par(1)
+  kMatMul,        ///< comp S(A)+S(B) (+S(out) if contraction cut)
+  kReduce,        ///< comp S(in0) (+S(out) if a reduced dimension is cut)
+  kNorm,          ///< comp sum of inputs
+  kOneHot,        ///< comp S(in0), no communication
   kCrossEntropy,  ///< comp S(0)+S(1), no communication
-  kGather,     ///< table and indices
-  kFree,       ///< no cost
+  kGather,        ///< table and indices
+  kFree,          ///< no cost
 };
 
 /// All facts about one operator. One definition per operator, in strategies/rules/<family>.cc.
 struct OpEntry {
   std::string_view name = {};
   std::string_view family = {};
-  /// Constructor and call as a Python signature; `#` marks call arguments that become attributes, `?` optional
-  /// tensors, `*` a tuple of tensors: "MatMul(transpose_a=False, transpose_b=False)(x, y)",
-  /// "Reshape()(input, #shape)", "Concat(axis=0)(*tensors)".
+  /// Constructor and call as a Python signature; `#` marks call arguments that become attributes,
+  /// `?` optional tensors, `*` a tuple of tensors: "MatMul(transpose_a=False, transpose_b=False)(x,
+  /// y)", "Reshape()(input, #shape)", "Concat(axis=0)(*tensors)".
   std::string_view signature = {};
   std::string_view aliases = {};  ///< Other primitive names, comma separated ("TensorAdd").
   OpKind kind = OpKind::kCompute;
   InferFn infer = nullptr;
-  ShardFn shard = nullptr;        ///< Null: no sharding rule (fallback of spec operators 1.1).
+  ShardFn shard = nullptr;  ///< Null: no sharding rule (fallback of spec operators 1.1).
   DefaultStrategyFn default_strategy = nullptr;  ///< Null: the batch rule on input 0 (1.5).
-  LocalizeFn localize = nullptr;  ///< Null: the same operator on local values.
-  GradientFn gradient = nullptr;  ///< Null: no gradient flows through.
+  LocalizeFn localize = nullptr;                 ///< Null: the same operator on local values.
+  GradientFn gradient = nullptr;                 ///< Null: no gradient flows through.
   EvaluateFn evaluate = nullptr;
-  FlopsFn flops = nullptr;        ///< Null: 0 (data movement).
+  FlopsFn flops = nullptr;  ///< Null: 0 (data movement).
   CostFamily cost = CostFamily::kActivation;
-  bool elementwise = false;       ///< Follows its input's strategy in elementwise_op_strategy_follow.
+  bool elementwise = false;  ///< Follows its input's strategy in elementwise_op_strategy_follow.
   bool accepts_out_strategy = false;
-  bool accepts_layout = false;    ///< Named layouts instead of a strategy (spec operators 1.6).
-  std::string_view writes = {};   ///< Input positions written in place, comma separated: "0,1".
-  std::string_view mirrored = {}; ///< Input positions that may get a mirror; empty = all; "-" = none.
+  bool accepts_layout = false;   ///< Named layouts instead of a strategy (spec operators 1.6).
+  std::string_view writes = {};  ///< Input positions written in place, comma separated: "0,1".
+  std::string_view mirrored =
+      {};  ///< Input positions that may get a mirror; empty = all; "-" = none.
 
   const OpEntry* next = nullptr;  ///< Registration list; set by OpRegistrar.
 };
@@ -186,8 +189,8 @@ struct OpRegistrar {
 /// Defines the entry of operator `id`: DRYDOCK_OP(MatMul, .family = "matmul", .infer = ...).
 #define DRYDOCK_OP(id, ...) DRYDOCK_OP_NAMED(id, #id, __VA_ARGS__)
 /// The same where the name is no C++ identifier of ours ("_VirtualDataset").
-#define DRYDOCK_OP_NAMED(id, op_name, ...)                                                        \
-  ::drydock::strategies::OpEntry op_entry_##id = {.name = op_name, __VA_ARGS__};                  \
+#define DRYDOCK_OP_NAMED(id, op_name, ...)                                       \
+  ::drydock::strategies::OpEntry op_entry_##id = {.name = op_name, __VA_ARGS__}; \
   const ::drydock::strategies::OpRegistrar op_registrar_##id(op_entry_##id)
 
 /// Entry by name or alias, null if there is none.
@@ -196,7 +199,11 @@ struct OpRegistrar {
 /// All entries by name.
 [[nodiscard]] std::span<const OpEntry* const> AllOps();
 
-/// Operator and attributes of a node as the table functions see it. `storage` keeps the types alive.
+/// Operand positions an operator writes in place, from OpEntry::writes.
+[[nodiscard]] std::vector<std::size_t> WrittenOperands(const OpEntry& entry);
+
+/// Operator and attributes of a node as the table functions see it. `storage` keeps the types
+/// alive.
 struct OpViewStorage {
   std::vector<TensorType> inputs = {};
   std::vector<TensorType> outputs = {};
