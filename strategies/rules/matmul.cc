@@ -258,8 +258,10 @@ Result<std::vector<ValueId>> LocalizeMatMul(const LocalizeContext& context) {
     DRYDOCK_TRY(spec.inputs[0], EmitSideBySide(context, rows, GroupSize(sharding.axis_groups[1])));
     DRYDOCK_TRY(spec.inputs[1], EmitGather(context, spec.inputs[1], sharding.axis_groups[0]));
   }
-  DRYDOCK_TRY(const NodeId node, context.builder.AddNode(std::move(spec)));
-  return context.builder.graph().at(node).outputs;
+  DRYDOCK_TRY(const NodeId id, context.builder.AddNode(std::move(spec)));
+  Node& node = context.builder.mutable_graph().nodes[ToIndex(id)];
+  node.in_strategy = sharding.strategy;
+  return node.outputs;
 }
 
 // ---- Gradient -----------------------------------------------------------------------------------
