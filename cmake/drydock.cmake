@@ -27,12 +27,10 @@ function(drydock_library name)
   add_library(drydock::${name} ALIAS drydock_${name})
 endfunction()
 
-# drydock_proto(name file): compiles a .proto into library drydock_<name>, warnings off for the output.
+# drydock_proto(name file): library drydock_<name>_proto of a .proto, warnings off for the output. Used
+# by tests only: the product has its own codec, which the tests compare with protobuf's.
 function(drydock_proto name file)
-  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${file})
-    return()
-  endif()
-  add_library(drydock_${name}_proto STATIC ${file})
+  add_library(drydock_${name}_proto STATIC ${PROJECT_SOURCE_DIR}/${file})
   set_target_properties(drydock_${name}_proto PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_features(drydock_${name}_proto PUBLIC cxx_std_20)
   target_link_libraries(drydock_${name}_proto PUBLIC protobuf::libprotobuf)
@@ -40,7 +38,6 @@ function(drydock_proto name file)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/proto)
   protobuf_generate(TARGET drydock_${name}_proto LANGUAGE cpp
     IMPORT_DIRS ${PROJECT_SOURCE_DIR} PROTOC_OUT_DIR ${PROJECT_BINARY_DIR}/proto)
-  target_link_libraries(drydock_${name} PRIVATE drydock_${name}_proto)
 endfunction()
 
 # drydock_tests(name SRCS ... DEPS ... [LABELS ...]): one GoogleTest program <name>_test.

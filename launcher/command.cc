@@ -12,6 +12,8 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   return commands;
 }
 
-std::string_view Version() { return DRYDOCK_VERSION; }
+std::string_view Version() {
+  return DRYDOCK_VERSION;
+}
 
 }  // namespace drydock::launcher

@@ -17,7 +17,8 @@ namespace drydock::launcher {
 
 /// The world as a command sees it. Everything in it outlives the command.
 struct Context {
-  std::string program = {};  ///< Name under which the command was called: "msrun", "drydock version".
+  std::string program =
+      {};  ///< Name under which the command was called: "msrun", "drydock version".
   Environment environment = {};
   std::ostream& out;  ///< The answer. Everything else goes to `log`.
   Log& log;

@@ -10,7 +10,8 @@ Environment ReadEnvironment() {
     const std::string_view text = *entry;
     const std::size_t equals = text.find('=');
     if (equals != std::string_view::npos) {
-      environment.emplace(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+      environment.emplace(std::string(text.substr(0, equals)),
+                          std::string(text.substr(equals + 1)));
     }
   }
   return environment;

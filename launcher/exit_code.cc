@@ -63,7 +63,9 @@ std::string CodeOf(const Error& error) {
   return "INTERNAL";
 }
 
-ExitCode ExitCodeOf(const Error& error) { return FindCode(CodeOf(error))->exit; }
+ExitCode ExitCodeOf(const Error& error) {
+  return FindCode(CodeOf(error))->exit;
+}
 
 std::string ErrorText(const Error& error, std::string_view program) {
   if (error.place) {

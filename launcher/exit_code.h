@@ -7,7 +7,8 @@
 
 namespace drydock::launcher {
 
-/// Exit statuses of every command. Source: spec robustness G5. Ended by signal n: 128 + n, not in this list.
+/// Exit statuses of every command. Source: spec robustness G5. Ended by signal n: 128 + n, not in
+/// this list.
 enum class ExitCode : int {
   kOk = 0,
   kRankFailed = 1,

@@ -1,13 +1,14 @@
 #include "launcher/files.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+
+#include <sys/stat.h>
 
 #include "launcher/exit_code.h"
 
@@ -37,7 +38,9 @@ class Descriptor {
   int fd_;
 };
 
-std::string SystemReason(int number) { return std::error_code(number, std::generic_category()).message(); }
+std::string SystemReason(int number) {
+  return std::error_code(number, std::generic_category()).message();
+}
 
 tl::unexpected<Error> FailWrite(const std::string& path, int number) {
   return FailCommand("REPORT_WRITE", path + ": " + SystemReason(number),
@@ -85,7 +88,7 @@ bool MayReplace(const std::string& path) {
   std::array<char, 256> head = {};
   const ssize_t count = file.get() < 0 ? -1 : ::read(file.get(), head.data(), head.size());
   const std::string_view text(head.data(), count < 0 ? 0 : static_cast<std::size_t>(count));
-  return count == 0 || text.starts_with('#') || text.find("drydock.") != std::string_view::npos;
+  return count == 0 || text.find("\"drydock.") != std::string_view::npos;
 }
 
 std::string TemporaryName(const std::string& path) {
@@ -154,7 +157,8 @@ Status PrepareFolder(const std::string& folder) {
   }
   const std::string probe = TemporaryName(PathIn(folder, ".drydock_probe"));
   ::unlink(probe.c_str());
-  const Descriptor file(::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const Descriptor file(
+      ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (file.get() < 0) {
     return fail(errno);
   }
@@ -167,7 +171,7 @@ Status WriteFiles(const std::string& folder, const std::vector<OutputFile>& file
   Status status;
   for (const OutputFile& file : files) {
     const std::string path = PathIn(folder, file.path);
-    if (!MayReplace(path)) {
+    if (!file.ours && !MayReplace(path)) {
       status = FailCommand("REPORT_WRITE", path + " is there already and is not a report of ours",
                            "move it away, or choose another folder with --log_dir");
       break;

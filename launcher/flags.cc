@@ -9,13 +9,16 @@
 namespace drydock::launcher {
 namespace {
 
-std::string Quoted(std::string_view word) { return "'" + std::string(word) + "'"; }
+std::string Quoted(std::string_view word) {
+  return "'" + std::string(word) + "'";
+}
 
 tl::unexpected<Error> WrongValue(std::string message) {
   return Fail(ErrorCode::kInvalidArgument, std::move(message));
 }
 
-/// Words that argparse takes for a flag: a dash and more, unless it is a negative number or has a space.
+/// Words that argparse takes for a flag: a dash and more, unless it is a negative number or has a
+/// space.
 bool LooksLikeFlag(std::string_view word) {
   if (word.size() < 2 || word.front() != '-' || word.find(' ') != std::string_view::npos) {
     return false;
@@ -141,7 +144,8 @@ Result<FlagSet::Flag*> FlagSet::Resolve(std::string_view word) {
       return matches.front();
     }
     if (!matches.empty()) {
-      return FailCommand("USAGE", "ambiguous option: " + std::string(word) + " could match " + names,
+      return FailCommand("USAGE",
+                         "ambiguous option: " + std::string(word) + " could match " + names,
                          "write the name in full");
     }
   }
@@ -150,12 +154,14 @@ Result<FlagSet::Flag*> FlagSet::Resolve(std::string_view word) {
     names.push_back(flag.spec.name);
   }
   const std::string nearest = NearestWord(name, names);
-  return FailCommand("USAGE", "unrecognized argument: " + std::string(word),
-                     nearest.empty() ? "--help lists the flags" : "did you mean '--" + nearest + "'?");
+  return FailCommand(
+      "USAGE", "unrecognized argument: " + std::string(word),
+      nearest.empty() ? "--help lists the flags" : "did you mean '--" + nearest + "'?");
 }
 
 bool FlagSet::Given(std::string_view name) const {
-  const auto it = std::ranges::find(flags_, name, [](const Flag& f) -> std::string_view { return f.spec.name; });
+  const auto it = std::ranges::find(flags_, name,
+                                    [](const Flag& f) -> std::string_view { return f.spec.name; });
   return it != flags_.end() && it->given;
 }
 
@@ -166,7 +172,8 @@ std::string FlagSet::HelpLines(FlagOrigin origin) const {
     if (flag.spec.origin != origin) {
       continue;
     }
-    std::string line = "  --" + flag.spec.name + (flag.spec.value.empty() ? "" : " " + flag.spec.value);
+    std::string line =
+        "  --" + flag.spec.name + (flag.spec.value.empty() ? "" : " " + flag.spec.value);
     line.resize(std::max(line.size() + 1, kColumn), ' ');
     text += line + flag.spec.help + "\n";
   }

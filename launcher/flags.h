@@ -27,9 +27,10 @@ struct FlagSpec {
 
 /// Flags of one command, read the way Python's argparse does for the original msrun.
 ///
-/// `--k=v` and `--k v`; dashes and underscores are the same inside names; prefixes that fit one flag only
-/// are accepted, and a flag of the original msrun wins over ours; flags end at the first other word, and
-/// everything from there on is `rest()`, flags included. A flag given twice keeps the last value.
+/// `--k=v` and `--k v`; dashes and underscores are the same inside names; prefixes that fit one
+/// flag only are accepted, and a flag of the original msrun wins over ours; flags end at the first
+/// other word, and everything from there on is `rest()`, flags included. A flag given twice keeps
+/// the last value.
 class FlagSet {
  public:
   /// Reads one value; the message of a failure follows "argument --name: ".

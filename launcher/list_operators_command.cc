@@ -10,7 +10,9 @@ namespace {
 using strategies::AppendJsonText;
 using strategies::OpEntry;
 
-std::string_view YesNo(bool flag) { return flag ? "yes" : "-"; }
+std::string_view YesNo(bool flag) {
+  return flag ? "yes" : "-";
+}
 
 void AppendRow(std::string& text, const OpEntry& entry, std::size_t name_width) {
   std::string line(entry.name);
@@ -90,6 +92,8 @@ class ListOperatorsCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeListOperatorsCommand() { return std::make_unique<ListOperatorsCommand>(); }
+std::unique_ptr<Command> MakeListOperatorsCommand() {
+  return std::make_unique<ListOperatorsCommand>();
+}
 
 }  // namespace drydock::launcher

@@ -25,7 +25,8 @@ class Log {
   void Debug(std::string_view text) const;
 
  private:
-  std::shared_ptr<spdlog::logger> logger_;  ///< Shared because spdlog's sinks are; no registry is used.
+  std::shared_ptr<spdlog::logger>
+      logger_;  ///< Shared because spdlog's sinks are; no registry is used.
 };
 
 }  // namespace drydock::launcher

@@ -12,8 +12,9 @@ int main(int argc, char** argv) {
     const std::vector<std::string> words(argv, argv + argc);
     Log log("msrun", LogLevel::kWarning);
     StopGuard stop;
-    return RunProgram(words, {.environment = ReadEnvironment(), .out = std::cout, .log = log, .stop = stop},
-                      std::cerr);
+    return RunProgram(
+        words, {.environment = ReadEnvironment(), .out = std::cout, .log = log, .stop = stop},
+        std::cerr);
   } catch (const std::exception& failure) {
     std::cerr << "drydock: error[INTERNAL]: internal error: " << failure.what() << "\n";
   } catch (...) {

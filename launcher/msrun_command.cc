@@ -9,7 +9,9 @@ namespace {
 class MsrunCommand : public Command {
  public:
   std::string_view Name() const override { return "msrun"; }
-  std::string_view Summary() const override { return "dry-run a distributed training job for every rank"; }
+  std::string_view Summary() const override {
+    return "dry-run a distributed training job for every rank";
+  }
   std::string Usage() const override { return "[flags] task_script [task_script_args ...]"; }
   void AddFlags(FlagSet& flags) override { AddMsrunFlags(flags, options_); }
 
@@ -39,6 +41,8 @@ class MsrunCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeMsrunCommand() { return std::make_unique<MsrunCommand>(); }
+std::unique_ptr<Command> MakeMsrunCommand() {
+  return std::make_unique<MsrunCommand>();
+}
 
 }  // namespace drydock::launcher

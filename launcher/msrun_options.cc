@@ -14,7 +14,8 @@ using strategies::JsonReader;
 using strategies::JsonView;
 
 tl::unexpected<Error> WrongBinding() {
-  return Fail(ErrorCode::kInvalidArgument, "must be True, False or JSON like {\"device0\":[\"0-3\"]}");
+  return Fail(ErrorCode::kInvalidArgument,
+              "must be True, False or JSON like {\"device0\":[\"0-3\"]}");
 }
 
 bool IsDigits(std::string_view text) {
@@ -29,7 +30,9 @@ bool IsRange(std::string_view text) {
 }
 
 bool EqualIgnoringCase(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
@@ -70,7 +73,9 @@ Result<std::int64_t> ReadSimLevel(std::string_view word) {
 }
 
 FlagSpec Original(std::string name, std::string value, std::string help) {
-  return {.name = std::move(name), .value = std::move(value), .help = std::move(help),
+  return {.name = std::move(name),
+          .value = std::move(value),
+          .help = std::move(help),
           .origin = FlagOrigin::kMsrun};
 }
 
@@ -82,12 +87,14 @@ void AddOriginalFlags(FlagSet& flags, MsrunOptions& o) {
   flags.AddInt(Original("node_rank", "N", "index of this node (-1: chosen by the scheduler)"),
                &o.node_rank);
   flags.AddText(Original("log_dir", "DIR", "logs and reports (current folder)"), &o.log_dir);
-  flags.Add(Original("join", "True|False", "wait for the job (False)"), [&o](std::string_view word) -> Status {
-    DRYDOCK_TRY(o.join, ReadBoolWord(word));
-    return {};
-  });
-  flags.AddInt(Original("cluster_time_out", "S", "seconds to form the cluster (600; < 0: no limit)"),
-               &o.cluster_time_out_s);
+  flags.Add(Original("join", "True|False", "wait for the job (False)"),
+            [&o](std::string_view word) -> Status {
+              DRYDOCK_TRY(o.join, ReadBoolWord(word));
+              return {};
+            });
+  flags.AddInt(
+      Original("cluster_time_out", "S", "seconds to form the cluster (600; < 0: no limit)"),
+      &o.cluster_time_out_s);
   flags.Add(Original("bind_core", "V", "True, False or JSON {\"device0\":[\"0-3\"]} (False)"),
             [&o](std::string_view word) -> Status {
               DRYDOCK_TRY(o.bind_core, ReadBinding(word));
@@ -100,11 +107,14 @@ void AddOriginalFlags(FlagSet& flags, MsrunOptions& o) {
             });
   flags.AddInt(Original("sim_rank_id", "R", "write out rank R in full (-1: classes of ranks)"),
                &o.sim_rank_id);
-  flags.AddText(Original("rank_table_file", "FILE", "exported as RANK_TABLE_FILE"), &o.rank_table_file);
-  flags.AddText(Original("worker_log_name", "STEM", "worker log name; {ip}, {hostname} are filled in"),
-                &o.worker_log_name);
-  flags.AddText(Original("tail_worker_log", "R,R", "ranks shown on the console with --join (-1: all)"),
-                &o.tail_worker_log);
+  flags.AddText(Original("rank_table_file", "FILE", "exported as RANK_TABLE_FILE"),
+                &o.rank_table_file);
+  flags.AddText(
+      Original("worker_log_name", "STEM", "worker log name; {ip}, {hostname} are filled in"),
+      &o.worker_log_name);
+  flags.AddText(
+      Original("tail_worker_log", "R,R", "ranks shown on the console with --join (-1: all)"),
+      &o.tail_worker_log);
 }
 
 void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
@@ -118,7 +128,7 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
   flags.Add({"device_memory", "58GB", "memory of one device (the script's, else 64 GiB)"},
             [&o](std::string_view word) -> Status {
               DRYDOCK_TRY([[maybe_unused]] const std::int64_t bytes,
-                          memory::ParseGigabytes(word, "device_memory"));
+                          sim::ParseGigabytes(word, "device_memory"));
               o.device_memory = std::string(word);
               return {};
             });
@@ -128,6 +138,11 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
             [&o](std::string_view word) -> Status {
               DRYDOCK_TRY(o.compat, strategies::ParseCompat(word));
               o.compat_from = "--compat";
+              return {};
+            });
+  flags.Add({"ir_style", "r2.0|2025", "look of the IR dumps that save_graphs asks for (r2.0)"},
+            [&o](std::string_view word) -> Status {
+              DRYDOCK_TRY(o.ir_style, reports::ParseIrStyle(word));
               return {};
             });
   flags.AddText({"python", "FILE", "interpreter that runs the script (python, else python3)"},
@@ -202,9 +217,9 @@ Status CheckCounts(const MsrunOptions& o) {
     return Usage("argument --worker_num: at most 2147483647 ranks are possible");
   }
   if (o.sim_rank_id < -1 || o.sim_rank_id >= o.worker_num) {
-    return Usage("argument --sim_rank_id: rank " + std::to_string(o.sim_rank_id) +
-                     " is not in the job",
-                 "ranks are 0 to " + std::to_string(o.worker_num - 1));
+    return Usage(
+        "argument --sim_rank_id: rank " + std::to_string(o.sim_rank_id) + " is not in the job",
+        "ranks are 0 to " + std::to_string(o.worker_num - 1));
   }
   if (o.threads < 0 || o.threads > 4096) {
     return Usage("argument --threads: must be from 0 to 4096");
@@ -219,19 +234,21 @@ Status CheckCounts(const MsrunOptions& o) {
 Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
   for (const std::string_view name : {"sim_rank_id", "fail_on_memory", "strict", "trace_timeout"}) {
     if (flags.Given(name)) {
-      return Usage("argument --" + std::string(name) + ": only a dry run has it", "add --sim_level=1");
+      return Usage("argument --" + std::string(name) + ": only a dry run has it",
+                   "add --sim_level=1");
     }
   }
   if (o.local_worker_num <= 0 || o.local_worker_num > o.worker_num) {
     return Usage("argument --local_worker_num: must be from 1 to --worker_num=" +
-                     std::to_string(o.worker_num) + ", but it is " + std::to_string(o.local_worker_num),
+                     std::to_string(o.worker_num) + ", but it is " +
+                     std::to_string(o.local_worker_num),
                  "give both numbers");
   }
   // Divided instead of multiplied, so that nothing overflows.
   if (o.node_rank > (o.worker_num - 1) / o.local_worker_num) {
     return Usage("argument --node_rank: node " + std::to_string(o.node_rank) + " with " +
-                 std::to_string(o.local_worker_num) + " ranks is beyond --worker_num=" +
-                 std::to_string(o.worker_num));
+                 std::to_string(o.local_worker_num) +
+                 " ranks is beyond --worker_num=" + std::to_string(o.worker_num));
   }
   return {};
 }
@@ -257,8 +274,9 @@ Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& fla
   DRYDOCK_RETURN_IF_ERROR(CheckCounts(options));
   DRYDOCK_RETURN_IF_ERROR(CheckTail(options.tail_worker_log));
   if (options.master_port < 1024 || options.master_port > 65535) {
-    return FailCommand("PORT_RANGE", "argument --master_port: " + std::to_string(options.master_port) +
-                                         " is not from 1024 to 65535");
+    return FailCommand("PORT_RANGE",
+                       "argument --master_port: " + std::to_string(options.master_port) +
+                           " is not from 1024 to 65535");
   }
   if (options.sim_level < 0) {
     DRYDOCK_RETURN_IF_ERROR(CheckRealStart(options, flags));

@@ -8,6 +8,7 @@
 
 #include "launcher/environment.h"
 #include "launcher/flags.h"
+#include "reports/ir_style.h"
 #include "strategies/graph/job_config.h"
 
 namespace drydock::launcher {
@@ -41,12 +42,14 @@ struct MsrunOptions {
   bool verbose = false;
   bool strict = false;          ///< What is not handled is an error.
   bool fail_on_memory = false;  ///< Exit 7 if a rank does not fit.
-  std::string device_memory = {};  ///< "58GB": memory of one device; empty: the script's or the default.
+  std::string device_memory =
+      {};  ///< "58GB": memory of one device; empty: the script's or the default.
   std::optional<strategies::CompatRelease> compat = {};
-  std::string compat_from = {};  ///< "--compat", "DRYDOCK_COMPAT"; empty if not given.
-  std::string python = {};       ///< Interpreter; empty: `python`, else `python3` from PATH.
-  std::int64_t threads = 0;      ///< 0: one per processor.
+  std::string compat_from = {};      ///< "--compat", "DRYDOCK_COMPAT"; empty if not given.
+  std::string python = {};           ///< Interpreter; empty: `python`, else `python3` from PATH.
+  std::int64_t threads = 0;          ///< 0: one per processor.
   std::int64_t trace_timeout_s = 0;  ///< 0: none.
+  reports::IrStyle ir_style = reports::IrStyle::kR20;  ///< Look of IR dumps.
 
   bool worker_num_given = false;
   std::string script = {};
@@ -56,9 +59,9 @@ struct MsrunOptions {
 /// Declares msrun's flags on `flags`, writing to `options`, which must outlive the parsing.
 void AddMsrunFlags(FlagSet& flags, MsrunOptions& options);
 
-/// Completes the options after parsing: script and arguments from the remaining words, simulation and
-/// release from the environment where no flag says so; then checks everything that can be checked without
-/// touching the system.
+/// Completes the options after parsing: script and arguments from the remaining words, simulation
+/// and release from the environment where no flag says so; then checks everything that can be
+/// checked without touching the system.
 /// @error USAGE, PORT_RANGE  spec robustness
 [[nodiscard]] Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& flags,
                                                       const Environment& environment);

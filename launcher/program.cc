@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::string_view kSelf = "drydock";
 
-int Status(ExitCode code) { return static_cast<int>(code); }
+int Status(ExitCode code) {
+  return static_cast<int>(code);
+}
 
 std::string BaseName(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
@@ -23,11 +25,13 @@ std::string CommandList() {
     line.resize(18, ' ');
     text += line + std::string(command->Summary()) + "\n";
   }
-  return text + "\n'drydock <command> --help' lists the flags of a command. 'msrun' is 'drydock msrun'.\n";
+  return text +
+         "\n'drydock <command> --help' lists the flags of a command. 'msrun' is 'drydock msrun'.\n";
 }
 
 std::string HelpText(const Command& command, const FlagSet& flags, const std::string& program) {
-  std::string text = "usage: " + program + " " + command.Usage() + "\n" + std::string(command.Summary()) + "\n";
+  std::string text =
+      "usage: " + program + " " + command.Usage() + "\n" + std::string(command.Summary()) + "\n";
   const std::string original = flags.HelpLines(FlagOrigin::kMsrun);
   if (!original.empty()) {
     text += "\nflags of msrun:\n" + original + "\nflags of drydock:\n";

@@ -15,8 +15,10 @@ namespace {
 
 constexpr std::array<int, 3> kStopSignals = {SIGINT, SIGTERM, SIGHUP};
 
-/// Where the handler writes the signal's number. A handler takes no argument of ours, so this is global.
-volatile std::sig_atomic_t pipe_end = -1;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+/// Where the handler writes the signal's number. A handler takes no argument of ours, so this is
+/// global.
+volatile std::sig_atomic_t pipe_end =
+    -1;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 extern "C" void TellSignal(int number) {
   const int saved = errno;
@@ -90,6 +92,8 @@ StopGuard::~StopGuard() {
   ::close(state_->ends[1]);
 }
 
-std::unique_lock<std::mutex> StopGuard::Delay() { return std::unique_lock<std::mutex>(state_->running); }
+std::unique_lock<std::mutex> StopGuard::Delay() {
+  return std::unique_lock<std::mutex>(state_->running);
+}
 
 }  // namespace drydock::launcher

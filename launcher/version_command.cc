@@ -8,7 +8,9 @@ namespace {
 class VersionCommand : public Command {
  public:
   std::string_view Name() const override { return "version"; }
-  std::string_view Summary() const override { return "print the version and the formats it speaks"; }
+  std::string_view Summary() const override {
+    return "print the version and the formats it speaks";
+  }
   void AddFlags(FlagSet& flags) override { flags.AddSwitch({"json", "", "print JSON"}, &json_); }
 
   Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
@@ -32,6 +34,8 @@ class VersionCommand : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeVersionCommand() { return std::make_unique<VersionCommand>(); }
+std::unique_ptr<Command> MakeVersionCommand() {
+  return std::make_unique<VersionCommand>();
+}
 
 }  // namespace drydock::launcher

@@ -35,27 +35,34 @@ Attr Find(const AttrMap& attrs, std::string_view name, const Attr& fallback) {
   return it == attrs.end() ? fallback : it->second;
 }
 
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
 /// Positions listed in an entry's `writes`, such as "0,1".
 std::set<std::size_t> Positions(std::string_view text) {
   std::set<std::size_t> positions;
-  const char* const end = text.data() + text.size();
-  for (const char* at = text.data(); at < end;) {
+  for (const std::string_view part : Split(text, ',')) {
     std::size_t position = 0;
-    const auto [stop, error] = std::from_chars(at, end, position);
-    if (error != std::errc()) {
-      ++at;
-      continue;
+    if (std::from_chars(part.data(), part.data() + part.size(), position).ec == std::errc()) {
+      positions.insert(position);
     }
-    positions.insert(position);
-    at = stop;
   }
   return positions;
 }
 
 class NodeDescriber {
  public:
-  NodeDescriber(const Node& node, IrStyle style)
+  /// @param shard  node whose shard() the primitive shows, null for none
+  NodeDescriber(const Node& node, const Node* shard, IrStyle style)
       : node_(node),
+        shard_(shard),
         style_(style),
         signature_(strategies::ParseSignature(node.entry == nullptr ? std::string_view{}
                                                                     : node.entry->signature)) {}
@@ -73,7 +80,7 @@ class NodeDescriber {
     }
     AddPlainAttrs(facts);
     AddUserStrategy(facts);
-    if (node_.group) {
+    if (node_.group && node_.entry != nullptr && node_.entry->kind == OpKind::kCollective) {
       AddCollectiveAttrs(facts);
     }
     if (node_.reason == strategies::CommReason::kRedistribution &&
@@ -112,20 +119,44 @@ class NodeDescriber {
 
   void AddConstructorOperands(IrNodeFacts& facts) {
     for (const strategies::SignatureArgument& argument : signature_.constructor) {
-      facts.operands.emplace_back(
-          Find(node_.attrs, argument.name, argument.default_value.value_or(Attr())));
+      facts.operands.emplace_back(AttrOf(argument.name));
       facts.by_reference.push_back(false);
       shown_.insert(argument.name);
     }
   }
 
+  /// Names of inputs and outputs and the repeated attributes of OpEntry::ir_attrs.
   void AddNames(IrNodeFacts& facts) const {
-    std::vector<std::string> names;
+    std::string names;
     for (const strategies::SignatureArgument& argument : signature_.call) {
-      names.push_back(argument.name);
+      names += (names.empty() ? "" : ", ") + argument.name;
     }
-    facts.primitive_attrs.push_back("input_names: " + IrNameListText(names));
+    for (const std::string_view item : Split(node_.entry->ir_attrs, ';')) {
+      const std::size_t equals = item.find('=');
+      const std::string_view key = item.substr(0, equals);
+      const std::string_view value = equals == item.npos ? "" : item.substr(equals + 1);
+      if (key == "input_names") {
+        names.clear();
+        for (const std::string_view name : Split(value, ',')) {
+          names += (names.empty() ? "" : ", ") + std::string(name);
+        }
+      } else {
+        facts.primitive_attrs.push_back(std::string(key) + ": " +
+                                        IrAttrText(AttrOf(std::string(value)), style_));
+      }
+    }
+    facts.primitive_attrs.push_back("input_names: [" + names + "]");
     facts.primitive_attrs.emplace_back("output_names: [output]");
+  }
+
+  /// Value of an attribute, or the constructor's default.
+  [[nodiscard]] Attr AttrOf(const std::string& name) const {
+    const auto argument =
+        std::ranges::find(signature_.constructor, name, &strategies::SignatureArgument::name);
+    return Find(node_.attrs, name,
+                argument == signature_.constructor.end()
+                    ? Attr()
+                    : argument->default_value.value_or(Attr()));
   }
 
   void AddConstructorAttrs(IrNodeFacts& facts) {
@@ -151,14 +182,14 @@ class NodeDescriber {
   }
 
   void AddUserStrategy(IrNodeFacts& facts) const {
-    if (!node_.in_strategy && !node_.out_strategy) {
+    if (shard_ == nullptr || (!shard_->in_strategy && !shard_->out_strategy)) {
       return;
     }
     const auto text = [](const std::optional<strategies::Strategy>& strategy) {
       return strategy ? IrStrategyText(*strategy) : std::string("None");
     };
-    facts.primitive_attrs.push_back("in_strategy: " + text(node_.in_strategy));
-    facts.primitive_attrs.push_back("out_strategy: " + text(node_.out_strategy));
+    facts.primitive_attrs.push_back("in_strategy: " + text(shard_->in_strategy));
+    facts.primitive_attrs.push_back("out_strategy: " + text(shard_->out_strategy));
     if (style_ == IrStyle::k2025) {
       facts.primitive_attrs.emplace_back("in_layout: None");
       facts.primitive_attrs.emplace_back("out_layout: None");
@@ -183,6 +214,7 @@ class NodeDescriber {
   }
 
   const Node& node_;
+  const Node* shard_;
   IrStyle style_;
   strategies::OpSignature signature_;
   std::set<std::string, std::less<>> shown_;
@@ -222,7 +254,7 @@ std::vector<IrNodeFacts> TracedNodeFacts(const CompiledProgram& program, IrStyle
   std::vector<IrNodeFacts> all;
   for (std::size_t i = 0; i < program.traced.nodes.size(); ++i) {
     const Node& node = program.traced.nodes[i];
-    IrNodeFacts facts = NodeDescriber(node, style).Describe();
+    IrNodeFacts facts = NodeDescriber(node, &node, style).Describe();
     const auto number = FirstNodeNumber(program) + static_cast<std::int64_t>(i);
     facts.label = LabelOf(program.traced, node, number, style);
     facts.in_strategy = UsedStrategy(program, NodeId{static_cast<std::int32_t>(i)});
@@ -235,24 +267,26 @@ std::vector<IrNodeFacts> TracedNodeFacts(const CompiledProgram& program, IrStyle
 std::vector<IrNodeFacts> LocalNodeFacts(const CompiledProgram& program, const Graph& rank_graph,
                                         IrStyle style) {
   const std::vector<std::string> full_names = strategies::FullNames(rank_graph);
-  const std::vector<std::string> instance_names = InstanceNames(program, rank_graph);
+  const std::vector<std::string> traced_names = strategies::FullNames(program.traced);
   const std::int64_t first_inserted =
       FirstNodeNumber(program) + static_cast<std::int64_t>(program.traced.nodes.size());
   std::vector<IrNodeFacts> all;
   for (std::size_t i = 0; i < rank_graph.nodes.size(); ++i) {
     const Node& node = rank_graph.nodes[i];
-    IrNodeFacts facts = NodeDescriber(node, style).Describe();
-    facts.inserted = !IsCopyOfTraced(program, node);
-    if (facts.inserted) {
-      facts.label = IrNodeLabel(first_inserted + static_cast<std::int64_t>(i), style);
-    } else {
+    const bool copy = IsCopyOfTraced(program, node);
+    const Node* traced = copy ? &program.traced.at(node.origin) : nullptr;
+    IrNodeFacts facts = NodeDescriber(node, traced, style).Describe();
+    facts.inserted = !copy;
+    if (copy) {
       const auto number = FirstNodeNumber(program) + ToInt(node.origin);
-      facts.label = LabelOf(program.traced, program.traced.at(node.origin), number, style);
+      facts.label = LabelOf(program.traced, *traced, number, style);
       facts.in_strategy = UsedStrategy(program, node.origin);
+      facts.full_name = traced_names[ToIndex(node.origin)];
+    } else {
+      facts.label = IrNodeLabel(first_inserted + static_cast<std::int64_t>(i), style);
+      facts.full_name = full_names[i];
     }
     facts.label.insert(0, "equiv");
-    facts.instance_name = instance_names[i];
-    facts.full_name = full_names[i];
     all.push_back(std::move(facts));
   }
   return all;

@@ -38,11 +38,4 @@ struct IrNodeFacts {
                                                       const strategies::Graph& rank_graph,
                                                       IrStyle style);
 
-/// Instance name of every node of `graph`, which is `program.local` or a rank's copy of it: the
-/// script's attribute name, or for inserted nodes `forward_op_<hash>`,
-/// `redistribution_op_<hash><operator>`, `grad...`; empty where there is none.
-/// Source: spec layout-and-redistribution 4.4, memory-and-dump 7.3
-[[nodiscard]] std::vector<std::string> InstanceNames(const strategies::CompiledProgram& program,
-                                                     const strategies::Graph& graph);
-
 }  // namespace drydock::reports

@@ -126,14 +126,6 @@ std::string IrStrategyText(const strategies::Strategy& strategy) {
   return "(" + text + ")";
 }
 
-std::string IrNameListText(std::span<const std::string> names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return "[" + text + "]";
-}
-
 std::string IrTensorType(const strategies::TensorType& type) {
   return "<Tensor[" + std::string(strategies::DTypeIrName(type.dtype)) + "], " +
          ShapeText(type.shape) + ">";

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,9 +24,6 @@ enum class IrStyle : std::uint8_t { kR20, k2025 };
 
 /// Cuts without the comma Python needs after a single entry: `((2, 4))`.
 [[nodiscard]] std::string IrStrategyText(const strategies::Strategy& strategy);
-
-/// `[x, begin, end]`.
-[[nodiscard]] std::string IrNameListText(std::span<const std::string> names);
 
 /// `<Tensor[Float32], (16, 32)>`.
 [[nodiscard]] std::string IrTensorType(const strategies::TensorType& type);

@@ -1,6 +1,7 @@
 #include "reports/memory_report.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "reports/communication_report.h"
@@ -9,86 +10,17 @@ namespace drydock::reports {
 namespace {
 
 using strategies::CompiledProgram;
-using strategies::Graph;
 using strategies::Node;
-using strategies::Value;
 
-/// Turns the tags of a memory plan back into what the user wrote.
-class Describer {
- public:
-  explicit Describer(const CompiledProgram& program)
-      : program_(program),
-        names_(strategies::FullNames(program.local)),
-        first_user_(program.local.values.size(), strategies::kNoNode) {
-    for (std::size_t i = program.local.nodes.size(); i > 0; --i) {
-      for (const ValueId input : program.local.nodes[i - 1].inputs) {
-        if (input != strategies::kNoValue) {
-          first_user_[ToIndex(input)] = NodeId{static_cast<std::int32_t>(i - 1)};
-        }
-      }
-    }
+/// Phase of every node by its full name.
+std::map<std::string, std::string> PhasesByName(const CompiledProgram& program) {
+  const std::vector<std::string> names = strategies::FullNames(program.local);
+  std::map<std::string, std::string> phases;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    phases.emplace(names[i], PhaseName(program.local.nodes[i].phase));
   }
-
-  [[nodiscard]] PeakPointReport PeakPoint(const ClassMemory& item) const {
-    const std::int32_t kernel = item.profile->at_kernel;
-    if (kernel < 0) {
-      return {.kernel = kernel, .phase = "preparation"};
-    }
-    const NodeId id{
-        static_cast<std::int32_t>(item.plan->kernels[static_cast<std::size_t>(kernel)].tag)};
-    return {.kernel = kernel,
-            .name = names_[ToIndex(id)],
-            .phase = std::string(PhaseName(program_.local.at(id).phase)),
-            .place = PlaceOf(id)};
-  }
-
-  [[nodiscard]] PeakTensorReport Tensor(const ClassMemory& item,
-                                        const sim::PeakBuffer& buffer) const {
-    PeakTensorReport report = {.part = std::string(sim::BufferKindName(buffer.kind)),
-                               .bytes = buffer.bytes};
-    if (buffer.buffer < 0) {
-      PeakPointReport peak = PeakPoint(item);
-      report.name = std::move(peak.name);
-      report.place = std::move(peak.place);
-      return report;
-    }
-    const auto tag = item.plan->buffers[static_cast<std::size_t>(buffer.buffer)].tag;
-    const Value& value = program_.local.values[tag];
-    report.name = NameOf(value);
-    report.tensor = strategies::TypeText(value.type);
-    report.place =
-        PlaceOf(value.producer != strategies::kNoNode ? value.producer : first_user_[tag]);
-    return report;
-  }
-
- private:
-  [[nodiscard]] std::string NameOf(const Value& value) const {
-    if (value.producer == strategies::kNoNode) {
-      return value.name.empty() ? "constant" : value.name;
-    }
-    std::string name = names_[ToIndex(value.producer)];
-    if (program_.local.at(value.producer).outputs.size() > 1) {
-      name += ":" + std::to_string(value.output_index);
-    }
-    return name;
-  }
-
-  [[nodiscard]] std::optional<PlaceReport> PlaceOf(NodeId id) const {
-    if (id == strategies::kNoNode) {
-      return std::nullopt;
-    }
-    const Node& node = program_.local.at(id);
-    std::optional<PlaceReport> place = PlaceReportOf(program_.local, node);
-    if (!place && node.origin != strategies::kNoNode) {
-      place = PlaceReportOf(program_.traced, program_.traced.at(node.origin));
-    }
-    return place;
-  }
-
-  const CompiledProgram& program_;
-  std::vector<std::string> names_;
-  std::vector<NodeId> first_user_;  // Per value.
-};
+  return phases;
+}
 
 /// Groups every rank belongs to: one per pattern its collectives use.
 std::int64_t GroupCount(const CompiledProgram& program) {
@@ -101,35 +33,46 @@ std::int64_t GroupCount(const CompiledProgram& program) {
   return static_cast<std::int64_t>(patterns.size());
 }
 
-RankClassReport DescribeClass(const ClassMemory& item, const Describer& describer,
-                              const sim::DeviceMemory& device) {
-  const sim::MemoryProfile& profile = *item.profile;
-  RankClassReport report = {.ranks = RankSetText(item.ranks),
-                            .rank_count = static_cast<std::int64_t>(item.ranks.size()),
-                            .stage = item.stage,
+PeakPointReport PeakPoint(const sim::RankClass& item,
+                          const std::map<std::string, std::string>& phases) {
+  const auto phase = phases.find(item.peak_op);
+  return {.kernel = item.memory->at_kernel,
+          .name = item.peak_op,
+          .phase = phase == phases.end() ? "preparation" : phase->second,
+          .place = ToPlaceReport(item.peak_place)};
+}
+
+RankClassReport DescribeClass(const sim::RankClass& item, const sim::DeviceMemory& device) {
+  const sim::MemoryProfile& profile = *item.memory;
+  RankClassReport report = {.ranks = RangesText(item.ranks),
+                            .rank_count = item.rank_count,
+                            .stage = ToInt(item.stage),
                             .used_peak_bytes = profile.used_peak_bytes,
                             .actual_peak_bytes = profile.actual_peak_bytes,
                             .reserved_bytes = profile.reserved_bytes,
                             .persistent_bytes = profile.persistent_bytes,
                             .limit_bytes = device.ms_used_bytes,
-                            .head_room_bytes = device.ms_used_bytes - profile.actual_peak_bytes,
-                            .peak = describer.PeakPoint(item)};
-  report.fits = report.head_room_bytes >= 0;
+                            .head_room_bytes = item.head_room_bytes,
+                            .fits = item.head_room_bytes >= 0};
   for (std::size_t kind = 0; kind < sim::kBufferKindCount; ++kind) {
     report.breakdown.push_back(
         {.part = std::string(sim::BufferKindName(static_cast<sim::BufferKind>(kind))),
          .bytes = profile.breakdown_bytes[kind]});
   }
-  for (const sim::PeakBuffer& buffer : profile.largest) {
-    report.largest.push_back(describer.Tensor(item, buffer));
+  for (const sim::PeakTensor& tensor : item.largest) {
+    report.largest.push_back({.name = tensor.name,
+                              .part = std::string(sim::BufferKindName(tensor.kind)),
+                              .producer = tensor.op,
+                              .bytes = tensor.bytes,
+                              .tensor = tensor.type_text,
+                              .place = ToPlaceReport(tensor.place)});
   }
   return report;
 }
 
 std::vector<std::string> NotModelled(std::int64_t simulation_level) {
   std::vector<std::string> list = {
-      "buffers of the communication library (communicator_bytes is an "
-      "estimate of them)",
+      "buffers of the communication library (communicator_bytes estimates them)",
       "device context and runtime", "fusion of gradient collectives"};
   if (simulation_level < 2) {
     list.insert(list.begin(), "workspace of kernels (from simulation level 2 on)");
@@ -139,22 +82,38 @@ std::vector<std::string> NotModelled(std::int64_t simulation_level) {
 
 }  // namespace
 
-MemoryReport BuildMemoryReport(const CompiledProgram& program,
-                               const std::vector<ClassMemory>& classes,
-                               const sim::DeviceMemory& device, std::int64_t simulation_level) {
-  MemoryReport report = {.simulation_level = simulation_level,
-                         .world_size = program.config.world_size,
-                         .device_bytes = device.total_bytes,
-                         .limit_bytes = device.ms_used_bytes,
-                         .not_modelled = NotModelled(simulation_level)};
-  const Describer describer(program);
+std::string RangesText(const std::vector<sim::RankRange>& ranges) {
+  std::string text;
+  for (const sim::RankRange& range : ranges) {
+    text += (text.empty() ? "" : ",") + std::to_string(range.first);
+    if (range.last > range.first) {
+      text += "-" + std::to_string(range.last);
+    }
+  }
+  return text;
+}
+
+std::optional<MemoryReport> BuildMemoryReport(const sim::DryRunResult& result) {
+  MemoryReport report = {.simulation_level = result.options.level,
+                         .world_size = result.program.config.world_size,
+                         .device_bytes = result.device.total_bytes,
+                         .limit_bytes = result.device.ms_used_bytes,
+                         .not_modelled = NotModelled(result.options.level)};
+  const std::map<std::string, std::string> phases = PhasesByName(result.program);
   const std::int64_t communicator_bytes =
-      sim::CollectiveLibraryBytes(GroupCount(program)).value_or(0);
-  for (const ClassMemory& item : classes) {
-    RankClassReport described = DescribeClass(item, describer, device);
+      sim::CollectiveLibraryBytes(GroupCount(result.program)).value_or(0);
+  for (const sim::RankClass& item : result.classes) {
+    if (!item.memory) {
+      return std::nullopt;
+    }
+    RankClassReport described = DescribeClass(item, result.device);
+    described.peak = PeakPoint(item, phases);
     described.communicator_bytes = communicator_bytes;
     report.fits = report.fits && described.fits;
     report.classes.push_back(std::move(described));
+  }
+  if (report.classes.empty()) {
+    return std::nullopt;
   }
   const auto heaviest =
       std::ranges::max_element(report.classes, {}, &RankClassReport::actual_peak_bytes);

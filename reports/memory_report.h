@@ -7,10 +7,7 @@
 #include <vector>
 
 #include "reports/place.h"
-#include "sim/memory/device_memory.h"
-#include "sim/memory/lifetimes.h"
-#include "sim/memory/plan.h"
-#include "strategies/passes/program.h"
+#include "sim/fleet/dry_run.h"
 
 /// Device memory of every class of ranks: schema `drydock.memory/1`. The members of each struct are
 /// described by its `Fields` table (reports/field_table.h).
@@ -32,6 +29,7 @@ struct MemoryPartReport {
 struct PeakTensorReport {
   std::string name = {};
   std::string part = {};
+  std::string producer = {};
   std::int64_t bytes = 0;
   std::string tensor = {};
   std::optional<PlaceReport> place = {};
@@ -40,8 +38,10 @@ struct PeakTensorReport {
   static constexpr std::string_view kMeaning = "A tensor that is alive at the peak.";
   template <typename Visitor>
   static void Fields(Visitor& field) {
-    field("name", &PeakTensorReport::name, "Parameter or input, or the operator that produces it.");
+    field("name", &PeakTensorReport::name, "Parameter or input, or what produces it.");
     field("part", &PeakTensorReport::part, "Kind of tensor, as in the breakdown.");
+    field("producer", &PeakTensorReport::producer,
+          "Kind of operator that computes it; empty for parameters and inputs.");
     field("bytes", &PeakTensorReport::bytes, "Bytes it occupies, rounding included.");
     field("tensor", &PeakTensorReport::tensor, "Type and shape on one rank; empty for workspace.");
     field("place", &PeakTensorReport::place, "Line of the script that makes or first uses it.");
@@ -85,11 +85,10 @@ struct RankClassReport {
 
   static constexpr std::string_view kTypeName = "RankClass";
   static constexpr std::string_view kMeaning =
-      "Ranks whose memory is equal, byte for byte: same stage, same slice shapes.";
+      "Ranks that run the same program on equally large slices: same stage, same memory.";
   template <typename Visitor>
   static void Fields(Visitor& field) {
-    field("ranks", &RankClassReport::ranks,
-          "The ranks; `0-3` is a range, `0-12:4` every fourth rank of one.");
+    field("ranks", &RankClassReport::ranks, "The ranks; `0-3` is a range.");
     field("rank_count", &RankClassReport::rank_count, "How many they are.");
     field("stage", &RankClassReport::stage, "Their pipeline stage.");
     field("used_peak_bytes", &RankClassReport::used_peak_bytes,
@@ -143,18 +142,10 @@ struct MemoryReport {
   }
 };
 
-/// One class of ranks as the dry run found it.
-struct ClassMemory {
-  std::vector<std::int64_t> ranks = {};  ///< Global ranks, ascending, at least one.
-  std::int64_t stage = 0;
-  const sim::MemoryPlan* plan = nullptr;  ///< Tags: ValueId of buffers, NodeId of kernels (local).
-  const sim::MemoryProfile* profile = nullptr;
-};
+/// What the ranks keep in memory; nothing if the dry run did not look at memory (level 0).
+[[nodiscard]] std::optional<MemoryReport> BuildMemoryReport(const sim::DryRunResult& result);
 
-/// What the ranks keep in memory.
-[[nodiscard]] MemoryReport BuildMemoryReport(const strategies::CompiledProgram& program,
-                                             const std::vector<ClassMemory>& classes,
-                                             const sim::DeviceMemory& device,
-                                             std::int64_t simulation_level);
+/// Ranges of ranks in the notation of reports: "0-3,8".
+[[nodiscard]] std::string RangesText(const std::vector<sim::RankRange>& ranges);
 
 }  // namespace drydock::reports

@@ -151,4 +151,22 @@ struct ClassPeakReport {
   }
 };
 
+struct FleetReport {
+  std::int64_t registered_ranks = 0;
+  std::int64_t specialised_ranks = 0;
+  std::int64_t messages = 0;
+  std::int64_t message_bytes = 0;
+
+  static constexpr std::string_view kTypeName = "Fleet";
+  static constexpr std::string_view kMeaning = "What the virtual ranks did.";
+  template <typename Visitor>
+  static void Fields(Visitor& field) {
+    field("registered_ranks", &FleetReport::registered_ranks,
+          "Ranks that registered with the scheduler, over an in-process network.");
+    field("specialised_ranks", &FleetReport::specialised_ranks, "Ranks whose program was made.");
+    field("messages", &FleetReport::messages, "Frames exchanged.");
+    field("message_bytes", &FleetReport::message_bytes, "Bytes of these frames.");
+  }
+};
+
 }  // namespace drydock::reports

@@ -139,12 +139,18 @@ std::string_view StrategySourceName(StrategySource source) {
   return "none";
 }
 
-SummaryReport BuildSummary(const RunFacts& facts, const CompiledProgram& program,
+SummaryReport BuildSummary(const RunFacts& facts, const sim::DryRunResult& result,
                            const CommunicationReport& communication,
                            const std::optional<MemoryReport>& memory) {
+  const CompiledProgram& program = result.program;
   SummaryReport summary = {.drydock_version = facts.drydock_version,
                            .checked = Checked(facts, program.config),
-                           .ranks_checked = program.config.world_size,
+                           .ranks_checked = result.fleet.specialised_ranks,
+                           .rank_classes = static_cast<std::int64_t>(result.classes.size()),
+                           .fleet = FleetReport{.registered_ranks = result.fleet.registered_ranks,
+                                                .specialised_ranks = result.fleet.specialised_ranks,
+                                                .messages = result.fleet.messages,
+                                                .message_bytes = result.fleet.message_bytes},
                            .operators = CountSources(program),
                            .strategies = ListStrategies(program),
                            .redistributions = program.redistribution_count,
@@ -156,7 +162,6 @@ SummaryReport BuildSummary(const RunFacts& facts, const CompiledProgram& program
                            .files = facts.files};
   summary.checked.network = program.traced.name;
   if (memory) {
-    summary.rank_classes = static_cast<std::int64_t>(memory->classes.size());
     for (const RankClassReport& item : memory->classes) {
       summary.memory.push_back({.ranks = item.ranks,
                                 .stage = item.stage,

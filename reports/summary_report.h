@@ -25,6 +25,7 @@ struct SummaryReport {
   std::optional<ErrorReport> error = {};
   std::int64_t ranks_checked = 0;
   std::int64_t rank_classes = 0;
+  std::optional<FleetReport> fleet = {};
   std::vector<SourceCountReport> operators = {};
   std::vector<StrategyReport> strategies = {};
   std::int64_t redistributions = 0;
@@ -52,6 +53,7 @@ struct SummaryReport {
     field("error", &SummaryReport::error, "Why there is no result, if there is none.");
     field("ranks_checked", &SummaryReport::ranks_checked, "Ranks whose program was checked.");
     field("rank_classes", &SummaryReport::rank_classes, "Classes of ranks with equal memory.");
+    field("fleet", &SummaryReport::fleet, "What the virtual ranks did.");
     field("operators", &SummaryReport::operators, "Who decided the strategies.");
     field("strategies", &SummaryReport::strategies, "The strategy of every operator that has one.");
     field("redistributions", &SummaryReport::redistributions,
@@ -73,14 +75,11 @@ struct RunFacts {
   std::string subject = {};      ///< Script or graph file as given.
   std::string compat_from = {};  ///< "--compat", "installed mindspore 2.7.0", "default".
   std::int64_t simulation_level = 0;
-  std::vector<std::string> files = {};
+  std::vector<std::string> files = {};  ///< Written, relative to the output folder.
 };
 
-/// Summary of a program that compiled.
-///
-/// @param memory  absent at level 0
-[[nodiscard]] SummaryReport BuildSummary(const RunFacts& facts,
-                                         const strategies::CompiledProgram& program,
+/// Summary of a program that compiled, from the dry run and its other reports.
+[[nodiscard]] SummaryReport BuildSummary(const RunFacts& facts, const sim::DryRunResult& result,
                                          const CommunicationReport& communication,
                                          const std::optional<MemoryReport>& memory);
 

@@ -26,6 +26,9 @@ class PlanRun {
         pool_(options.pool),
         pending_uses_(table_.uses) {
     profile_.placements.assign(plan.buffers.size(), BufferPlacement{});
+    if (options.keep_trace) {
+      tracker_.emplace();
+    }
     if (options.keep_series) {
       profile_.series.reserve(plan.kernels.size());
     }
@@ -42,6 +45,9 @@ class PlanRun {
     profile_.actual_peak_bytes = statistics.actual_peak_bytes;
     profile_.reserved_bytes = statistics.reserved_bytes;
     DescribePeak();
+    if (tracker_) {
+      profile_.trace = tracker_->Take();
+    }
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
       profile_.placements[b] = profile_.placements[Root(b)];
     }
@@ -65,20 +71,40 @@ class PlanRun {
                      "cut the tensors over more devices or recompute activations");
   }
 
-  void Note(std::size_t root, const Allocation& allocation) {
+  void StartTask(TrackedTaskKind kind) {
+    if (tracker_) {
+      tracker_->StartTask(kind, kernel_);
+    }
+  }
+
+  void Track(std::int32_t buffer, TrackedType type, const Allocation& allocation) {
+    if (tracker_) {
+      tracker_->Allocated(buffer, type, allocation, pool_.statistics().actual_peak_bytes);
+    }
+  }
+
+  void Free(std::int64_t address) {
+    pool_.Free(address);
+    if (tracker_) {
+      tracker_->Freed(address);
+    }
+  }
+
+  void Note(std::size_t root, const Allocation& allocation, TrackedType type) {
+    Track(static_cast<std::int32_t>(root), type, allocation);
     profile_.placements[root] = BufferPlacement{.address = allocation.address,
                                                 .bytes = allocation.bytes,
                                                 .pool = allocation.pool,
                                                 .first_kernel = kernel_};
   }
 
-  Status Place(std::size_t root, PoolKind pool) {
+  Status Place(std::size_t root, PoolKind pool, TrackedType type) {
     const std::int64_t bytes = plan_.buffers[root].bytes;
     const auto allocation = pool_.Allocate(bytes, pool);
     if (!allocation) {
       return Exhausted(bytes);
     }
-    Note(root, *allocation);
+    Note(root, *allocation, type);
     return {};
   }
 
@@ -95,7 +121,7 @@ class PlanRun {
       return Exhausted(total);
     }
     for (std::size_t i = 0; i < roots.size(); ++i) {
-      Note(static_cast<std::size_t>(roots[i]), members[i]);
+      Note(static_cast<std::size_t>(roots[i]), members[i], TrackedType::kContinuousMemory);
     }
     return {};
   }
@@ -105,10 +131,13 @@ class PlanRun {
     if (Placed(root) || table_.producer[root] >= 0 || !IsPersistentKind(plan_.buffers[root].kind)) {
       return {};
     }
-    return Place(root, PoolKind::kPersistent);
+    return Place(root, PoolKind::kPersistent,
+                 plan_.buffers[root].kind == BufferKind::kConstant ? TrackedType::kConstantValue
+                                                                   : TrackedType::kWeight);
   }
 
   Status PlacePersistent() {
+    StartTask(TrackedTaskKind::kPrepareData);
     for (const PlannedKernel& kernel : plan_.kernels) {
       for (const std::int32_t input : kernel.inputs) {
         DRYDOCK_RETURN_IF_ERROR(PlacePersistentOf(input));
@@ -128,10 +157,11 @@ class PlanRun {
 
   Status PlaceInputs() {
     const PoolKind pool = plan_.sink_inputs ? PoolKind::kCommon : PoolKind::kPersistent;
+    StartTask(TrackedTaskKind::kReadInputs);
     std::vector<std::size_t> placed;
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
       if (Root(b) == b && table_.producer[b] < 0 && plan_.buffers[b].kind == BufferKind::kInput) {
-        DRYDOCK_RETURN_IF_ERROR(Place(b, pool));
+        DRYDOCK_RETURN_IF_ERROR(Place(b, pool, TrackedType::kBatchMemory));
         placed.push_back(b);
       }
     }
@@ -145,6 +175,7 @@ class PlanRun {
   Status RunKernel(std::size_t k) {
     kernel_ = static_cast<std::int32_t>(k);
     const PlannedKernel& kernel = plan_.kernels[k];
+    StartTask(TrackedTaskKind::kKernel);
     for (const std::int32_t output : kernel.outputs) {
       DRYDOCK_RETURN_IF_ERROR(PlaceOutput(output));
     }
@@ -154,12 +185,33 @@ class PlanRun {
       if (!workspace) {
         return Exhausted(kernel.workspace_bytes);
       }
+      Track(-1, TrackedType::kWorkSpace, *workspace);
     }
+    TrackUses(kernel);
     const std::int64_t at_launch_bytes = pool_.statistics().used_bytes;
     NotePeak(workspace ? workspace->bytes : 0);
     if (workspace) {
-      pool_.Free(workspace->address);
+      Free(workspace->address);
     }
+    ReleaseUses(kernel);
+    if (options_.keep_series) {
+      profile_.series.push_back(KernelUsage{at_launch_bytes, pool_.statistics().used_bytes});
+    }
+    return {};
+  }
+
+  void TrackUses(const PlannedKernel& kernel) {
+    if (!tracker_) {
+      return;
+    }
+    for (const auto* buffers : {&kernel.inputs, &kernel.outputs}) {
+      for (const std::int32_t buffer : *buffers) {
+        tracker_->Used(profile_.placements[Root(buffer)].address);
+      }
+    }
+  }
+
+  void ReleaseUses(const PlannedKernel& kernel) {
     for (const std::int32_t input : kernel.inputs) {
       --pending_uses_[Root(input)];
       FreeIfUnused(Root(input));
@@ -170,10 +222,6 @@ class PlanRun {
     for (const std::int32_t output : kernel.outputs) {
       FreeIfUnused(Root(output));
     }
-    if (options_.keep_series) {
-      profile_.series.push_back(KernelUsage{at_launch_bytes, pool_.statistics().used_bytes});
-    }
-    return {};
   }
 
   /// Places an output that owns its storage, unless it came with a continuous buffer before.
@@ -185,7 +233,8 @@ class PlanRun {
     if (const std::int32_t group = table_.group[root]; group >= 0) {
       return PlaceGroup(table_.groups[static_cast<std::size_t>(group)]);
     }
-    return Place(root, PoolKind::kCommon);
+    return Place(root, PoolKind::kCommon,
+                 table_.kept[root] ? TrackedType::kGraphOutput : TrackedType::kKernel);
   }
 
   void FreeIfUnused(std::size_t root) {
@@ -195,7 +244,7 @@ class PlanRun {
         placement.last_kernel != kNeverFreed) {
       return;
     }
-    pool_.Free(placement.address);
+    Free(placement.address);
     placement.last_kernel = kernel_;
   }
 
@@ -243,6 +292,7 @@ class PlanRun {
   const LifetimeOptions& options_;
   StorageTable table_;
   MemoryPool pool_;
+  std::optional<MemoryTracker> tracker_;
   std::vector<std::int32_t> pending_uses_;
   std::int32_t kernel_ = kBeforeKernels;
   std::int64_t peak_bytes_ = 0;

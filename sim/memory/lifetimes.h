@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "sim/memory/plan.h"
 #include "sim/memory/pool.h"
+#include "sim/memory/tracker.h"
 
 namespace drydock::sim {
 
@@ -24,6 +25,7 @@ struct LifetimeOptions {
   bool count_workspace = false;
   std::size_t largest_count = 10;  ///< Length of MemoryProfile::largest.
   bool keep_series = false;        ///< Fill MemoryProfile::series.
+  bool keep_trace = false;         ///< Fill MemoryProfile::trace.
 };
 
 /// Where and when a buffer's storage lives. Aliases repeat the place of what they share.
@@ -65,6 +67,7 @@ struct MemoryProfile {
   std::vector<PeakBuffer> largest = {};          ///< At the peak, largest first, then by buffer.
   std::vector<BufferPlacement> placements = {};  ///< One per buffer of the plan.
   std::vector<KernelUsage> series = {};          ///< One per kernel, if asked for.
+  MemoryTrace trace = {};                        ///< Every allocation, if asked for.
 };
 
 /// Runs one step of `plan` through the pool as the kernel-by-kernel executor does (O0).

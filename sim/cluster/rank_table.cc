@@ -1,0 +1,63 @@
+#include <nlohmann/json.hpp>
+
+#include "sim/cluster/ranking.h"
+
+namespace drydock::sim {
+namespace {
+
+using Json = nlohmann::json;
+
+tl::unexpected<Error> Bad(std::string what) {
+  return FailInput(
+      "RankTable:unreadable", "rank table " + std::move(what),
+      "give \"server_list\": [{\"pod_ip\": \"10.0.0.1\", \"device\": [{\"rank_id\": \"0\"}]}]");
+}
+
+/// Member `key` of an object, null if it is none or has no such member.
+const Json& Member(const Json& object, const char* key) {
+  static const Json kNull;
+  if (!object.is_object()) {
+    return kNull;
+  }
+  const auto found = object.find(key);
+  return found == object.end() ? kNull : *found;
+}
+
+Result<std::vector<std::uint32_t>> DeviceRanks(const Json& devices) {
+  if (!devices.is_array()) {
+    return Bad("has a server without a list \"device\"");
+  }
+  std::vector<std::uint32_t> ranks;
+  for (const Json& device : devices) {
+    const Json& rank_id = Member(device, "rank_id");
+    const std::string text = rank_id.is_string() ? rank_id.get<std::string>() : std::string();
+    const auto rank = NumericId(text);
+    if (text.empty() || !rank) {
+      return Bad("has a device without a text \"rank_id\" that is a number");
+    }
+    ranks.push_back(*rank);
+  }
+  return ranks;
+}
+
+}  // namespace
+
+Result<RankTable> ParseRankTable(std::string_view json_text) {
+  const Json document = Json::parse(json_text, nullptr, /*allow_exceptions=*/false);
+  const Json& servers = Member(document, "server_list");
+  if (!servers.is_array()) {
+    return Bad("is no JSON object with a list \"server_list\"");
+  }
+  RankTable table;
+  for (const Json& server : servers) {
+    const Json& pod_ip = Member(server, "pod_ip");
+    if (!pod_ip.is_string()) {
+      return Bad("has a server without a text \"pod_ip\"");
+    }
+    DRYDOCK_TRY(auto ranks, DeviceRanks(Member(server, "device")));
+    table[pod_ip.get<std::string>()] = std::move(ranks);
+  }
+  return table;
+}
+
+}  // namespace drydock::sim

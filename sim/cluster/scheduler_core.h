@@ -1,0 +1,132 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "sim/cluster/frame.h"
+#include "sim/cluster/frame_batch.h"
+#include "sim/cluster/membership.h"
+#include "sim/cluster/messages/heartbeat.h"
+#include "sim/cluster/messages/metadata.h"
+#include "sim/cluster/metadata_store.h"
+#include "sim/cluster/scheduler_events.h"
+#include "sim/cluster/scheduler_options.h"
+#include "sim/cluster/snapshot.h"
+
+namespace drydock::sim {
+
+/// Where a job stands, as its scheduler sees it. Table of transitions: docs/protocol.md.
+enum class SchedulerState : std::uint8_t {
+  kBuilding,     ///< Members are missing.
+  kReady,        ///< Everybody registered; ranks are final.
+  kAborting,     ///< A member is lost; the others are being told.
+  kFinished,     ///< Everybody has left.
+  kBuildFailed,  ///< Members were still missing when the time was over.
+  kAborted,      ///< A member was lost and the others had time to hear of it.
+};
+
+/// What the scheduler wants its shell to do. Collected over any number of calls.
+struct SchedulerOutput {
+  FrameBatch replies = {};
+  std::vector<SchedulerEvent> events = {};
+  /// What Snapshot() gives has changed: with recovery on, store it before sending `replies`.
+  bool snapshot_changed = false;
+  /// Empties it for the next call.
+  void Clear();
+};
+
+/// The scheduler's state machine: registration, ranks, heartbeats, metadata, host names.
+///
+/// No sockets, no clock, no threads: frames and time come in, frames come out, so that virtual
+/// ranks and TCP peers drive the same code. Every replying request gets exactly one reply, at once
+/// and in order; nothing else is ever sent. Source: spec cluster-protocol 4, 7, 15.
+class SchedulerCore {
+ public:
+  /// A scheduler that starts at `now`, from a snapshot if there is one.
+  /// @error kInvalidArgument  no worker expected, too many, or a snapshot of another job
+  [[nodiscard]] static Result<SchedulerCore> Create(const SchedulerOptions& options, TimePoint now,
+                                                    const SchedulerSnapshot& snapshot = {});
+
+  /// Handles one frame. A message nobody knows, a write and a broken body get no reply.
+  void OnFrame(const Origin& from, const FrameView& frame, TimePoint now, SchedulerOutput& out);
+  /// A connection closed. Connections that are opened need not be announced.
+  void OnPeerClosed(PeerId peer, TimePoint now);
+  /// Draws the verdicts that are due.
+  void OnTick(TimePoint now, SchedulerOutput& out);
+  /// When OnTick must be called next, if nothing else happens; nothing if no verdict can come.
+  [[nodiscard]] std::optional<TimePoint> NextDeadline() const;
+  /// The shell knows that a member's process ended without leaving. False if it is no member.
+  bool DeclareLost(std::string_view node_id, TimePoint now, SchedulerOutput& out);
+
+  [[nodiscard]] SchedulerState state() const { return state_; }
+  /// True once nothing more will change; the shell may end after a short time of answering.
+  [[nodiscard]] bool done() const;
+  /// What workers are told.
+  [[nodiscard]] TopologyState topology_state() const;
+  [[nodiscard]] const Membership& membership() const { return membership_; }
+  /// The state that must survive a restart.
+  [[nodiscard]] SchedulerSnapshot Snapshot() const;
+
+ private:
+  SchedulerCore(const SchedulerOptions& options, TimePoint now);
+
+  void OnRegistration(const Origin& from, const FrameView& frame, TimePoint now,
+                      SchedulerOutput& out);
+  void OnUnregistration(const Origin& from, const FrameView& frame, SchedulerOutput& out);
+  void OnHeartbeat(const Origin& from, const FrameView& frame, TimePoint now, SchedulerOutput& out);
+  void OnWrite(const FrameView& frame, SchedulerOutput& out);
+  void OnRead(const Origin& from, const FrameView& frame, SchedulerOutput& out);
+  void OnDelete(const Origin& from, const FrameView& frame, SchedulerOutput& out);
+  void OnHostNames(const Origin& from, const FrameView& frame, SchedulerOutput& out);
+
+  [[nodiscard]] RegistrationVerdict Judge(const RegistrationRequest& request, const Origin& from,
+                                          TimePoint now);
+  void Announce(const RegistrationVerdict& verdict, const RegistrationRequest& request,
+                SchedulerOutput& out) const;
+  void TryCompleteTopology(TimePoint now, SchedulerOutput& out);
+  void PublishRank(const Node& node);
+  [[nodiscard]] std::string PortRanges() const;
+  [[nodiscard]] std::optional<std::string_view> ReadValue(std::string_view name);
+  [[nodiscard]] bool AnswersHostNames(Role role) const;
+
+  void Lose(NodeIndex node, std::string_view why, TimePoint now, SchedulerOutput& out);
+  void CheckConnections(TimePoint now, SchedulerOutput& out);
+  void CheckSilence(TimePoint now, SchedulerOutput& out);
+  void CheckBuildTime(TimePoint now, SchedulerOutput& out);
+  [[nodiscard]] TimePoint SilenceDeadline(TimePoint last_heard) const;
+  [[nodiscard]] bool IsBuilding() const { return state_ == SchedulerState::kBuilding; }
+
+  template <typename Body>
+  void Reply(const Origin& to, MessageName name, const Body& body, SchedulerOutput& out) const;
+  void ReplyText(const Origin& to, MessageName name, std::string_view body,
+                 SchedulerOutput& out) const;
+  void Record(SchedulerEvent event, SchedulerOutput& out) const;
+  void RecordNode(SchedulerEventKind kind, const Node& node, SchedulerOutput& out) const;
+  void RecordIgnored(std::string what, SchedulerOutput& out) const;
+
+  /// A member whose connection closed, and when.
+  struct ClosedConnection {
+    NodeIndex node = {};
+    TimePoint closed_at = {};
+  };
+
+  SchedulerOptions options_;
+  SchedulerState state_ = SchedulerState::kBuilding;
+  Membership membership_;
+  MetadataStore metadata_;
+  std::array<std::optional<std::string>, kRoleCount> host_names_;
+  bool port_ranges_published_ = false;
+  std::deque<ClosedConnection> closed_;
+  TimePoint build_deadline_ = kNever;
+  TimePoint silence_deadline_ = kNever;  ///< No member can have been silent for too long before.
+  TimePoint abort_deadline_ = kNever;
+};
+
+}  // namespace drydock::sim
