@@ -16,7 +16,7 @@
 #include <optional>
 #include <set>
 
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -260,7 +260,8 @@ Result<ChildEnd> RunChild(const ChildCommand& command) {
     return Fail(ErrorCode::kIo, command.program + ": " + std::strerror(failure),
                 "check that it can be executed");
   }
-  const Descriptor pidfd(::pidfd_open(pid, 0));
+  // By number: glibc 2.36 declares pidfd_open without C linkage.
+  const Descriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (pidfd.get() < 0) {
     ::kill(-pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
