@@ -16,9 +16,9 @@
 #include <optional>
 #include <set>
 
-#include <sys/syscall.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 namespace drydock::sim {
@@ -260,7 +260,7 @@ Result<ChildEnd> RunChild(const ChildCommand& command) {
     return Fail(ErrorCode::kIo, command.program + ": " + std::strerror(failure),
                 "check that it can be executed");
   }
-  // By number: glibc 2.36 declares pidfd_open without C linkage.
+  // By number: the C library's header (2.36) declares the function without C linkage.
   const Descriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (pidfd.get() < 0) {
     ::kill(-pid, SIGKILL);

@@ -4,15 +4,15 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "strategies/graph/json_codec.h"
 
@@ -131,7 +131,8 @@ TEST_F(TraceScriptTest, FramesOfThePackageAreNotShown) {
 }
 
 TEST_F(TraceScriptTest, ShapeMistakeNamesBothShapesAndTheLine) {
-  const Error error = ErrorOf(std::string(kNetwork) + "Net()(Tensor(shape=(2, 31), dtype=ms.float32))\n");
+  const Error error =
+      ErrorOf(std::string(kNetwork) + "Net()(Tensor(shape=(2, 31), dtype=ms.float32))\n");
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(error.message, AllOf(HasSubstr("(16, 31)"), HasSubstr("(32, 16)")));
   ASSERT_TRUE(error.place.has_value());
@@ -194,10 +195,11 @@ TEST_F(TraceScriptTest, InterruptEndsTheScriptAndIsReported) {
 
 TEST_F(TraceScriptTest, ProcessesOfTheScriptAreEnded) {
   // A grandchild in a session of its own writes its number and would live for ever.
-  const auto outcome = TraceScript(
-      Job("import os, subprocess, sys\n"
-          "p = subprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
-          "open(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'pid'), 'w').write(str(p.pid))\n"));
+  const auto outcome =
+      TraceScript(Job("import os, subprocess, sys\n"
+                      "p = subprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
+                      "open(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'pid'), "
+                      "'w').write(str(p.pid))\n"));
   ASSERT_FALSE(outcome.has_value());
   pid_t pid = 0;
   std::ifstream(folder_ + "/pid") >> pid;
@@ -234,9 +236,10 @@ TEST_F(TraceScriptTest, UnreadableScriptIsReported) {
 }
 
 TEST_F(TraceScriptTest, RankInTextNeedsOneRun) {
-  const auto outcome = TraceScript(Job(std::string(kNetwork) +
-                                       "from mindspore.communication import get_rank, init\n"
-                                       "init()\nprint('rank %s' % get_rank(), get_rank() + 1)\nNet()(x)\n"));
+  const auto outcome =
+      TraceScript(Job(std::string(kNetwork) +
+                      "from mindspore.communication import get_rank, init\n"
+                      "init()\nprint('rank %s' % get_rank(), get_rank() + 1)\nNet()(x)\n"));
   ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
   EXPECT_EQ(outcome->traced_ranks, (std::vector<std::int64_t>{0}));
 }
@@ -260,13 +263,14 @@ TEST_F(TraceScriptTest, DifferentNetworksPerRankAreUnsupportedWithTheLine) {
 }
 
 TEST_F(TraceScriptTest, ArgumentsAndEnvironmentReachTheScript) {
-  ScriptJob job = Job(std::string(kNetwork) +
-                      "import os, sys\n"
-                      "assert sys.argv[1:] == ['--a b', 'c'], sys.argv\n"
-                      "assert os.environ['RANK_SIZE'] == '8' and os.environ['MS_WORKER_NUM'] == '8'\n"
-                      "assert os.environ['MS_SIMULATION_LEVEL'] == '1'\n"
-                      "assert sys.stdin.read() == ''\n"
-                      "Net()(x)\n");
+  ScriptJob job =
+      Job(std::string(kNetwork) +
+          "import os, sys\n"
+          "assert sys.argv[1:] == ['--a b', 'c'], sys.argv\n"
+          "assert os.environ['RANK_SIZE'] == '8' and os.environ['MS_WORKER_NUM'] == '8'\n"
+          "assert os.environ['MS_SIMULATION_LEVEL'] == '1'\n"
+          "assert sys.stdin.read() == ''\n"
+          "Net()(x)\n");
   job.arguments = {"--a b", "c"};
   const auto outcome = TraceScript(job);
   EXPECT_TRUE(outcome.has_value()) << FormatError(outcome.error());

@@ -39,7 +39,7 @@ TEST(TraceResult, ExitStatusOfTheScriptIsReported) {
 TEST(TraceResult, UsersExceptionHasPlaceAndCallers) {
   const auto result = ReadTraceResult(
       R"({"version":1,"error":{"family":"user","type":"ValueError","message":"bad","hint":"h","reason":"MatMul:x",
-          "notes":[],"place":{"file":"net.py","line":4,"column":9,"text":"f()"},
+          "notes":[],"place":{"file":"net.py","line":4,"column":9,"text":"f(1)  "},
           "frames":[{"file":"net.py","line":4,"function":"f"},{"file":"net.py","line":9,"function":"<module>"}]}})");
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().code, ErrorCode::kInvalidArgument);

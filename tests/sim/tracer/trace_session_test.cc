@@ -1,10 +1,9 @@
 #include "sim/tracer/trace_session.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <string>
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "strategies/graph/json_codec.h"
@@ -30,7 +29,9 @@ void Begin(TraceSession& session, std::string_view mode) {
   Ask(session, "add_parameter", {{"name", "w"}, {"shape", {32, 16}}, {"dtype", "float32"}});
 }
 
-json MatMul() { return {{"op", "MatMul"}, {"inputs", {0, 1}}}; }
+json MatMul() {
+  return {{"op", "MatMul"}, {"inputs", {0, 1}}};
+}
 
 TEST(TraceSession, InputOfSemiAutoModeHasTheGlobalShape) {
   TraceSession session;
@@ -87,7 +88,8 @@ TEST(TraceSession, StrategyGivenAfterTheNodeReachesTheDocument) {
   ASSERT_EQ(Ask(session, "update_node", {{"node", 0}, {"strategy", {{2, 4}, {4, 1}}}}),
             json::object());
   const json answer = Ask(session, "finish", {{"outputs", {2}}});
-  const auto document = strategies::ReadGraphDocument(answer["document"].get<std::string>(), "t", {});
+  const auto document =
+      strategies::ReadGraphDocument(answer["document"].get<std::string>(), "t", {});
   ASSERT_TRUE(document.has_value()) << FormatError(document.error());
   EXPECT_EQ(document->graph.nodes[0].in_strategy, (strategies::Strategy{{2, 4}, {4, 1}}));
   EXPECT_EQ(document->graph.outputs.size(), 1U);
@@ -113,7 +115,9 @@ struct BadRequest {
   const char* expected = "";
 };
 
-void PrintTo(const BadRequest& bad, std::ostream* out) { *out << bad.method << " " << bad.request; }
+void PrintTo(const BadRequest& bad, std::ostream* out) {
+  *out << bad.method << " " << bad.request;
+}
 
 class TraceSessionBadRequest : public ::testing::TestWithParam<BadRequest> {};
 
@@ -136,7 +140,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"add_node", R"({"op":"MatMul","inputs":[0,99]})", "value 99"},
         BadRequest{"add_node", R"({"op":"MatMul","inputs":[0,-2]})", "value -2"},
         BadRequest{"add_node", R"({"op":"MatMul","inputs":[0,1],"stack":5})", "out of range"},
-        BadRequest{"add_node", R"({"op":"MatMul","inputs":[0,1],"strategy":[[1.5]]})", "'strategy'"},
+        BadRequest{"add_node", R"({"op":"MatMul","inputs":[0,1],"strategy":[[1.5]]})",
+                   "'strategy'"},
         BadRequest{"add_node", R"({"op":"MatMul","inputs":[0,1],"attrs":{"a":{}}})", "'a'"},
         BadRequest{"add_node", R"({"op":"MatMul","inputs":[0,1],"phase":"night"})", "night"},
         BadRequest{"update_node", R"({"node":0})", "names no node"},
@@ -144,13 +149,14 @@ INSTANTIATE_TEST_SUITE_P(
                    "'shape'"},
         BadRequest{"add_input", R"({"name":"y","shape":[2],"dtype":"float33"})", "float33"},
         BadRequest{"add_constant", R"({"shape":[2],"dtype":"float32","data":[1]})", "1 values"},
-        BadRequest{"add_parameter",
-                   R"({"name":"p","shape":[2],"dtype":"float32","state_of":77})", "state_of"},
+        BadRequest{"add_parameter", R"({"name":"p","shape":[2],"dtype":"float32","state_of":77})",
+                   "state_of"},
         BadRequest{"finish", R"({"outputs":[-1]})", "value -1"}));
 
 TEST(TraceSession, AnyRequestBeforeBeginIsRefused) {
   TraceSession session;
-  EXPECT_THAT(session.Call("add_node", R"({"op":"MatMul","inputs":[]})"), HasSubstr("before 'begin'"));
+  EXPECT_THAT(session.Call("add_node", R"({"op":"MatMul","inputs":[]})"),
+              HasSubstr("before 'begin'"));
 }
 
 }  // namespace
