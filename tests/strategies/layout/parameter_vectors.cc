@@ -3,7 +3,9 @@ namespace drydock::strategies::vectors {
 Checks ParameterChecks() {
   return {};
 }
-Checks LayoutChecks() { return {}; }
+Checks LayoutChecks() {
   return {};
+}
+return {};
 }
 }  // namespace drydock::strategies::vectors
