@@ -1,7 +1,7 @@
 """An operator's name stands in strategies/rules and nowhere else in the C++ code (tests excepted).
 
 The names are those of the operator table: the first argument of DRYDOCK_OP, of the family macros built
-on it (DRYDOCK_UNARY, DRYDOCK_BINARY, ...), and the text given to DRYDOCK_OP_NAMED. Other code asks the
+on it (DRYDOCK_UNARY, DRYDOCK_BINARY, ...), the text given to DRYDOCK_OP_NAMED, and all aliases. Other code asks the
 operator's entry, or uses the constants of strategies/rules/known_ops.h. A literal counts if it is
 exactly a name, so messages may mention operators.
 """
@@ -16,6 +16,7 @@ FOLDERS = ("base", "strategies", "sim", "reports", "launcher")
 
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 _NAMED = re.compile(r'\bDRYDOCK_OP_NAMED\(\s*\w+\s*,\s*"([^"]+)"')
+_ALIASES = re.compile(r'\.aliases\s*=\s*"([^"]+)"')
 # Column 0: a table entry. Other macros (DRYDOCK_TRY, ...) stand inside functions.
 _ENTRY = re.compile(r"^DRYDOCK_(?!OP_NAMED\b)[A-Z_]+\(\s*(\w+)\s*[,)]", re.MULTILINE)
 
@@ -27,6 +28,7 @@ def operator_names(root):
         text = _DEFINE.sub("", text)
         names.update(_NAMED.findall(text))
         names.update(_ENTRY.findall(text))
+        names.update(alias for aliases in _ALIASES.findall(text) for alias in aliases.split(","))
     return names
 
 

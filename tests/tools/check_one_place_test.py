@@ -11,7 +11,8 @@ DRYDOCK_OP(MatMul, .family = "matmul");
 DRYDOCK_OP(
     Softmax, .family = "axis");
 DRYDOCK_UNARY(ReLU, Infer);
-DRYDOCK_OP_NAMED(VirtualDiv, "_VirtualDiv", .family = "virtual");
+DRYDOCK_OP_NAMED(VirtualDiv, "_VirtualDiv", .family = "virtual",
+                 .aliases = "Division,Div");
 void F() {
   DRYDOCK_TRY(const auto x, Get());
 }
@@ -26,7 +27,7 @@ class CheckOnePlaceTest(tree_fixture.TreeTest):
 
     def test_names_come_from_the_table(self):
         self.write("strategies/rules/all.cc", RULES)
-        self.assertEqual(check_one_place.operator_names(self.root), {"MatMul", "Softmax", "ReLU", "_VirtualDiv"})
+        self.assertEqual(check_one_place.operator_names(self.root), {"MatMul", "Softmax", "ReLU", "_VirtualDiv", "Division", "Div"})
 
     def test_literal_elsewhere_is_refused_with_its_line(self):
         problems = self.problems("sim/x.cc", 'int a;\nbool b = op == "ReLU";\n')
