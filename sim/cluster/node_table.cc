@@ -3,16 +3,14 @@
 namespace drydock::sim {
 
 void NodeTable::Reserve(std::size_t nodes) {
-  by_id_.reserve(nodes);
+  by_id_.Reserve(nodes);
   by_peer_.reserve(nodes);
 }
 
 std::optional<NodeIndex> NodeTable::Find(std::string_view id) const {
-  const auto found = by_id_.find(id);
-  if (found == by_id_.end()) {
-    return std::nullopt;
-  }
-  return found->second;
+  const auto position =
+      by_id_.Find(id, [this](std::uint32_t i) { return std::string_view(nodes_[i].id); });
+  return position ? std::optional(static_cast<NodeIndex>(*position)) : std::nullopt;
 }
 
 void NodeTable::Detach(NodeIndex index) {
@@ -38,7 +36,7 @@ void NodeTable::MakeRoom() {
       continue;
     }
     Detach(oldest);
-    by_id_.erase(node.id);
+    by_id_.Erase(node.id, static_cast<std::uint32_t>(oldest));
     node = Node{};
     free_.push_back(oldest);
   }
@@ -56,7 +54,7 @@ NodeIndex NodeTable::Add(std::string_view id) {
   Node& node = at(index);
   node.id = id;
   node.in_use = true;
-  by_id_.emplace(node.id, index);
+  by_id_.Insert(node.id, static_cast<std::uint32_t>(index));
   return index;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "sim/cluster/id_index.h"
 #include "sim/cluster/ranking.h"
 
 namespace drydock::sim {
@@ -82,10 +83,10 @@ class NodeTable {
   void Detach(NodeIndex index);
 
   std::size_t max_records_;
-  std::deque<Node> nodes_;  // a deque: `by_id_` looks at the texts of its elements
+  std::deque<Node> nodes_;  // a deque: references to nodes survive growth
   std::vector<NodeIndex> free_;
   std::deque<NodeIndex> inactive_;
-  std::unordered_map<std::string_view, NodeIndex> by_id_;
+  IdIndex by_id_;
   std::unordered_multimap<std::uint64_t, NodeIndex> by_peer_;
 };
 

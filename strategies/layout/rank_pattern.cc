@@ -152,6 +152,14 @@ std::int64_t IndexInGroup(const GroupPattern& pattern, std::int64_t position) {
   return index;
 }
 
+RankExpr IndexExpr(const GroupPattern& pattern) {
+  RankExpr index;
+  for (const RankDigit& digit : pattern.digits) {
+    index = Plus(Times(index, digit.extent), DigitTimes(digit, 1));
+  }
+  return index;
+}
+
 RankDigit AxisDigit(const std::vector<std::int64_t>& device_matrix, std::size_t axis) {
   RankDigit digit{.stride = 1, .extent = device_matrix[axis]};
   for (std::size_t a = axis + 1; a < device_matrix.size(); ++a) {

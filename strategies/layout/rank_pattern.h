@@ -76,6 +76,9 @@ struct RankExpr {
 /// Index of `position` among the members of its group.
 [[nodiscard]] std::int64_t IndexInGroup(const GroupPattern& pattern, std::int64_t position);
 
+/// The same index for all positions at once.
+[[nodiscard]] RankExpr IndexExpr(const GroupPattern& pattern);
+
 /// The digit of axis `axis` (counted from the left) of a device matrix.
 [[nodiscard]] RankDigit AxisDigit(const std::vector<std::int64_t>& device_matrix, std::size_t axis);
 

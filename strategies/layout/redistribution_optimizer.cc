@@ -19,7 +19,7 @@ bool LeadingOnes(const Shape& shape, std::int64_t count) {
                      [](std::int64_t extent) { return extent == 1; });
 }
 
-PlanOp ToReshape(Shape shape) {
+PlanOp ReshapeTo(Shape shape) {
   return {.kind = Kind::kReshape, .shape = std::move(shape)};
 }
 
@@ -70,9 +70,9 @@ std::vector<PlanOp> WithConcatsOnAxisZero(std::vector<PlanOp> ops, const Shape& 
       const Shape flat = last_output.value_or(Shape(shape.begin() + op.axis, shape.end()));
       op.axis = 0;
       last_output = ShapeAfter(op, flat);
-      result.push_back(ToReshape(flat));
+      result.push_back(ReshapeTo(flat));
       result.push_back(std::move(op));
-      result.push_back(ToReshape(output));
+      result.push_back(ReshapeTo(output));
     } else {
       if (op.kind != Kind::kReshape) {
         last_output = output;

@@ -27,10 +27,6 @@ Status CheckPair(const TensorLayout& from, const TensorLayout& to) {
   return {};
 }
 
-PlanOp ToReshape(Shape shape) {
-  return {.kind = PlanOp::Kind::kReshape, .shape = std::move(shape)};
-}
-
 PlanOp ToPlanOp(const LayoutStep& step, const std::vector<std::int64_t>& device_matrix) {
   const std::size_t axis = device_matrix.size() - 1 - static_cast<std::size_t>(step.axis);
   PlanOp op{.axis = step.dimension, .parts = step.count, .digit = AxisDigit(device_matrix, axis)};
@@ -74,12 +70,12 @@ void PlanUnified(const Endpoints& ends, const UnifiedLayouts& unified, bool enab
                  RedistributionPlan* plan) {
   Shape unified_from = SliceShape(unified.from);
   if (ends.from_slice != unified_from) {
-    plan->ops.push_back(ToReshape(std::move(unified_from)));
+    plan->ops.push_back(ReshapeTo(std::move(unified_from)));
   }
   AppendSteps(InferSteps(unified.from, unified.to.tensor_map, enable_alltoall),
               unified.from.device_matrix, plan);
   if (SliceShape(unified.to) != ends.to_slice) {
-    plan->ops.push_back(ToReshape(ends.to_slice));
+    plan->ops.push_back(ReshapeTo(ends.to_slice));
   }
 }
 
@@ -88,7 +84,7 @@ void PlanThroughWhole(const Endpoints& ends, bool enable_alltoall, Redistributio
   const std::vector<std::int64_t> whole_from(ends.from.shape.size(), -1);
   AppendSteps(InferSteps(ends.from, whole_from, enable_alltoall), ends.from.device_matrix, plan);
   if (ends.from.shape != ends.to.shape) {
-    plan->ops.push_back(ToReshape(ends.to.shape));
+    plan->ops.push_back(ReshapeTo(ends.to.shape));
   }
   PlainLayout whole = ends.to;
   whole.tensor_map.assign(whole.tensor_map.size(), -1);
@@ -109,7 +105,7 @@ Result<RedistributionPlan> PlanRedistribution(const TensorLayout& from, const Te
 
   RedistributionPlan plan{.start = ends.from_base};
   if (ends.from_base != ends.from_slice) {
-    plan.ops.push_back(ToReshape(ends.from_slice));
+    plan.ops.push_back(ReshapeTo(ends.from_slice));
   }
   const PlainLayout squeezed_from = Squeezed(ends.from);
   const auto unified = UnifyLayouts(squeezed_from, Squeezed(ends.to));
@@ -122,15 +118,19 @@ Result<RedistributionPlan> PlanRedistribution(const TensorLayout& from, const Te
     plan.reshaped_elements = Product(squeezed_from.shape);
   }
   if (ends.to_slice != ends.to_base) {
-    plan.ops.push_back(ToReshape(ends.to_base));
+    plan.ops.push_back(ReshapeTo(ends.to_base));
   }
   if (plan.steps.empty()) {
     plan.ops.clear();
     if (ends.from_base != ends.to_base || options.keep_reshape) {
-      plan.ops.push_back(ToReshape(ends.to_base));
+      plan.ops.push_back(ReshapeTo(ends.to_base));
     }
   }
   return plan;
+}
+
+PlanOp ReshapeTo(Shape shape) {
+  return {.kind = PlanOp::Kind::kReshape, .shape = std::move(shape)};
 }
 
 Shape ShapeAfter(const PlanOp& op, const Shape& input) {

@@ -44,6 +44,9 @@ struct RedistributionPlan {
                                                             const TensorLayout& to,
                                                             const RedistributionOptions& options);
 
+/// The operation that views the local tensor as `shape`.
+[[nodiscard]] PlanOp ReshapeTo(Shape shape);
+
 /// Local shape after `op` on a tensor of shape `input`.
 [[nodiscard]] Shape ShapeAfter(const PlanOp& op, const Shape& input);
 

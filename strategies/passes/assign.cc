@@ -96,6 +96,8 @@ bool NeedsPlan(const Node& node) {
     case OpKind::kCompute:
     case OpKind::kDataset:
       return true;
+    case OpKind::kView:
+      return node.entry->shard != nullptr;
     default:
       return false;
   }
@@ -108,7 +110,8 @@ DeviceContext DevicesOf(const JobConfig& config) {
 }
 
 bool HasRule(const Node& node) {
-  return node.entry->kind == OpKind::kCompute && node.entry->shard != nullptr;
+  const OpKind kind = node.entry->kind;
+  return (kind == OpKind::kCompute || kind == OpKind::kView) && node.entry->shard != nullptr;
 }
 
 void AddDiagnostic(std::vector<Diagnostic>& diagnostics, Diagnostic diagnostic) {

@@ -13,7 +13,9 @@ std::size_t TensorIndex(const Node& node, std::size_t operand) {
 }
 
 bool PassesLayoutOn(const Node& node) {
-  return node.entry->kind == OpKind::kTransparent || node.entry->kind == OpKind::kView ||
+  // A view with a rule (ExpandDims) changes dimensions and is planned like a kernel.
+  const bool plain_view = node.entry->kind == OpKind::kView && node.entry->shard == nullptr;
+  return plain_view || node.entry->kind == OpKind::kTransparent ||
          node.entry->kind == OpKind::kNoGradient;
 }
 

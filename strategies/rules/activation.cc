@@ -84,11 +84,12 @@ constexpr char kSiluGrad[] = "SiLUGrad";
 constexpr char kSoftplusGrad[] = "SoftplusGrad";
 constexpr char kHSigmoidGrad[] = "HSigmoidGrad";
 
-#define DRYDOCK_ACTIVATION(id, argument, infer_fn, value_fn, per_element, ...)             \
-  DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id "()(" argument ")",       \
-             .infer = infer_fn, .shard = ShardElementwise,                                 \
-             .gradient = GradientKernel<__VA_ARGS__>, .evaluate = EvaluateUnary<value_fn>, \
-             .flops = FlopsPerInput<per_element>, .elementwise = true, .accepts_layout = true)
+#define DRYDOCK_ACTIVATION(id, argument, infer_fn, value_fn, per_element, ...)                 \
+  DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id "()(" argument ")",           \
+             .infer = infer_fn, .shard = ShardElementwise,                                     \
+             .gradient = GradientKernel<__VA_ARGS__>, .evaluate = EvaluateUnary<value_fn>,     \
+             .flops = FlopsPerInput<per_element>, .elementwise = true, .accepts_layout = true, \
+             .ir_attrs = "input_names=x")
 
 #define DRYDOCK_ACTIVATION_GRAD(id, arguments, value_fn, per_element)                             \
   DRYDOCK_OP(id, .family = "gradient", .signature = #id "()(" arguments ")", .infer = InferFirst, \

@@ -35,22 +35,13 @@ Result<GroupPattern> GroupOf(const GradientContext& context) {
   return *context.node.group;
 }
 
-/// Backward collective named after the forward one ("grad" + its name), with its fusion attribute.
+/// Backward collective with the forward one's fusion attribute.
 Result<ValueId> EmitBackward(const GradientContext& context, std::string_view op, ValueId input,
                              const GroupPattern& group, AttrMap attrs) {
   if (const auto fusion = context.node.attrs.find("fusion"); fusion != context.node.attrs.end()) {
     attrs.insert(*fusion);
   }
-  NodeSpec spec = context.spec;
-  const std::string& forward =
-      context.node.instance_name.empty() ? context.node.op : context.node.instance_name;
-  spec.instance_name = "grad" + forward;
-  const GradientContext named{.builder = context.builder,
-                              .node = context.node,
-                              .output_gradients = context.output_gradients,
-                              .wanted = context.wanted,
-                              .spec = spec};
-  return named.EmitCollective(op, input, group, std::move(attrs));
+  return context.EmitCollective(op, input, group, std::move(attrs));
 }
 
 /// Times 1 / (ranks of the group) if attribute mean_flag is set.

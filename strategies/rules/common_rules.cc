@@ -363,8 +363,10 @@ Result<Strategy> DefaultWhole(const OpView& op, std::int64_t /*device_count*/) {
 Result<std::vector<ValueId>> EmitLocal(const LocalizeContext& context, AttrMap attrs) {
   NodeSpec spec = context.spec;
   spec.attrs = std::move(attrs);
-  DRYDOCK_TRY(const NodeId node, context.builder.AddNode(std::move(spec)));
-  return context.builder.graph().at(node).outputs;
+  DRYDOCK_TRY(const NodeId id, context.builder.AddNode(std::move(spec)));
+  Node& node = context.builder.mutable_graph().nodes[ToIndex(id)];
+  node.in_strategy = context.sharding.strategy;
+  return node.outputs;
 }
 
 // ---- Arithmetic ---------------------------------------------------------------------------------

@@ -275,7 +275,7 @@ DRYDOCK_UNARY(Rsqrt, "input", InferToFloat, RsqrtOf, kFromOutput<kRsqrtGrad>, 1)
 DRYDOCK_UNARY(Square, "input", InferSame, SquareOf, SquareGradient, 1);
 DRYDOCK_UNARY(Neg, "input", InferSame, NegOf, (GradientKernel<kNegOp, Reads::kGradient>), 1);
 DRYDOCK_UNARY(Abs, "input", InferSame, AbsOf, kFromInput<kAbsGrad>, 1);
-DRYDOCK_UNARY(Reciprocal, "x", InferToFloat, ReciprocalOf, kFromOutput<kReciprocalGrad>, 1);
+DRYDOCK_UNARY(Reciprocal, "input", InferToFloat, ReciprocalOf, kFromOutput<kReciprocalGrad>, 1);
 DRYDOCK_UNARY(Sin, "input", InferToFloat, SinOf, SinGradient, 1);
 DRYDOCK_UNARY(Cos, "input", InferToFloat, CosOf, CosGradient, 1);
 DRYDOCK_UNARY(Tan, "input", InferToFloat, TanOf, TanGradient, 1);

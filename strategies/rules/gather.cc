@@ -141,7 +141,7 @@ Result<ValueId> EmitTranspose(const GradientContext& context, ValueId value,
   if (std::ranges::is_sorted(order)) {
     return value;
   }
-  return context.Emit("Transpose", {value}, {{"perm", order}});
+  return context.Emit("Transpose", {value}, {{"input_perm", order}});
 }
 
 /// Indices as row numbers of the table flattened over its batch dimensions, one dimension.

@@ -314,15 +314,15 @@ DRYDOCK_OP(GatherD, .family = "gather", .signature = "GatherD()(x, #dim, index)"
            .localize = LocalizeGatherD, .gradient = GradientOfGatherD, .evaluate = EvaluateGatherD,
            .cost = CostFamily::kGather, .mirrored = "0");
 
-DRYDOCK_OP(GatherDGradV2, .family = "gradient_kernel",
+DRYDOCK_OP(GatherDGradV2, .family = "gradient",
            .signature = "GatherDGradV2()(x, #dim, index, grad)", .infer = InferFirst,
            .evaluate = EvaluateGatherDGradV2);
 
-DRYDOCK_OP(GatherDGrad, .family = "gradient_kernel",
+DRYDOCK_OP(GatherDGrad, .family = "gradient",
            .signature = "GatherDGrad(dim=0, shape=None)(index, grad)", .infer = InferGatherDGrad,
            .evaluate = EvaluateGatherDGrad);
 
-DRYDOCK_OP(TopK, .family = "axis_local", .signature = "TopK(sorted=True)(input_x, #k)",
+DRYDOCK_OP(TopK, .family = "axis_local", .signature = "TopK(sorted=True)(x, #k)",
            .infer = InferTopK, .shard = ShardTopK, .gradient = GradientOfTopK,
            .evaluate = EvaluateTopK, .flops = FlopsPerInput<1>, .cost = CostFamily::kSoftmax);
 

@@ -296,7 +296,7 @@ DRYDOCK_OP(NLLLoss, .family = "loss",
            .infer = InferNllLoss, .gradient = GradientOfNllLoss, .evaluate = EvaluateNllLoss,
            .flops = FlopsPerInput<1>, .cost = CostFamily::kCrossEntropy);
 
-DRYDOCK_OP(NLLLossGrad, .family = "gradient_kernel",
+DRYDOCK_OP(NLLLossGrad, .family = "gradient",
            .signature =
                "NLLLossGrad(reduction='mean', ignore_index=-100)"
                "(logits, loss_grad, labels, weight, total_weight)",

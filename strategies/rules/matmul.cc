@@ -258,8 +258,10 @@ Result<std::vector<ValueId>> LocalizeMatMul(const LocalizeContext& context) {
     DRYDOCK_TRY(spec.inputs[0], EmitSideBySide(context, rows, GroupSize(sharding.axis_groups[1])));
     DRYDOCK_TRY(spec.inputs[1], EmitGather(context, spec.inputs[1], sharding.axis_groups[0]));
   }
-  DRYDOCK_TRY(const NodeId node, context.builder.AddNode(std::move(spec)));
-  return context.builder.graph().at(node).outputs;
+  DRYDOCK_TRY(const NodeId id, context.builder.AddNode(std::move(spec)));
+  Node& node = context.builder.mutable_graph().nodes[ToIndex(id)];
+  node.in_strategy = sharding.strategy;
+  return node.outputs;
 }
 
 // ---- Gradient -----------------------------------------------------------------------------------
@@ -340,19 +342,20 @@ double MatMulFlops(const OpView& op) {
   return 2.0 * Elements(op.outputs[0]) * static_cast<double>(op.inputs[0].shape[roles.k_a]);
 }
 
-#define DRYDOCK_MATMUL(id, constructor, arguments, infer_fn, default_fn)                         \
+#define DRYDOCK_MATMUL(id, constructor, arguments, infer_fn, default_fn, ir)                     \
   DRYDOCK_OP(id, .family = "matmul", .signature = #id "(" constructor ")(" arguments ")",        \
              .infer = infer_fn, .shard = ShardMatMul, .default_strategy = default_fn,            \
              .localize = LocalizeMatMul, .gradient = MatMulGradient, .evaluate = EvaluateMatMul, \
              .flops = MatMulFlops, .cost = CostFamily::kMatMul, .accepts_out_strategy = true,    \
-             .accepts_layout = true)
+             .accepts_layout = true, .ir_attrs = ir)
 
 DRYDOCK_MATMUL(MatMul, "transpose_a=False, transpose_b=False", "input, mat2", InferMatMul,
-               DefaultMatMul);
+               DefaultMatMul,
+               "input_names=x1,x2;transpose_x1=transpose_a;transpose_x2=transpose_b");
 DRYDOCK_MATMUL(BatchMatMul, "transpose_a=False, transpose_b=False", "x, y", InferBatchMatMul,
-               DefaultBatchMatMul);
-DRYDOCK_MATMUL(MatMulExt, "", "input, other", InferBatchMatMul, DefaultBatchMatMul);
-DRYDOCK_MATMUL(BatchMatMulExt, "", "input, mat2", InferBatchMatMul, DefaultBatchMatMul);
+               DefaultBatchMatMul, "input_names=x1,x2");
+DRYDOCK_MATMUL(MatMulExt, "", "input, other", InferBatchMatMul, DefaultBatchMatMul, "");
+DRYDOCK_MATMUL(BatchMatMulExt, "", "input, mat2", InferBatchMatMul, DefaultBatchMatMul, "");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -319,7 +319,7 @@ DRYDOCK_OP(LayerNorm, .family = "normalisation",
            .evaluate = EvaluateLayerNorm, .flops = FlopsPerInput<8>, .cost = CostFamily::kNorm,
            .accepts_layout = true);
 
-DRYDOCK_OP(LayerNormGrad, .family = "gradient_kernel",
+DRYDOCK_OP(LayerNormGrad, .family = "gradient",
            .signature =
                "LayerNormGrad(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)"
                "(x, dy, variance, mean, gamma)",
@@ -331,7 +331,7 @@ DRYDOCK_OP(RmsNorm, .family = "normalisation", .signature = "RmsNorm(epsilon=1e-
            .gradient = GradientOfRmsNorm, .evaluate = EvaluateRmsNorm, .flops = FlopsPerInput<6>,
            .cost = CostFamily::kNorm, .accepts_layout = true);
 
-DRYDOCK_OP(RmsNormGrad, .family = "gradient_kernel",
+DRYDOCK_OP(RmsNormGrad, .family = "gradient",
            .signature = "RmsNormGrad()(dy, x, rstd, gamma)", .infer = InferRmsNormGrad,
            .evaluate = EvaluateRmsNormGrad, .flops = FlopsPerInput<12>);
 

@@ -63,7 +63,7 @@ DRYDOCK_OP(Reshape, .family = "shape", .signature = "Reshape()(input, #shape)",
            .gradient = GradientReshaped, .evaluate = EvaluateCopy, .cost = CostFamily::kFree,
            .accepts_layout = true);
 
-/// All dimensions but the first become one. No rule in the reference: batch parallel or replicated.
+/// All dimensions but the first become one.
 Result<std::vector<TensorType>> InferFlatten(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, std::string::npos));
@@ -72,9 +72,19 @@ Result<std::vector<TensorType>> InferFlatten(const OpView& op) {
   return std::vector<TensorType>{{.shape = {shape[0], rest}, .dtype = op.inputs[0].dtype}};
 }
 
+/// The reference has no rule for it and falls back to batch parallel: only dimension 0 may be cut.
+Result<ShardRule> ShardFlatten(const OpView& op, const Strategy& /*strategy*/) {
+  std::vector<std::size_t> whole(op.inputs[0].shape.size() - 1);
+  std::iota(whole.begin(), whole.end(), std::size_t{1});
+  ShardRule rule = AxisLocalRule(op, whole, "a dimension that is flattened");
+  rule.outputs = {{{0}, {}}};
+  rule.loss_divisor_is_one = true;
+  return rule;
+}
+
 DRYDOCK_OP(Flatten, .family = "shape", .signature = "Flatten()(input_x)", .kind = OpKind::kView,
-           .infer = InferFlatten, .gradient = GradientReshaped, .evaluate = EvaluateCopy,
-           .cost = CostFamily::kFree);
+           .infer = InferFlatten, .shard = ShardFlatten, .gradient = GradientReshaped,
+           .evaluate = EvaluateCopy, .cost = CostFamily::kFree);
 
 // ---- ExpandDims and Squeeze ---------------------------------------------------------------------
 

@@ -228,7 +228,8 @@ DRYDOCK_OP(StridedSlice, .family = "shape",
            .infer = InferSlice<PlanStridedSlice>, .shard = ShardStridedSlice,
            .default_strategy = DefaultStridedSlice, .localize = LocalizeStridedSlice,
            .gradient = SliceGradient<kStridedSliceGrad>,
-           .evaluate = EvaluateSlice<PlanStridedSlice>, .cost = CostFamily::kCast);
+           .evaluate = EvaluateSlice<PlanStridedSlice>, .cost = CostFamily::kCast,
+           .ir_attrs = "input_names=x,begin,end,strides");
 DRYDOCK_OP(StridedSliceGrad, .family = "gradient",
            .signature =
                "StridedSliceGrad(begin_mask=0, end_mask=0, ellipsis_mask=0, "

@@ -179,15 +179,17 @@ DRYDOCK_OP_NAMED(VirtualDataset, "_VirtualDataset", .family = "dataset",
 
 // ---- Gradient placeholder -----------------------------------------------------------------------
 
-/// (loss, values...) -> one gradient for each value, of the value's type.
+/// (loss, values...) -> one gradient for each value, of the value's type. With attribute has_sens
+/// the last operand is the gradient to start from.
 Result<std::vector<TensorType>> InferGradient(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, std::string::npos));
   DRYDOCK_RETURN_IF_ERROR(ExpectFloating(op, 0));
-  return std::vector<TensorType>(op.inputs.begin() + 1, op.inputs.end());
+  DRYDOCK_TRY(const bool has_sens, BoolAttr(*op.attrs, "has_sens", false));
+  return std::vector<TensorType>(op.inputs.begin() + 1, op.inputs.end() - (has_sens ? 1 : 0));
 }
 
 DRYDOCK_OP_NAMED(Gradient, "_Gradient", .family = "virtual",
-                 .signature = "_Gradient()(loss, *values)", .kind = OpKind::kGradient,
+                 .signature = "_Gradient(has_sens=False)(loss, *values)", .kind = OpKind::kGradient,
                  .infer = InferGradient, .cost = CostFamily::kFree, .mirrored = "-");
 
 }  // namespace

@@ -1,0 +1,426 @@
+// Each transition of the scheduler, under a manual clock.
+#include <gtest/gtest.h>
+
+#include "sim/cluster/messages/node_port_ranges.h"
+#include "tests/sim/cluster/scheduler_harness.h"
+
+namespace drydock::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+SchedulerOptions Job(std::uint32_t workers) {
+  SchedulerOptions options;
+  options.worker_num = workers;
+  return options;
+}
+
+SchedulerOptions RecoveryJob(std::uint32_t workers) {
+  SchedulerOptions options = Job(workers);
+  options.recovery = true;
+  return options;
+}
+
+TEST(Scheduler, IsReadyWhenTheLastWorkerRegistersAndFinishedWhenTheLastLeaves) {
+  SchedulerHarness scheduler(Job(2));
+  EXPECT_EQ(scheduler.Register(1, "0"), (RegistrationReply{true, 0, 2, ""}));
+  EXPECT_EQ(scheduler.Heartbeat(1, "0"), (HeartbeatReply{true, 0, 2, 0}));
+  EXPECT_EQ(scheduler.Unregister(1, "0"), "5");
+  EXPECT_EQ(scheduler.Register(2, "1"), (RegistrationReply{true, 1, 2, ""}));
+  EXPECT_EQ(scheduler.Heartbeat(1, "0"), (HeartbeatReply{true, 1, 2, 0}));
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kReady);
+  EXPECT_EQ(scheduler.Unregister(1, "0"), "3");
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kReady);
+  EXPECT_EQ(scheduler.Unregister(9, "nobody"), "4");
+  EXPECT_EQ(scheduler.Unregister(2, "1"), "3");
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kFinished);
+  EXPECT_TRUE(scheduler.core().done());
+  EXPECT_EQ(scheduler.LastEventText(), "All nodes have unregistered, the job is finished.");
+}
+
+TEST(Scheduler, TextIdsGetProvisionalRanksInOrderOfArrivalAndFinalOnesByAddress) {
+  SchedulerHarness scheduler(Job(3));
+  EXPECT_EQ(scheduler.Register(1, "c", "10.0.0.3").rank_id, 0U);
+  EXPECT_EQ(scheduler.Register(2, "a", "10.0.0.2").rank_id, 1U);
+  EXPECT_EQ(scheduler.FinalRank("c"), std::nullopt);
+  EXPECT_EQ(scheduler.Register(3, "b", "10.0.0.1").rank_id, 2U);
+  EXPECT_EQ(scheduler.FinalRank("c"), "2");
+  EXPECT_EQ(scheduler.FinalRank("a"), "1");
+  EXPECT_EQ(scheduler.FinalRank("b"), "0");
+}
+
+TEST(Scheduler, AnAddressThatIsMissingIsThePeersAndARubbishOneDoesNoHarm) {
+  SchedulerHarness scheduler(Job(2));
+  const std::string body =
+      "\x0a\x01"
+      "b\x12\x01h\x1a\x09MS_WORKER";  // no field 4
+  EXPECT_TRUE(scheduler.Send(1, "0", body, "10.0.0.9").has_value());
+  EXPECT_TRUE(scheduler.Register(2, "a", "rubbish").success);
+  EXPECT_EQ(scheduler.FinalRank("b"), "0");  // a real address sorts first
+}
+
+TEST(Scheduler, RefusesExtraWorkersBeforeAndAfterTheBuild) {
+  SchedulerHarness scheduler(Job(2));
+  const auto extra = scheduler.Register(1, "2");
+  EXPECT_FALSE(extra.success);
+  EXPECT_EQ(extra.error_reason.substr(0, 38), "This node is extra or rank id exceeds.");
+  EXPECT_TRUE(scheduler.Register(1, "0").success);
+  EXPECT_TRUE(scheduler.Register(2, "1").success);
+  EXPECT_FALSE(scheduler.Register(3, "text").success);
+  EXPECT_FALSE(scheduler.Register(3, "7").success);
+  EXPECT_EQ(scheduler.core().membership().present(), 2U);
+}
+
+TEST(Scheduler, RefusesASecondIdForTheSameRank) {
+  SchedulerHarness scheduler(Job(3));
+  EXPECT_TRUE(scheduler.Register(1, "1").success);
+  EXPECT_EQ(scheduler.Register(2, "01").error_reason, "Rank id:1 for role:MS_WORKER exists.");
+}
+
+TEST(Scheduler, UnknownRolesAndBrokenBodiesGetAnEmptyRefusal) {
+  SchedulerHarness scheduler(Job(2));
+  const SeenReply refusal{"4", ""};
+  EXPECT_EQ(scheduler.SendMessage(1, MessageName::kRegistration,
+                                  RegistrationRequest{.node_id = "0", .role = "MS_SERVER"}),
+            refusal);
+  EXPECT_EQ(scheduler.Send(1, "0", "\xff"), refusal);
+}
+
+TEST(Scheduler, EmptyAndOverlongTextsAreRefused) {
+  SchedulerHarness scheduler(Job(2));
+  EXPECT_FALSE(scheduler.Register(1, "").success);
+  EXPECT_FALSE(scheduler.Register(1, std::string(257, 'x')).success);
+  EXPECT_TRUE(scheduler.Register(1, std::string(256, 'x')).success);
+}
+
+TEST(Scheduler, ARegistrationWhoseAnswerWasLostIsAnsweredAgain) {
+  SchedulerHarness scheduler(Job(2));
+  const RegistrationReply first = scheduler.Register(1, "0");
+  EXPECT_EQ(scheduler.Register(1, "0"), first);
+  EXPECT_FALSE(scheduler.Register(2, "0").success) << "the first connection is still open";
+  scheduler.core().OnPeerClosed(static_cast<PeerId>(1), scheduler.now());
+  EXPECT_FALSE(scheduler.Register(2, "0", "10.9.9.9").success) << "another host";
+  EXPECT_EQ(scheduler.Register(2, "0"), first);
+  EXPECT_EQ(scheduler.core().membership().present(), 1U);
+}
+
+TEST(Scheduler, AfterAHeartbeatTheIdIsTaken) {
+  SchedulerHarness scheduler(Job(2));
+  EXPECT_TRUE(scheduler.Register(1, "0").success);
+  EXPECT_TRUE(scheduler.Heartbeat(1, "0").has_value());
+  const auto refused = scheduler.Register(1, "0");
+  EXPECT_FALSE(refused.success);
+  EXPECT_EQ(refused.error_reason.substr(0, 46), "Repeated registration node: 0 to the scheduler");
+  EXPECT_NE(scheduler.LastEventText().find("registered repeatedly"), std::string::npos);
+}
+
+TEST(Scheduler, WithRecoveryAKnownIdComesBackWithItsRankAndWithoutTotal) {
+  SchedulerHarness scheduler(RecoveryJob(1));
+  EXPECT_EQ(scheduler.Register(1, "w", "10.0.0.1"), (RegistrationReply{true, 0, 1, ""}));
+  scheduler.Heartbeat(1, "w");
+  EXPECT_EQ(scheduler.Register(2, "w", "10.0.0.2"), (RegistrationReply{true, 0, 0, ""}));
+  EXPECT_EQ(scheduler.Count(SchedulerEventKind::kRecovered), 1U);
+}
+
+TEST(Scheduler, SilenceIsMeasuredInWholeSecondsAndMustExceedTheTimeout) {
+  SchedulerOptions options = Job(1);
+  options.node_timeout = seconds(4);
+  SchedulerHarness scheduler(options);
+  scheduler.Pass(milliseconds(900));
+  scheduler.Register(1, "0");
+  // Heard of in second 0; lost in the first second s with s - 0 > 4, that is at 5.0 s.
+  scheduler.Advance(milliseconds(4050));  // 4.95 s
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kReady);
+  EXPECT_EQ(scheduler.core().NextDeadline(), TimePoint(seconds(5)));
+  scheduler.Advance(milliseconds(50));
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kAborting);
+  EXPECT_EQ(EventText(scheduler.output().events.at(2)),
+            "The node: 0 is timed out. No heartbeat came in time.");
+}
+
+TEST(Scheduler, AfterALossEverybodyIsToldAndThenTheJobEnds) {
+  SchedulerHarness scheduler(Job(2));
+  scheduler.Register(1, "0");
+  scheduler.Register(2, "1");
+  scheduler.Advance(seconds(20));
+  scheduler.Heartbeat(1, "0");
+  scheduler.Advance(seconds(11));  // 31 s: node 1 silent for 31 > 30, node 0 for 11
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kAborting);
+  EXPECT_EQ(scheduler.Heartbeat(1, "0"), (HeartbeatReply{true, 1, 2, 1}));
+  EXPECT_EQ(scheduler.Heartbeat(2, "1")->abnormal_nodes_num, 1U) << "the lost one must end, too";
+  EXPECT_FALSE(scheduler.Register(3, "1").success);
+  scheduler.Advance(milliseconds(4999));
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kAborting);
+  scheduler.Advance(milliseconds(1));
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kAborted);
+}
+
+TEST(Scheduler, WithRecoveryALossIsReportedUntilTheNodeIsHeardOfAgain) {
+  SchedulerHarness scheduler(RecoveryJob(2));
+  scheduler.Register(1, "0");
+  scheduler.Register(2, "1");
+  scheduler.Advance(seconds(20));
+  scheduler.Heartbeat(1, "0");
+  scheduler.Advance(seconds(12));
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kReady);
+  EXPECT_EQ(scheduler.Heartbeat(1, "0")->abnormal_nodes_num, 1U);
+  EXPECT_TRUE(scheduler.Register(3, "1").success);
+  EXPECT_EQ(scheduler.Heartbeat(1, "0")->abnormal_nodes_num, 1U);
+  EXPECT_EQ(scheduler.Heartbeat(3, "1")->abnormal_nodes_num, 0U);
+}
+
+TEST(Scheduler, ANodeLostDuringTheBuildMakesRoomForAnother) {
+  SchedulerHarness scheduler(Job(2));
+  scheduler.Register(1, "u1");
+  scheduler.Register(2, "u2");
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kReady);
+
+  SchedulerHarness building(Job(3));
+  building.Register(1, "u1");
+  building.Register(2, "u2");
+  building.Advance(seconds(20));
+  building.Heartbeat(1, "u1");
+  building.Advance(seconds(11));
+  EXPECT_EQ(building.core().membership().present(), 1U);
+  EXPECT_EQ(building.core().state(), SchedulerState::kBuilding);
+  EXPECT_EQ(building.Register(3, "u3").rank_id, 2U);
+  EXPECT_EQ(building.Register(4, "u4").rank_id, 1U) << "the free rank, the counter is at its end";
+  EXPECT_EQ(building.core().state(), SchedulerState::kReady);
+  EXPECT_EQ(building.Heartbeat(2, "u2")->abnormal_nodes_num, 1U) << "its slot is gone: it must end";
+}
+
+TEST(Scheduler, ANodeLostDuringTheBuildIsTakenBackIfItsSlotIsFree) {
+  SchedulerHarness scheduler(Job(2));
+  scheduler.Register(1, "0");
+  scheduler.Advance(seconds(31));
+  EXPECT_EQ(scheduler.core().membership().present(), 0U);
+  EXPECT_EQ(scheduler.Heartbeat(1, "0"), (HeartbeatReply{true, 0, 2, 0}));
+  EXPECT_EQ(scheduler.Register(2, "1").rank_id, 1U);
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kReady);
+}
+
+TEST(Scheduler, ReferenceRulesAbortOnALossDuringTheBuild) {
+  SchedulerOptions options = Job(2);
+  options.rules = ReferenceRules(ProtocolVersion::kMaster);
+  SchedulerHarness scheduler(options);
+  scheduler.Register(1, "0");
+  scheduler.Advance(seconds(31));
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kAborting);
+}
+
+TEST(Scheduler, AClosedConnectionIsALossUnlessAHeartbeatComesOnAnother) {
+  SchedulerHarness scheduler(Job(2));
+  scheduler.Register(1, "0");
+  scheduler.Register(2, "1");
+  scheduler.core().OnPeerClosed(static_cast<PeerId>(1), scheduler.now());
+  scheduler.core().OnPeerClosed(static_cast<PeerId>(2), scheduler.now());
+  scheduler.Advance(milliseconds(4900));
+  scheduler.Heartbeat(7, "1");  // reconnected
+  scheduler.Advance(milliseconds(100));
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kAborting);
+  EXPECT_EQ(scheduler.core().membership().abnormal(), 1U);
+}
+
+TEST(Scheduler, AConnectionThatNeverCarriedAHeartbeatMayClose) {
+  SchedulerHarness scheduler(Job(1));
+  scheduler.Register(1, "0");
+  scheduler.Write("k", "v");  // on another connection
+  scheduler.core().OnPeerClosed(static_cast<PeerId>(1'000'000), scheduler.now());
+  scheduler.Advance(seconds(20));
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kReady);
+}
+
+TEST(Scheduler, WithHeartbeatsDisabledNoVerdictComesFromSilence) {
+  SchedulerOptions options = Job(1);
+  options.heartbeat_disabled = true;
+  SchedulerHarness scheduler(options);
+  scheduler.Register(1, "0");
+  scheduler.core().OnPeerClosed(static_cast<PeerId>(1), scheduler.now());
+  scheduler.Advance(seconds(100000));
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kReady);
+}
+
+TEST(Scheduler, AProcessThatIsKnownToBeDeadIsLostAtOnce) {
+  SchedulerHarness scheduler(Job(1));
+  scheduler.Register(1, "0");
+  EXPECT_FALSE(scheduler.core().DeclareLost("1", scheduler.now(), scheduler.output()));
+  EXPECT_TRUE(scheduler.core().DeclareLost("0", scheduler.now(), scheduler.output()));
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kAborting);
+}
+
+TEST(Scheduler, TheBuildEndsWhenItsTimeIsOver) {
+  SchedulerOptions options = Job(3);
+  options.build_timeout = seconds(600);
+  options.node_timeout = std::nullopt;
+  SchedulerHarness scheduler(options);
+  scheduler.Register(1, "1");
+  scheduler.Advance(seconds(600) - milliseconds(1));
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kBuilding);
+  scheduler.Advance(milliseconds(1));
+  EXPECT_EQ(scheduler.core().state(), SchedulerState::kBuildFailed);
+  EXPECT_NE(scheduler.LastEventText().find("missing: MS_WORKER rank 0, MS_WORKER rank 2"),
+            std::string::npos);
+  EXPECT_FALSE(scheduler.Register(2, "0").success);
+}
+
+TEST(Scheduler, ANumericIdMayComeBackAfterLeaving) {
+  SchedulerHarness scheduler(Job(2));
+  scheduler.Register(1, "0");
+  scheduler.Register(2, "1");
+  EXPECT_EQ(scheduler.Unregister(1, "0"), "3");
+  EXPECT_EQ(scheduler.Unregister(1, "0"), "3") << "the answer may have been lost";
+  EXPECT_EQ(scheduler.Heartbeat(1, "0"), std::nullopt);
+  EXPECT_EQ(scheduler.Register(3, "0"), (RegistrationReply{true, 0, 2, ""}));
+  EXPECT_EQ(scheduler.Heartbeat(3, "0"), (HeartbeatReply{true, 1, 2, 0}));
+}
+
+TEST(Scheduler, MetadataIsWrittenReadAndDeleted) {
+  SchedulerHarness scheduler(Job(1));
+  EXPECT_EQ(scheduler.Read("k"), std::nullopt);
+  scheduler.Write("k", "1");
+  scheduler.Write("k", "2");
+  EXPECT_EQ(scheduler.Read("k"), "2");
+  const MetadataMessage name{.name = "k"};
+  EXPECT_EQ(scheduler.SendMessage(1, MessageName::kDeleteMetadata, name)->name, "10");
+  EXPECT_EQ(scheduler.SendMessage(1, MessageName::kDeleteMetadata, name)->name, "11");
+}
+
+TEST(Scheduler, ARefusedWriteGetsNoAnswerAndChangesNothing) {
+  SchedulerOptions options = Job(1);
+  options.limits = {.metadata_entries = 2, .metadata_bytes = 10};
+  SchedulerHarness scheduler(options);
+  scheduler.Write("a", "12345");  // 6 bytes
+  scheduler.Write("b", "1234");   // 11 bytes together
+  EXPECT_EQ(scheduler.Read("b"), std::nullopt);
+  scheduler.Write("a", "123456789");  // 10 bytes, in place of the 6
+  EXPECT_EQ(scheduler.Read("a"), "123456789");
+  scheduler.Write("", "x");
+  EXPECT_EQ(scheduler.Read(""), std::nullopt);
+}
+
+TEST(Scheduler, HostNamesAreInRankOrderAndStayReadableAfterLeaving) {
+  SchedulerHarness scheduler(Job(2));
+  scheduler.Register(1, "1", "10.0.0.1", "h\"1");
+  EXPECT_EQ(scheduler.Send(1, "9", "MS_WORKER"), (SeenReply{"11", R"({"hostnames":[]})"}));
+  scheduler.Register(2, "0", "10.0.0.1", "h0");
+  scheduler.Unregister(1, "1");
+  EXPECT_EQ(scheduler.Send(1, "9", "MS_WORKER"),
+            (SeenReply{"10", R"({"hostnames":["h0","h\"1"]})"}));
+  EXPECT_EQ(scheduler.Send(1, "9", "MS_SCHED"), (SeenReply{"10", R"({"hostnames":[]})"}));
+}
+
+TEST(Scheduler, PublishesPortRangesOfEveryHost) {
+  SchedulerHarness scheduler(Job(3));
+  scheduler.Register(1, "0", "10.0.0.1", "a");
+  scheduler.Register(2, "2", "10.0.0.2", "b");
+  EXPECT_EQ(scheduler.Read("node_port_range"), std::nullopt);
+  scheduler.Register(3, "1", "10.0.0.1", "a");
+  const std::string value = scheduler.Read("node_port_range").value();
+  // Host a: width 4096 / 2 = 2048; host b: 4096; both from 8118 on.
+  EXPECT_EQ(
+      DecodeNodePortRanges(value).value(),
+      (std::vector<NodePortRange>{{"0", 8118, 10165}, {"1", 10166, 12213}, {"2", 8118, 12213}}));
+}
+
+TEST(Scheduler, ARankTableDecidesIfItFits) {
+  SchedulerOptions options = Job(2);
+  options.rank_table = RankTable{{"10.0.0.1", {1, 0}}};
+  SchedulerHarness scheduler(options);
+  const RegistrationRequest request{
+      .node_id = "a", .host_name = "h", .role = "MS_WORKER", .host_ip = "10.0.0.1"};
+  scheduler.Register(1, request);
+  RegistrationRequest other = request;
+  other.node_id = "b";
+  other.device_id = 1;
+  scheduler.Register(2, other);
+  EXPECT_EQ(scheduler.FinalRank("a"), "1");
+  EXPECT_EQ(scheduler.FinalRank("b"), "0");
+}
+
+TEST(Scheduler, ARankTableThatDoesNotFitIsNotUsedAtAll) {
+  SchedulerOptions options = Job(2);
+  options.rank_table = RankTable{{"10.0.0.1", {1, 0}}};
+  SchedulerHarness scheduler(options);
+  scheduler.Register(1, "a", "10.0.0.2");
+  scheduler.Register(2, "b", "10.0.0.1");
+  EXPECT_EQ(scheduler.FinalRank("a"), "1");
+  EXPECT_EQ(scheduler.FinalRank("b"), "0");
+  EXPECT_EQ(scheduler.Count(SchedulerEventKind::kRankTableUnusable), 1U);
+}
+
+TEST(Scheduler, GoesOnFromASnapshotOfACompleteTopology) {
+  SchedulerHarness before(RecoveryJob(2));
+  before.Register(1, "a", "10.0.0.2");
+  before.Register(2, "b", "10.0.0.1");
+  EXPECT_TRUE(before.output().snapshot_changed);
+  SchedulerHarness after(RecoveryJob(2), before.core().Snapshot());
+  EXPECT_EQ(after.core().state(), SchedulerState::kReady);
+  EXPECT_EQ(after.Heartbeat(1, "a"), (HeartbeatReply{true, 1, 2, 0}));
+  EXPECT_EQ(after.FinalRank("a"), "1");
+  EXPECT_EQ(after.Unregister(1, "a"), "3");
+  SchedulerHarness later(RecoveryJob(2), after.core().Snapshot());
+  EXPECT_EQ(later.Unregister(1, "a"), "3");
+  EXPECT_EQ(later.Unregister(2, "b"), "3");
+  EXPECT_EQ(later.core().state(), SchedulerState::kFinished);
+}
+
+TEST(Scheduler, GoesOnFromASnapshotTakenDuringTheBuild) {
+  SchedulerHarness before(RecoveryJob(3));
+  before.Register(1, "a");
+  before.Register(2, "b");
+  SchedulerHarness after(RecoveryJob(3), before.core().Snapshot());
+  EXPECT_EQ(after.core().state(), SchedulerState::kBuilding);
+  EXPECT_EQ(after.Heartbeat(1, "b"), (HeartbeatReply{true, 0, 3, 0}));
+  EXPECT_EQ(after.Register(3, "c").rank_id, 2U);
+  EXPECT_EQ(after.core().state(), SchedulerState::kReady);
+}
+
+TEST(Scheduler, RefusesASnapshotOfAnotherJob) {
+  SchedulerHarness before(RecoveryJob(2));
+  before.Register(1, "0");
+  before.Register(2, "1");
+  const SchedulerSnapshot snapshot = before.core().Snapshot();
+  EXPECT_FALSE(SchedulerCore::Create(RecoveryJob(1), TimePoint{}, snapshot).has_value());
+  EXPECT_FALSE(SchedulerCore::Create(RecoveryJob(3), TimePoint{}, snapshot).has_value());
+  SchedulerSnapshot twice = snapshot;
+  twice.nodes[1].rank = 0;
+  EXPECT_FALSE(SchedulerCore::Create(RecoveryJob(2), TimePoint{}, twice).has_value());
+}
+
+TEST(Scheduler, JobsOfNoOrTooManyMembersAreRefused) {
+  EXPECT_FALSE(SchedulerCore::Create(Job(0), TimePoint{}).has_value());
+  EXPECT_FALSE(SchedulerCore::Create(Job(0xFFFFFFFF), TimePoint{}).has_value());
+}
+
+TEST(Scheduler, MessagesNobodyKnowsGetNoAnswer) {
+  SchedulerHarness scheduler(Job(1));
+  for (const char* const name : {"42", "3", "hello", "99999999999999999999"}) {
+    EXPECT_EQ(scheduler.Send(1, name, "x"), std::nullopt) << name;
+  }
+  EXPECT_EQ(scheduler.Heartbeat(1, "nobody"), std::nullopt);
+}
+
+// Old rules, spec cluster-protocol 16.
+TEST(SchedulerRules, Release20RanksInOrderOfArrivalAndAcceptsKnownIds) {
+  SchedulerOptions options = Job(2);
+  options.rules = ReferenceRules(ProtocolVersion::kMindSpore20);
+  SchedulerHarness scheduler(options);
+  EXPECT_EQ(scheduler.Register(1, "1").rank_id, 0U);
+  EXPECT_EQ(scheduler.Register(2, "1").rank_id, 0U);
+  EXPECT_EQ(scheduler.Register(3, "0").rank_id, 1U);
+  EXPECT_EQ(scheduler.FinalRank("0"), std::nullopt);
+}
+
+TEST(SchedulerRules, Release2410NoticesDuplicateRanksAndRelease25DoesNot) {
+  for (const auto version : {ProtocolVersion::kMindSpore2410, ProtocolVersion::kMindSpore250}) {
+    SchedulerOptions options = Job(2);
+    options.rules = ReferenceRules(version);
+    SchedulerHarness scheduler(options);
+    scheduler.Register(1, "1");
+    EXPECT_EQ(scheduler.Register(2, "01").success, version == ProtocolVersion::kMindSpore250);
+  }
+}
+
+}  // namespace
+}  // namespace drydock::sim
