@@ -67,7 +67,7 @@ def _plain(value):
 
 
 def operator_table():
-    """All operators: list of {"name", "signature", "aliases", "kind", "writes"}."""
+    """All operators: list of {"name", "constructor", "call", "aliases", "kind"}."""
     recorder = Recorder()
     try:
         return recorder.call("operators")["operators"]
