@@ -125,7 +125,7 @@ ChildCommand CommandFor(const ScriptJob& job, const std::string& python, std::in
   SetValue(command.environment, "RANK_ID", std::to_string(rank));
   SetValue(command.environment, "DEVICE_ID", std::to_string(rank % kRanksPerNode));
   SetValue(command.environment, "DRYDOCK_TRACE_LIBRARY", job.trace_library);
-  SetValue(command.environment, "PYTHONDONTWRITEBYTECODE", "1");
+  SetValue(command.environment, "DRYDOCK_TRACE_COMPAT", job.compat);
   return command;
 }
 

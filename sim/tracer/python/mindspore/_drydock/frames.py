@@ -6,12 +6,17 @@ import sys
 
 PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 DRIVER = os.path.join(os.path.dirname(PACKAGE_ROOT.rstrip(os.sep)), "drydock_run.py")
+_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 MAX_FRAMES = 32
 _columns = {}
 
 
 def is_user_file(filename):
-    return not (filename.startswith(PACKAGE_ROOT) or filename == DRIVER or filename.startswith("<"))
+    """False for the stand-in, Python's own library and generated code."""
+    if filename.startswith((PACKAGE_ROOT, "<")) or filename == DRIVER:
+        return False
+    return not filename.startswith(_LIBRARY) or any(part in filename for part in _PACKAGES)
 
 
 def short_name(filename):

@@ -17,7 +17,10 @@ def _load():
     if not path:
         raise Unsupported("mindspore", "this 'mindspore' package only records networks for a dry run",
                           "start the script with 'msrun --sim_level=1 ...'")
-    library = ctypes.CDLL(path)
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise TracerDefect("the graph recorder cannot be loaded: %s" % error) from None
     library.drydock_trace_version.restype = ctypes.c_uint
     if library.drydock_trace_version() != INTERFACE_VERSION:
         raise TracerDefect("the graph recorder '%s' belongs to another release of Drydock" % path)
@@ -67,7 +70,7 @@ def _plain(value):
 
 
 def operator_table():
-    """All operators: list of {"name", "signature", "aliases", "kind", "writes"}."""
+    """All operators: list of {"name", "constructor", "call", "aliases", "kind"}."""
     recorder = Recorder()
     try:
         return recorder.call("operators")["operators"]
