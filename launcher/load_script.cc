@@ -1,11 +1,68 @@
 #include "launcher/load_script.h"
 
-namespace drydock::launcher {
+#include <filesystem>
 
-Result<TracedScript> TraceForJob(const MsrunOptions& /*options*/, const ScriptCall& call,
-                                 const Context& /*context*/) {
-  return FailCommand("UNSUPPORTED", "running '" + call.script + "' is not there yet",
-                     "give a graph document (*.json), see docs/graph-format.md");
+#include "launcher/install_paths.h"
+#include "sim/tracer/run_script.h"
+
+namespace drydock::launcher {
+namespace {
+
+Result<InstallPaths> OwnFiles() {
+  DRYDOCK_TRY(const std::string program, ProgramPath());
+  InstallPaths paths = PathsFor(program);
+  for (const std::string& path : {paths.trace_library, paths.python_folder}) {
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) {
+      return FailCommand("NO_TRACER", path + " is missing, without which no script can be traced",
+                         "install drydock again, or give a graph document (*.json)");
+    }
+  }
+  return paths;
+}
+
+std::vector<std::string> Assignments(const Environment& environment) {
+  std::vector<std::string> assignments;
+  for (const auto& [name, value] : environment) {
+    assignments.push_back(name + "=" + value);
+  }
+  return assignments;
+}
+
+}  // namespace
+
+Result<TracedScript> TraceForJob(const MsrunOptions& options, const ScriptCall& call,
+                                 const Context& context) {
+  DRYDOCK_TRY(const InstallPaths paths, OwnFiles());
+  const bool single_rank = options.sim_rank_id >= 0;
+  DRYDOCK_TRY(
+      sim::TraceOutcome outcome,
+      sim::TraceScript({.script = call.script,
+                        .arguments = call.args,
+                        .python = call.python,
+                        .world_size = options.worker_num,
+                        .rank = single_rank ? options.sim_rank_id : 0,
+                        .single_rank = single_rank,
+                        .simulation_level = options.sim_level,
+                        .timeout_s = options.trace_timeout_s,
+                        .compat = options.compat ? strategies::CompatText(*options.compat) : "",
+                        .environment = Assignments(context.environment),
+                        .trace_library = paths.trace_library,
+                        .python_folder = paths.python_folder}));
+  for (const std::string& warning : outcome.warnings) {
+    context.log.Warning(warning);
+  }
+  if (outcome.programs.empty()) {
+    return FailCommand("NOTHING_TRACED", "'" + call.script + "' computed nothing");
+  }
+  if (outcome.programs.size() > 1) {
+    context.log.Warning("'" + call.script + "' computes " +
+                        std::to_string(outcome.programs.size()) + " programs; the first " +
+                        (outcome.programs.front().training ? "training step" : "one") +
+                        " is checked");
+  }
+  return TracedScript{.document_text = std::move(outcome.programs.front().document),
+                      .installed_release = std::move(outcome.installed_release)};
 }
 
 }  // namespace drydock::launcher

@@ -2,7 +2,7 @@
 
     msrun --sim_level=1 --worker_num=8 net.py
 """
-import numpy as np
+import random
 
 import mindspore as ms
 import mindspore.dataset as ds
@@ -20,11 +20,15 @@ OUT_DIM = 16
 EPOCHS = 5
 
 
+def random_tensor(rows, columns):
+    return ms.Tensor([[random.random() for _ in range(columns)] for _ in range(rows)], ms.float32)
+
+
 def get_dataset(batch_size, in_dim, out_dim, steps):
     """Random rows; every row is a whole batch."""
-    rng = np.random.default_rng(1)
-    inputs = rng.random((batch_size, in_dim), dtype=np.float32)
-    labels = rng.random((batch_size, out_dim), dtype=np.float32)
+    random.seed(1)
+    inputs = random_tensor(batch_size, in_dim)
+    labels = random_tensor(batch_size, out_dim)
 
     def generate():
         for _ in range(steps):
