@@ -1,4 +1,5 @@
 """Where the user's script is: source frames without those of the stand-in package."""
+import functools
 import itertools
 import linecache
 import os
@@ -12,6 +13,7 @@ MAX_FRAMES = 32
 _columns = {}
 
 
+@functools.lru_cache(maxsize=None)
 def is_user_file(filename):
     """False for the stand-in, Python's own library and generated code."""
     if filename.startswith((PACKAGE_ROOT, "<")) or filename == DRIVER:
