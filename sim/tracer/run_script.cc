@@ -266,7 +266,7 @@ Status TraceOtherRanks(const ScriptJob& job, const std::string& python, Trace& f
     waiting = Without(waiting, {.first = rank, .last = rank});
   }
   if (!waiting.empty()) {
-    outcome.warnings.push_back("the script uses the number of its rank at " +
+    outcome.warnings.push_back("unsupported: the script uses the number of its rank at " +
                                Joined(first.result.guard_places) + "; it was run for " +
                                std::to_string(outcome.traced_ranks.size()) +
                                " ranks with the same result, the others are assumed alike");
