@@ -21,10 +21,10 @@ Status CheckNotEmpty(const Graph& graph) {
 Status CheckKnown(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     if (node.entry == nullptr) {
-      Error error = Fail(ErrorCode::kUnsupported,
-                         "operator '" + node.op + "' is not in the operator table",
-                         "see 'drydock list_operators'")
-                        .value();
+      Error error =
+          Fail(ErrorCode::kUnsupported, "operator '" + node.op + "' is not in the operator table",
+               "see 'drydock list_operators'")
+              .value();
       error.reason = node.op + ":unknown-operator";
       return tl::unexpected(WithPlace(std::move(error), PlaceOf(graph, node)));
     }

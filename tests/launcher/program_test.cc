@@ -227,13 +227,14 @@ TEST_F(ProgramTest, StrictRefusesWhatIsOnlyHandledInPart) {
     "nodes":[{"op":"AbsGrad","inputs":["x","x"],"outputs":["y"]}],"outputs":["y"]})");
   EXPECT_EQ(RunMsrun({"--sim_level=0", path}), 0) << err_.str();
   EXPECT_EQ(RunMsrun({"--sim_level=0", "--strict", path}), 8);
-  EXPECT_THAT(err_.str(), HasSubstr("partly.json:3:14: unsupported: 'AbsGrad' has no sharding rule"));
+  EXPECT_THAT(err_.str(),
+              HasSubstr("partly.json:3:14: unsupported: 'AbsGrad' has no sharding rule"));
 }
 
 TEST_F(ProgramTest, OperatorWithGivenTypesIsEight) {
-  const std::string path =
-      Changed("\"op\": \"ReLU\"",
-              "\"output_types\": [{\"shape\": [16, 64], \"dtype\": \"float32\"}], \"op\": \"Mystery\"");
+  const std::string path = Changed(
+      "\"op\": \"ReLU\"",
+      "\"output_types\": [{\"shape\": [16, 64], \"dtype\": \"float32\"}], \"op\": \"Mystery\"");
   EXPECT_EQ(RunMsrun({"--sim_level=0", path}), 8);
   EXPECT_THAT(err_.str(), HasSubstr("changed.json:19:5: unsupported: operator 'Mystery'"));
 }
