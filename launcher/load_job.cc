@@ -46,7 +46,10 @@ Result<LoadedJob> LoadFromScript(const MsrunOptions& options, const ScriptCall& 
   DRYDOCK_TRY(strategies::GraphDocument document,
               strategies::ReadGraphDocument(traced.document_text, "graph of " + call.script,
                                             BaseJob(options)));
-  LoadedJob job{.document = std::move(document), .subject = call.script, .compat_from = "default"};
+  LoadedJob job{.document = std::move(document),
+                .subject = call.script,
+                .compat_from = "default",
+                .limits = std::move(traced.limits)};
   if (const auto release = strategies::ParseCompat(traced.installed_release); release) {
     job.document.job.compat = *release;
     job.compat_from = "installed mindspore " + traced.installed_release;

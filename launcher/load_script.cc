@@ -21,6 +21,13 @@ Result<InstallPaths> OwnFiles() {
   return paths;
 }
 
+/// Begins the tracer's warnings about what it leaves out.
+constexpr std::string_view kLimitPrefix = "unsupported: ";
+
+strategies::Diagnostic NotModelled(std::string text) {
+  return {.code = "not-modelled", .text = std::move(text), .unsupported = true};
+}
+
 std::vector<std::string> Assignments(const Environment& environment) {
   std::vector<std::string> assignments;
   for (const auto& [name, value] : environment) {
@@ -49,20 +56,26 @@ Result<TracedScript> TraceForJob(const MsrunOptions& options, const ScriptCall& 
                         .environment = Assignments(context.environment),
                         .trace_library = paths.trace_library,
                         .python_folder = paths.python_folder}));
+  TracedScript traced{.installed_release = std::move(outcome.installed_release)};
   for (const std::string& warning : outcome.warnings) {
     context.log.Warning(warning);
+    if (warning.starts_with(kLimitPrefix)) {
+      traced.limits.push_back(NotModelled(warning.substr(kLimitPrefix.size())));
+    }
   }
   if (outcome.programs.empty()) {
     return FailCommand("NOTHING_TRACED", "'" + call.script + "' computed nothing");
   }
   if (outcome.programs.size() > 1) {
-    context.log.Warning("'" + call.script + "' computes " +
-                        std::to_string(outcome.programs.size()) + " programs; the first " +
-                        (outcome.programs.front().training ? "training step" : "one") +
-                        " is checked");
+    const std::string text =
+        "'" + call.script + "' computes " + std::to_string(outcome.programs.size()) +
+        " programs; only the first " +
+        (outcome.programs.front().training ? "training step" : "one") + " is checked";
+    context.log.Warning(text);
+    traced.limits.push_back(NotModelled(text));
   }
-  return TracedScript{.document_text = std::move(outcome.programs.front().document),
-                      .installed_release = std::move(outcome.installed_release)};
+  traced.document_text = std::move(outcome.programs.front().document);
+  return traced;
 }
 
 }  // namespace drydock::launcher

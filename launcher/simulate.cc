@@ -36,6 +36,7 @@ Result<sim::DryRunResult> Play(LoadedJob& job, const MsrunOptions& options,
   context.log.Info("compiling for " + std::to_string(job.document.job.world_size) + " ranks");
   DRYDOCK_TRY(CompiledProgram program,
               strategies::Compile(std::move(job.document.graph), job.document.job));
+  program.diagnostics.insert(program.diagnostics.end(), job.limits.begin(), job.limits.end());
   context.log.Info("playing the ranks");
   const auto executor = MakeExecutor(static_cast<std::size_t>(options.threads));
   return sim::DryRun(

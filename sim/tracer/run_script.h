@@ -42,7 +42,9 @@ struct TraceOutcome {
   std::vector<TracedProgram> programs = {};
   std::string installed_release =
       {};  ///< Of a MindSpore in that interpreter; empty if there is none.
-  std::vector<std::string> warnings = {};  ///< What a user should know about the recording.
+  /// What a user should know about the recording; those that begin with "unsupported: " say that
+  /// something was left out.
+  std::vector<std::string> warnings = {};
   std::vector<std::int64_t> traced_ranks = {};
 };
 

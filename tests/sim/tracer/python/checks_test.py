@@ -110,6 +110,23 @@ print(callable(ms.parallel.shard), Layout is ms.Layout)
         self.assertEqual(run.output.splitlines()[0], "True True True")
 
 
+class CInterface(TraceTest):
+    def test_bad_pointers_answer_errors(self):
+        run = self.trace("""
+import json, os
+from mindspore._drydock import native
+library = native._load()
+def reason(handle, method, request, length):
+    return json.loads(library.drydock_trace_call(handle, method, request, length))["error"]["reason"]
+handle = library.drydock_trace_open()
+print(reason(None, b"begin", b"{}", 2), reason(handle, None, b"{}", 2), reason(handle, b"begin", None, 2),
+      reason(handle, b"begin", None, 0), reason(handle, b"begin", b"{}", 1))
+library.drydock_trace_close(None)
+library.drydock_trace_close(handle)
+""")
+        self.assertEqual(run.output.strip(), "trace:handle trace:request trace:request trace:request trace:request")
+
+
 class Ranks(TraceTest):
     def covered(self, body, rank=0):
         run = self.trace("from mindspore.communication import get_rank, get_group_size\n" + body, rank=rank)

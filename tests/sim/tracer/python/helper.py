@@ -21,6 +21,8 @@ class Trace:
             out = os.path.join(folder, "out")
             os.mkdir(out)
             variables = dict(os.environ, RANK_SIZE=str(ranks), RANK_ID=str(rank), DEVICE_ID=str(rank % 8))
+            if os.environ.get("DRYDOCK_TRACE_PRELOAD"):
+                variables.update(LD_PRELOAD=os.environ["DRYDOCK_TRACE_PRELOAD"], ASAN_OPTIONS="detect_leaks=0")
             variables.update(environment or {})
             done = subprocess.run([sys.executable, "-B", os.path.join(PACKAGES, "drydock_run.py"), out, "net.py"]
                                   + list(arguments), cwd=folder, env=variables, stdin=subprocess.DEVNULL,

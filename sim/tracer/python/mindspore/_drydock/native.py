@@ -44,7 +44,7 @@ class Recorder:
             raise TracerDefect("out of memory while opening a recording")
 
     def call(self, method, **fields):
-        request = json.dumps(fields, default=_plain).encode()
+        request = _encode(fields).encode()
         answer = json.loads(self._library.drydock_trace_call(
             self._handle, method.encode(), request, len(request)))
         error = answer.get("error")
@@ -67,6 +67,9 @@ def _plain(value):
     if index is not None:
         return value.__index__()
     raise TypeError("a %s cannot be recorded" % type(value).__name__)
+
+
+_encode = json.JSONEncoder(default=_plain, separators=(",", ":")).encode
 
 
 def operator_table():

@@ -39,6 +39,10 @@ class Session:
         if text not in self.warnings:
             self.warnings.append(text)
 
+    def warn_limit(self, text):
+        """Something the dry run leaves out: counted in the summary, an error under --strict."""
+        self.warn("unsupported: " + text)
+
 
 session = Session()
 
