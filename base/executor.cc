@@ -68,16 +68,16 @@ class ThreadExecutor : public Executor {
   void ForEachRange(std::size_t count,
                     const std::function<void(std::size_t, std::size_t)>& fn) const override {
     arena_.execute([&] {
-      tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count),
-                        [&](const tbb::blocked_range<std::size_t>& range) {
-                          fn(range.begin(), range.end());
-                        });
+      tbb::parallel_for(
+          tbb::blocked_range<std::size_t>(0, count),
+          [&](const tbb::blocked_range<std::size_t>& range) { fn(range.begin(), range.end()); });
     });
   }
 
  private:
   std::size_t threads_;
-  tbb::global_control limit_;  // lets --threads exceed the processors; lives as long as the executor
+  tbb::global_control
+      limit_;  // lets --threads exceed the processors; lives as long as the executor
   mutable tbb::task_arena arena_;
 };
 #endif

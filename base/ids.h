@@ -17,14 +17,14 @@ enum class ValueId : std::int32_t {};
 
 /// The number behind a typed id.
 template <typename Id>
-  requires std::is_enum_v<Id>
+requires std::is_enum_v<Id>
 [[nodiscard]] constexpr std::int64_t ToInt(Id id) {
   return static_cast<std::int64_t>(id);
 }
 
 /// The number behind a typed id, as a container index.
 template <typename Id>
-  requires std::is_enum_v<Id>
+requires std::is_enum_v<Id>
 [[nodiscard]] constexpr std::size_t ToIndex(Id id) {
   return static_cast<std::size_t>(id);
 }

@@ -27,7 +27,8 @@ std::string SourceExcerpt(const SourcePlace& place) {
   }
   std::string text = "\n" + number + " | " + place.text;
   if (place.column > 0) {
-    text += "\n      | " + std::string(static_cast<std::size_t>(place.column) - 1, ' ') + "^ near here";
+    text +=
+        "\n      | " + std::string(static_cast<std::size_t>(place.column) - 1, ' ') + "^ near here";
   }
   return text;
 }

@@ -38,8 +38,9 @@ struct SourcePlace {
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message = {};
-  std::string hint = {};    ///< Remedy that works when followed; may be empty.
-  std::string reason = {};  ///< Machine-readable "Subject:code", e.g. "MatMul:strategy-not-divisible".
+  std::string hint = {};  ///< Remedy that works when followed; may be empty.
+  std::string reason =
+      {};  ///< Machine-readable "Subject:code", e.g. "MatMul:strategy-not-divisible".
   std::optional<SourcePlace> place = {};
   std::vector<std::string> notes = {};
   friend bool operator==(const Error&, const Error&) = default;
@@ -50,7 +51,8 @@ using Result = tl::expected<T, Error>;
 using Status = Result<void>;
 
 /// Failure with code and message, convertible to any Result.
-[[nodiscard]] tl::unexpected<Error> Fail(ErrorCode code, std::string message, std::string hint = {});
+[[nodiscard]] tl::unexpected<Error> Fail(ErrorCode code, std::string message,
+                                         std::string hint = {});
 
 /// Failure of the user's input, with a machine-readable reason "Subject:code".
 [[nodiscard]] tl::unexpected<Error> FailInput(std::string reason, std::string message,
@@ -65,7 +67,8 @@ using Status = Result<void>;
 /// "kInvalidArgument" -> "invalid-argument"; stable names used in reports.
 [[nodiscard]] std::string_view ErrorCodeName(ErrorCode code);
 
-/// Text of an error as a compiler would print it: place, message, source line with caret, notes, hint.
+/// Text of an error as a compiler would print it: place, message, source line with caret, notes,
+/// hint.
 [[nodiscard]] std::string FormatError(const Error& error);
 
 /// Ends the process with the place of a broken invariant of our own code. Never for user input.
@@ -90,9 +93,9 @@ using Status = Result<void>;
       return tl::unexpected(std::move(status_).error()); \
     }                                                    \
   } while (false)
-#define DRYDOCK_CHECK(cond)                            \
-  do {                                                 \
-    if (!(cond)) {                                     \
+#define DRYDOCK_CHECK(cond)                              \
+  do {                                                   \
+    if (!(cond)) {                                       \
       ::drydock::CheckFailed(#cond, __FILE__, __LINE__); \
-    }                                                  \
+    }                                                    \
   } while (false)

@@ -76,7 +76,8 @@ std::string BytesText(std::int64_t bytes) {
     ++unit;
   }
   std::array<char, 32> buffer = {};
-  std::snprintf(buffer.data(), buffer.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
+  std::snprintf(buffer.data(), buffer.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value,
+                kUnits[unit]);
   return buffer.data();
 }
 

@@ -15,7 +15,8 @@ namespace drydock {
 [[nodiscard]] std::string StrategyText(std::span<const std::vector<std::int64_t>> cuts);
 
 /// Numbers joined by `separator`: "0-1-2-3".
-[[nodiscard]] std::string JoinText(std::span<const std::int64_t> values, std::string_view separator);
+[[nodiscard]] std::string JoinText(std::span<const std::int64_t> values,
+                                   std::string_view separator);
 
 /// Sorted numbers in range notation: {0,1,2,3,8} -> "0-3,8".
 [[nodiscard]] std::string RangeText(std::span<const std::int64_t> sorted_values);

@@ -11,9 +11,18 @@ namespace drydock::strategies {
 /// Source: spec layout-and-redistribution section 4.2. Example: "0-1-2-3" -> 6301172352641561019.
 [[nodiscard]] std::uint64_t NameHash(std::string_view text);
 
+/// `prefix` + hash of "<node_fullname>_<index>"; redistribution operators append their own name.
+/// Source: spec layout-and-redistribution section 4.4.
+[[nodiscard]] std::string InstanceName(std::string_view prefix, std::string_view node_fullname,
+                                       std::int64_t index);
+
 /// Name of a communication group: "<count>-<hash of the sorted ranks>", or the world group's name
 /// ("hccl_world_group", "nccl_world_group", ...) when the group is as large as the job.
 [[nodiscard]] std::string GroupName(std::span<const std::int64_t> ranks, std::int64_t world_size,
                                     std::string_view backend);
+
+/// The group_ranks attribute: "0-4" in the group's own order, "WORLD_GROUP" if it is the whole job.
+[[nodiscard]] std::string GroupRanksText(std::span<const std::int64_t> ranks,
+                                         std::int64_t world_size);
 
 }  // namespace drydock::strategies

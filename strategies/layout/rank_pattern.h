@@ -17,10 +17,10 @@ struct RankDigit {
 
 /// Which ranks of a stage work together: those that differ from each other only in `digits`.
 ///
-/// One value describes the groups of all ranks at once. Canonical form: digits by descending stride,
-/// extents > 1, neighbours merged where {s*e, f}{s, e} equals {s, e*f}. Members are listed by
-/// ascending rank. No digits: every rank alone.
-/// Example: device matrix {2, 4}, axis 1 -> {{stride 1, extent 4}}: groups {0,1,2,3} and {4,5,6,7}.
+/// One value describes the groups of all ranks at once. Canonical form: digits by descending
+/// stride, extents > 1, neighbours merged where {s*e, f}{s, e} equals {s, e*f}. Members are listed
+/// by ascending rank. No digits: every rank alone. Example: device matrix {2, 4}, axis 1 ->
+/// {{stride 1, extent 4}}: groups {0,1,2,3} and {4,5,6,7}.
 struct GroupPattern {
   std::vector<RankDigit> digits = {};
   friend auto operator<=>(const GroupPattern&, const GroupPattern&) = default;
@@ -46,11 +46,21 @@ struct RankExpr {
 /// Value of the expression at `position`.
 [[nodiscard]] std::int64_t ValueAt(const RankExpr& expr, std::int64_t position);
 
-/// a + b, and a * factor; terms of equal digits are merged, zero terms dropped.
+/// factor * digit.
+[[nodiscard]] RankExpr DigitTimes(const RankDigit& digit, std::int64_t factor);
+
+/// a + b, and a * factor; terms of equal digits are merged, zero terms dropped, the largest stride
+/// comes first.
 [[nodiscard]] RankExpr Plus(const RankExpr& a, const RankExpr& b);
 [[nodiscard]] RankExpr Times(const RankExpr& a, std::int64_t factor);
 
-/// Canonical pattern of a set of digits (any order, extents of 1 dropped).
+/// The same function with neighbouring terms {s*e, f} * k*e + {s, e} * k merged into {s, e*f} * k.
+///
+/// Two expressions whose digits do not overlap are equal functions of the rank iff their canonical
+/// forms are equal.
+[[nodiscard]] RankExpr Canonical(const RankExpr& expr);
+
+/// Canonical pattern of a set of digits (any order, extents of 1 and repetitions dropped).
 [[nodiscard]] GroupPattern MakeGroupPattern(std::vector<RankDigit> digits);
 
 /// Number of ranks in each group: product of the extents, 1 for no digits.
@@ -58,14 +68,16 @@ struct RankExpr {
 
 /// Global ranks of the group of `position`, ascending; `stage_begin` is the stage's first rank.
 [[nodiscard]] std::vector<std::int64_t> GroupRanks(const GroupPattern& pattern,
-                                                   std::int64_t position,
-                                                   std::int64_t stage_begin);
+                                                   std::int64_t position, std::int64_t stage_begin);
 
 /// Smallest member's position: two positions are in one group iff this is equal for both.
 [[nodiscard]] std::int64_t GroupLeader(const GroupPattern& pattern, std::int64_t position);
 
 /// Index of `position` among the members of its group.
 [[nodiscard]] std::int64_t IndexInGroup(const GroupPattern& pattern, std::int64_t position);
+
+/// The same index for all positions at once.
+[[nodiscard]] RankExpr IndexExpr(const GroupPattern& pattern);
 
 /// The digit of axis `axis` (counted from the left) of a device matrix.
 [[nodiscard]] RankDigit AxisDigit(const std::vector<std::int64_t>& device_matrix, std::size_t axis);

@@ -18,7 +18,7 @@ struct RedistributionOp {
     kConcat,        ///< joins the tensors of the preceding kSplit on dimension `axis`
     kStridedSlice,  ///< keeps [begin, end) of every dimension, strides 1
     kReshape,       ///< to `output_shape`
-    kAlltoAll,      ///< cuts `split_dim` into `parts`, sends part j to member j, joins on `concat_dim`
+    kAlltoAll,  ///< cuts `split_dim` into `parts`, sends part j to member j, joins on `concat_dim`
   };
   Kind kind = Kind::kReshape;
   GroupPattern group = {};

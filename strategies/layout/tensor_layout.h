@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -14,15 +15,18 @@ using Shape = std::vector<std::int64_t>;
 
 /// Device grid of a stage and where each tensor dimension lies on it.
 ///
-/// `device_matrix` is outermost first and multiplies to the ranks of the stage. `tensor_map[d]` lists
-/// the device axes that cut dimension d, outermost cut first, counted from the right (0 = innermost);
-/// an empty list means "not cut". Most dimensions have at most one axis; several come from `Layout`.
-/// Example: shape {64, 32} cut {2, 4} on 8 devices: device_matrix {2, 4}, tensor_map {{1}, {0}}.
-/// Source: spec layout-and-redistribution sections 1 and 2.
+/// `device_matrix` is outermost first and multiplies to the ranks of the stage. `tensor_map[d]`
+/// lists the device axes that cut dimension d, outermost cut first, counted from the right (0 =
+/// innermost); an empty list means "not cut". Most dimensions have at most one axis; several come
+/// from `Layout`. Example: shape {64, 32} cut {2, 4} on 8 devices: device_matrix {2, 4}, tensor_map
+/// {{1}, {0}}. Source: spec layout-and-redistribution sections 1 and 2.
 struct TensorLayout {
   std::vector<std::int64_t> device_matrix = {};
   std::vector<std::vector<std::int64_t>> tensor_map = {};
   Shape shape = {};  ///< Global shape, elements.
+  /// Cut dimensions (ascending) that the user wrote as a tuple ending in "None". Ownership is the
+  /// same without; redistribution treats the uncut rest as a dimension of its own (section 2).
+  std::vector<std::size_t> trailing_none = {};
   friend bool operator==(const TensorLayout&, const TensorLayout&) = default;
 };
 

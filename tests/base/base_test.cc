@@ -31,7 +31,8 @@ TEST(Text, TuplesAndRangesReadAsUsersWriteThem) {
   EXPECT_EQ(TupleText(shape), "(8, 16)");
   EXPECT_EQ(TupleText(std::vector<std::int64_t>{8}), "(8,)");
   EXPECT_EQ(RangeText(std::vector<std::int64_t>{0, 1, 2, 3, 8}), "0-3,8");
-  EXPECT_EQ(StrategyText(std::vector<std::vector<std::int64_t>>{{2, 4}, {4, 1}}), "((2, 4), (4, 1))");
+  EXPECT_EQ(StrategyText(std::vector<std::vector<std::int64_t>>{{2, 4}, {4, 1}}),
+            "((2, 4), (4, 1))");
   EXPECT_EQ(BytesText(1536), "1.5 KiB");
 }
 
@@ -42,10 +43,11 @@ TEST(Text, NearestWordSuggestsOnlyCloseOnes) {
 }
 
 TEST(FormatError, ShowsPlaceSourceAndHint) {
-  const Error error{.code = ErrorCode::kInvalidArgument,
-                    .message = "bad cut",
-                    .hint = "use 2",
-                    .place = SourcePlace{.file = "net.py", .line = 41, .column = 3, .text = "  x = 1"}};
+  const Error error{
+      .code = ErrorCode::kInvalidArgument,
+      .message = "bad cut",
+      .hint = "use 2",
+      .place = SourcePlace{.file = "net.py", .line = 41, .column = 3, .text = "  x = 1"}};
   EXPECT_EQ(FormatError(error),
             "net.py:41:3: error: bad cut\n   41 |   x = 1\n      |   ^ near here\nhint: use 2");
 }

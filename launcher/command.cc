@@ -1,0 +1,19 @@
+#include "launcher/command.h"
+
+#include "launcher/commands.h"
+
+namespace drydock::launcher {
+
+std::vector<std::unique_ptr<Command>> MakeCommands() {
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(MakeMsrunCommand());
+  commands.push_back(MakeListOperatorsCommand());
+  commands.push_back(MakeVersionCommand());
+  return commands;
+}
+
+std::string_view Version() {
+  return DRYDOCK_VERSION;
+}
+
+}  // namespace drydock::launcher

@@ -1,0 +1,99 @@
+#include "launcher/exit_code.h"
+
+#include <algorithm>
+#include <array>
+
+#include "sim/tracer/run_script.h"
+
+namespace drydock::launcher {
+namespace {
+
+struct CodeFacts {
+  std::string_view code = {};
+  ExitCode exit = ExitCode::kInternal;
+};
+
+/// Codes of failures that commands report themselves.
+constexpr std::array<CodeFacts, 13> kCodes = {{
+    {"USAGE", ExitCode::kUsage},
+    {"PORT_RANGE", ExitCode::kUsage},
+    {"LOG_DIR", ExitCode::kPreflight},
+    {"REPORT_WRITE", ExitCode::kPreflight},
+    {"NO_SCRIPT", ExitCode::kPreflight},
+    {"NO_INTERPRETER", ExitCode::kPreflight},
+    {"NO_TRACER", ExitCode::kPreflight},
+    {"STOPPED", ExitCode::kRankFailed},  // the status is that of the signal, see StatusOf
+    {"NOTHING_TRACED", ExitCode::kRejected},
+    {"STRATEGY", ExitCode::kRejected},
+    {"MEMORY_LIMIT", ExitCode::kLimitExceeded},
+    {"UNSUPPORTED", ExitCode::kUnsupported},
+    {"INTERNAL", ExitCode::kInternal},
+}};
+
+const CodeFacts* FindCode(std::string_view code) {
+  const auto* it = std::ranges::find(kCodes, code, &CodeFacts::code);
+  return it == kCodes.end() ? nullptr : it;
+}
+
+}  // namespace
+
+tl::unexpected<Error> FailCommand(std::string_view code, std::string message, std::string hint) {
+  DRYDOCK_CHECK(FindCode(code) != nullptr);
+  return FailInput(std::string(code), std::move(message), std::move(hint));
+}
+
+std::string CodeOf(const Error& error) {
+  if (FindCode(error.reason) != nullptr) {
+    return error.reason;
+  }
+  if (sim::StopSignalOf(error)) {
+    return "STOPPED";
+  }
+  if (error.reason == "script:nothing-traced") {
+    return "NOTHING_TRACED";
+  }
+  if (error.reason == "script:no-interpreter") {
+    return "NO_INTERPRETER";
+  }
+  if (error.reason == "script:unreadable") {
+    return "NO_SCRIPT";
+  }
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kTimeout:  // the script took longer than it was given
+      return "STRATEGY";
+    case ErrorCode::kUnsupported:
+      return "UNSUPPORTED";
+    case ErrorCode::kIo:
+      return "REPORT_WRITE";
+    case ErrorCode::kProtocol:
+    case ErrorCode::kInternal:
+      return "INTERNAL";
+  }
+  return "INTERNAL";
+}
+
+ExitCode ExitCodeOf(const Error& error) {
+  return FindCode(CodeOf(error))->exit;
+}
+
+int StatusOf(const Error& error) {
+  const std::optional<int> signal = sim::StopSignalOf(error);
+  return signal ? 128 + *signal : static_cast<int>(ExitCodeOf(error));
+}
+
+std::string ErrorText(const Error& error, std::string_view program) {
+  if (error.place) {
+    return FormatError(error) + "\n";
+  }
+  std::string text = std::string(program) + ": error[" + CodeOf(error) + "]: " + error.message;
+  for (const std::string& note : error.notes) {
+    text += "; " + note;
+  }
+  if (!error.hint.empty()) {
+    text += "; hint: " + error.hint;
+  }
+  return text + "\n";
+}
+
+}  // namespace drydock::launcher

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace drydock::launcher {
+
+/// Exit statuses of every command. Source: spec robustness G5. Ended by signal n: 128 + n, not in
+/// this list.
+enum class ExitCode : int {
+  kOk = 0,
+  kRankFailed = 1,
+  kUsage = 2,
+  kPreflight = 3,      ///< Refused before anything was started: files, folders, interpreter.
+  kNotFormed = 4,      ///< The cluster could not be formed.
+  kInternal = 5,       ///< Our defect.
+  kRejected = 6,       ///< Simulation: program or strategy rejected.
+  kLimitExceeded = 7,  ///< Simulation: finished, but a limit that was asked for is exceeded.
+  kUnsupported = 8,    ///< Something that is not handled here.
+};
+
+/// Failure of a command with a stable code (spec robustness section 4), e.g. "NO_SCRIPT".
+/// The code decides the exit status.
+[[nodiscard]] tl::unexpected<Error> FailCommand(std::string_view code, std::string message,
+                                                std::string hint = {});
+
+/// Stable code of any error, e.g. "STRATEGY" for a rejected program.
+[[nodiscard]] std::string CodeOf(const Error& error);
+
+/// Exit status a command ends with because of `error`.
+[[nodiscard]] ExitCode ExitCodeOf(const Error& error);
+
+/// The number a process ends with because of `error`: its exit code, or 128 + n if a signal n came.
+[[nodiscard]] int StatusOf(const Error& error);
+
+/// Text for stderr: a compiler-like message if the error has a place in the user's files, else
+/// "<program>: error[<CODE>]: <what>; hint: <action>". Ends with a line break.
+[[nodiscard]] std::string ErrorText(const Error& error, std::string_view program);
+
+}  // namespace drydock::launcher

@@ -1,0 +1,198 @@
+#include "launcher/files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <sys/stat.h>
+
+#include "launcher/exit_code.h"
+
+namespace drydock::launcher {
+namespace {
+
+/// Closes a descriptor at the end of a scope.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) {
+      ::close(fd_);
+    }
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const { return fd_; }
+  /// Closes now and tells whether that worked: some file systems report a full disk only here.
+  [[nodiscard]] bool Close() {
+    const int fd = fd_;
+    fd_ = -1;
+    return ::close(fd) == 0;
+  }
+
+ private:
+  int fd_;
+};
+
+std::string SystemReason(int number) {
+  return std::error_code(number, std::generic_category()).message();
+}
+
+tl::unexpected<Error> FailWrite(const std::string& path, int number) {
+  return FailCommand("REPORT_WRITE", path + ": " + SystemReason(number),
+                     "choose another folder with --log_dir");
+}
+
+Status WriteAll(int fd, std::string_view text, const std::string& path) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) {
+      continue;
+    }
+    if (written <= 0) {
+      return FailWrite(path, written < 0 ? errno : ENOSPC);
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+Status WriteTemporary(const std::string& path, std::string_view text) {
+  ::unlink(path.c_str());  // left behind by a crash under the same process id
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (file.get() < 0) {
+    return FailWrite(path, errno);
+  }
+  DRYDOCK_RETURN_IF_ERROR(WriteAll(file.get(), text, path));
+  // Pipes and some network file systems cannot sync; that is no loss of data by us.
+  if (::fsync(file.get()) != 0 && errno != EINVAL && errno != ENOTSUP) {
+    return FailWrite(path, errno);
+  }
+  return file.Close() ? Status() : FailWrite(path, errno);
+}
+
+/// True if nothing is there, or a report that we may replace.
+bool MayReplace(const std::string& path) {
+  struct stat facts = {};
+  if (::lstat(path.c_str(), &facts) != 0) {
+    return true;
+  }
+  if (!S_ISREG(facts.st_mode)) {
+    return false;
+  }
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 256> head = {};
+  const ssize_t count = file.get() < 0 ? -1 : ::read(file.get(), head.data(), head.size());
+  const std::string_view text(head.data(), count < 0 ? 0 : static_cast<std::size_t>(count));
+  return count == 0 || text.find("\"drydock.") != std::string_view::npos;
+}
+
+std::string TemporaryName(const std::string& path) {
+  return path + "." + std::to_string(::getpid()) + ".tmp";
+}
+
+void SyncFolder(const std::string& folder) {
+  const Descriptor directory(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC));
+  if (directory.get() >= 0) {
+    (void)::fsync(directory.get());
+  }
+}
+
+}  // namespace
+
+std::string PathIn(const std::string& folder, const std::string& name) {
+  return folder.empty() ? name : folder + "/" + name;
+}
+
+Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat facts = {};
+  if (file.get() < 0 || ::fstat(file.get(), &facts) != 0) {
+    return Fail(ErrorCode::kIo, path + ": " + SystemReason(errno));
+  }
+  if (S_ISDIR(facts.st_mode)) {
+    return Fail(ErrorCode::kIo, path + ": is a folder");
+  }
+  std::string text;
+  std::vector<char> block(std::size_t{1} << 16U);
+  while (true) {
+    const ssize_t count = ::read(file.get(), block.data(), block.size());
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      return Fail(ErrorCode::kIo, path + ": " + SystemReason(errno));
+    }
+    if (count == 0) {
+      return text;
+    }
+    text.append(block.data(), static_cast<std::size_t>(count));
+    if (text.size() > max_bytes) {
+      return Fail(ErrorCode::kIo, path + ": longer than " + std::to_string(max_bytes) + " bytes");
+    }
+  }
+}
+
+Status PrepareFolder(const std::string& folder) {
+  const auto fail = [&folder](int number) -> Status {
+    return FailCommand("LOG_DIR", (folder.empty() ? "." : folder) + ": " + SystemReason(number),
+                       "choose another folder with --log_dir");
+  };
+  if (!folder.empty()) {
+    // Only folders that are missing get these rights.
+    const mode_t old_mask = ::umask(0077);
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    ::umask(old_mask);
+    if (error) {
+      return fail(error.value());
+    }
+    if (!std::filesystem::is_directory(folder, error)) {
+      return fail(ENOTDIR);
+    }
+  }
+  const std::string probe = TemporaryName(PathIn(folder, ".drydock_probe"));
+  ::unlink(probe.c_str());
+  const Descriptor file(
+      ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (file.get() < 0) {
+    return fail(errno);
+  }
+  ::unlink(probe.c_str());
+  return {};
+}
+
+Status WriteFiles(const std::string& folder, const std::vector<OutputFile>& files) {
+  std::vector<std::string> temporaries;
+  Status status;
+  for (const OutputFile& file : files) {
+    const std::string path = PathIn(folder, file.path);
+    if (!file.ours && !MayReplace(path)) {
+      status = FailCommand("REPORT_WRITE", path + " is there already and is not a report of ours",
+                           "move it away, or choose another folder with --log_dir");
+      break;
+    }
+    temporaries.push_back(TemporaryName(path));
+    status = WriteTemporary(temporaries.back(), file.text);
+    if (!status) {
+      break;
+    }
+  }
+  for (std::size_t i = 0; status && i < files.size(); ++i) {
+    const std::string path = PathIn(folder, files[i].path);
+    if (::rename(temporaries[i].c_str(), path.c_str()) != 0) {
+      status = FailWrite(path, errno);
+    }
+  }
+  for (const std::string& temporary : temporaries) {
+    ::unlink(temporary.c_str());  // gone already where all went well
+  }
+  SyncFolder(folder);
+  return status;
+}
+
+}  // namespace drydock::launcher

@@ -1,0 +1,183 @@
+#include "launcher/flags.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.h"
+#include "launcher/exit_code.h"
+
+namespace drydock::launcher {
+namespace {
+
+std::string Quoted(std::string_view word) {
+  return "'" + std::string(word) + "'";
+}
+
+tl::unexpected<Error> WrongValue(std::string message) {
+  return Fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+/// Words that argparse takes for a flag: a dash and more, unless it is a negative number or has a
+/// space.
+bool LooksLikeFlag(std::string_view word) {
+  if (word.size() < 2 || word.front() != '-' || word.find(' ') != std::string_view::npos) {
+    return false;
+  }
+  return word.substr(1).find_first_not_of("0123456789.") != std::string_view::npos;
+}
+
+/// "worker-num" -> "worker_num".
+std::string Normalised(std::string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '-', '_');
+  return text;
+}
+
+}  // namespace
+
+Result<bool> ReadBoolWord(std::string_view word) {
+  if (word == "True" || word == "true" || word == "1") {
+    return true;
+  }
+  if (word == "False" || word == "false" || word == "0") {
+    return false;
+  }
+  return WrongValue("invalid value: " + Quoted(word) + " (choose from True, False)");
+}
+
+Result<std::int64_t> ReadIntWord(std::string_view word) {
+  std::string_view digits = word;
+  if (digits.size() > 1 && digits.front() == '+' && digits[1] != '-') {
+    digits.remove_prefix(1);
+  }
+  std::int64_t number = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, failure] = std::from_chars(digits.data(), end, number);
+  if (failure != std::errc() || stop != end) {
+    return WrongValue("invalid int value: " + Quoted(word));
+  }
+  return number;
+}
+
+void FlagSet::Add(FlagSpec spec, ReadValue read) {
+  flags_.push_back({.spec = std::move(spec), .read = std::move(read)});
+}
+
+void FlagSet::AddInt(FlagSpec spec, std::int64_t* target) {
+  Add(std::move(spec), [target](std::string_view word) -> Status {
+    DRYDOCK_TRY(*target, ReadIntWord(word));
+    return {};
+  });
+}
+
+void FlagSet::AddText(FlagSpec spec, std::string* target) {
+  Add(std::move(spec), [target](std::string_view word) -> Status {
+    *target = std::string(word);
+    return {};
+  });
+}
+
+void FlagSet::AddSwitch(FlagSpec spec, bool* target) {
+  DRYDOCK_CHECK(spec.value.empty());
+  Add(std::move(spec), [target](std::string_view word) -> Status {
+    DRYDOCK_TRY(*target, ReadBoolWord(word));
+    return {};
+  });
+}
+
+Status FlagSet::Parse(std::span<const std::string> words) {
+  std::size_t index = 0;
+  while (index < words.size() && LooksLikeFlag(words[index])) {
+    if (words[index] == "--") {
+      ++index;
+      break;
+    }
+    DRYDOCK_TRY(index, ReadFlag(words, index));
+  }
+  rest_.assign(words.begin() + static_cast<std::ptrdiff_t>(index), words.end());
+  return {};
+}
+
+/// Reads the flag at `index` and its value; gives the index behind them.
+Result<std::size_t> FlagSet::ReadFlag(std::span<const std::string> words, std::size_t index) {
+  const std::string_view word = words[index];
+  const std::size_t equals = word.find('=');
+  DRYDOCK_TRY(Flag* const flag, Resolve(word.substr(0, equals)));
+  std::string_view value = "True";
+  std::size_t next = index + 1;
+  if (equals != std::string_view::npos) {
+    value = word.substr(equals + 1);
+  } else if (!flag->spec.value.empty()) {
+    if (next == words.size() || LooksLikeFlag(words[next])) {
+      return FailCommand("USAGE", "argument --" + flag->spec.name + ": expected one argument",
+                         "write --" + flag->spec.name + "=" + flag->spec.value);
+    }
+    value = words[next++];
+  }
+  flag->given = true;
+  if (Status status = flag->read(value); !status) {
+    const Error& error = status.error();
+    return FailCommand("USAGE", "argument --" + flag->spec.name + ": " + error.message, error.hint);
+  }
+  return next;
+}
+
+Result<FlagSet::Flag*> FlagSet::Resolve(std::string_view word) {
+  const bool long_form = word.starts_with("--");
+  const std::string name = word == "-h" ? "help" : Normalised(word.substr(long_form ? 2 : 1));
+  if (long_form || word == "-h") {
+    const auto exact = std::ranges::find(flags_, name, [](const Flag& f) { return f.spec.name; });
+    if (exact != flags_.end()) {
+      return &*exact;
+    }
+  }
+  for (const FlagOrigin origin : {FlagOrigin::kMsrun, FlagOrigin::kDrydock}) {
+    std::vector<Flag*> matches;
+    std::string names;
+    for (Flag& flag : flags_) {
+      if (long_form && flag.spec.origin == origin && flag.spec.name.starts_with(name)) {
+        matches.push_back(&flag);
+        names += (names.empty() ? "--" : ", --") + flag.spec.name;
+      }
+    }
+    if (matches.size() == 1) {
+      return matches.front();
+    }
+    if (!matches.empty()) {
+      return FailCommand("USAGE",
+                         "ambiguous option: " + std::string(word) + " could match " + names,
+                         "write the name in full");
+    }
+  }
+  std::vector<std::string_view> names;
+  for (const Flag& flag : flags_) {
+    names.push_back(flag.spec.name);
+  }
+  const std::string nearest = NearestWord(name, names);
+  return FailCommand(
+      "USAGE", "unrecognized argument: " + std::string(word),
+      nearest.empty() ? "--help lists the flags" : "did you mean '--" + nearest + "'?");
+}
+
+bool FlagSet::Given(std::string_view name) const {
+  const auto it = std::ranges::find(flags_, name,
+                                    [](const Flag& f) -> std::string_view { return f.spec.name; });
+  return it != flags_.end() && it->given;
+}
+
+std::string FlagSet::HelpLines(FlagOrigin origin) const {
+  constexpr std::size_t kColumn = 28;
+  std::string text;
+  for (const Flag& flag : flags_) {
+    if (flag.spec.origin != origin) {
+      continue;
+    }
+    std::string line =
+        "  --" + flag.spec.name + (flag.spec.value.empty() ? "" : " " + flag.spec.value);
+    line.resize(std::max(line.size() + 1, kColumn), ' ');
+    text += line + flag.spec.help + "\n";
+  }
+  return text;
+}
+
+}  // namespace drydock::launcher

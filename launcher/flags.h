@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace drydock::launcher {
+
+/// Where a flag comes from; decides its place in the help text and who wins a shared prefix.
+enum class FlagOrigin : std::uint8_t {
+  kMsrun,    ///< A flag of the original msrun.
+  kDrydock,  ///< Ours.
+};
+
+/// One flag of a command.
+struct FlagSpec {
+  std::string name = {};   ///< "worker_num", without dashes.
+  std::string value = {};  ///< How the help text calls its value: "N"; empty for a switch.
+  std::string help = {};   ///< One line.
+  FlagOrigin origin = FlagOrigin::kDrydock;
+};
+
+/// Flags of one command, read the way Python's argparse does for the original msrun.
+///
+/// `--k=v` and `--k v`; dashes and underscores are the same inside names; prefixes that fit one
+/// flag only are accepted, and a flag of the original msrun wins over ours; flags end at the first
+/// other word, and everything from there on is `rest()`, flags included. A flag given twice keeps
+/// the last value.
+class FlagSet {
+ public:
+  /// Reads one value; the message of a failure follows "argument --name: ".
+  using ReadValue = std::function<Status(std::string_view)>;
+
+  void Add(FlagSpec spec, ReadValue read);
+  /// Number that fits 64 bits.
+  void AddInt(FlagSpec spec, std::int64_t* target);
+  void AddText(FlagSpec spec, std::string* target);
+  /// `--name`, `--name=True` or `--name=False`.
+  void AddSwitch(FlagSpec spec, bool* target);
+
+  /// Reads the words behind the command's name.
+  /// @error USAGE  unknown or ambiguous flag (with the nearest one), missing or wrong value
+  [[nodiscard]] Status Parse(std::span<const std::string> words);
+
+  /// Words from the first that is not a flag or its value.
+  [[nodiscard]] const std::vector<std::string>& rest() const { return rest_; }
+  /// True if the flag was given.
+  [[nodiscard]] bool Given(std::string_view name) const;
+  /// One line per flag of `origin`, aligned.
+  [[nodiscard]] std::string HelpLines(FlagOrigin origin) const;
+
+ private:
+  struct Flag {
+    FlagSpec spec = {};
+    ReadValue read = {};
+    bool given = false;
+  };
+  [[nodiscard]] Result<Flag*> Resolve(std::string_view word);
+  [[nodiscard]] Result<std::size_t> ReadFlag(std::span<const std::string> words, std::size_t index);
+
+  std::vector<Flag> flags_ = {};
+  std::vector<std::string> rest_ = {};
+};
+
+/// "True", "true", "1" or "False", "false", "0". @error kInvalidArgument  anything else
+[[nodiscard]] Result<bool> ReadBoolWord(std::string_view word);
+
+/// A decimal number, optionally signed. @error kInvalidArgument  "invalid int value: 'x'"
+[[nodiscard]] Result<std::int64_t> ReadIntWord(std::string_view word);
+
+}  // namespace drydock::launcher

@@ -1,0 +1,23 @@
+#include "launcher/install_paths.h"
+
+#include <filesystem>
+
+namespace drydock::launcher {
+
+InstallPaths PathsFor(const std::string& program) {
+  const std::filesystem::path prefix = std::filesystem::path(program).parent_path().parent_path();
+  return {.trace_library = (prefix / "lib" / "drydock" / "libdrydock_trace.so").string(),
+          .python_folder = (prefix / "share" / "drydock" / "python").string()};
+}
+
+Result<std::string> ProgramPath() {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) {
+    return Fail(ErrorCode::kIo, "/proc/self/exe: " + error.message(),
+                "mount /proc; the program finds its own files through it");
+  }
+  return path.string();
+}
+
+}  // namespace drydock::launcher

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace drydock::launcher {
+
+/// Files that belong to this program, found from where the program itself is:
+/// <prefix>/bin/drydock, <prefix>/lib/drydock/libdrydock_trace.so, <prefix>/share/drydock/python.
+/// The build folder has the same layout.
+struct InstallPaths {
+  std::string trace_library = {};
+  std::string python_folder = {};  ///< Holds the package that stands in for `mindspore`.
+};
+
+/// @param program  absolute path of the running program, links resolved
+[[nodiscard]] InstallPaths PathsFor(const std::string& program);
+
+/// Absolute path of the running program. @error kIo  /proc is not there
+[[nodiscard]] Result<std::string> ProgramPath();
+
+}  // namespace drydock::launcher

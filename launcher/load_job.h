@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "launcher/command.h"
+#include "launcher/msrun_options.h"
+#include "strategies/graph/json_codec.h"
+#include "strategies/passes/program.h"
+
+namespace drydock::launcher {
+
+/// A job as it goes into the compiler.
+struct LoadedJob {
+  strategies::GraphDocument document = {};
+  std::string subject = {};  ///< Script or graph file as given.
+  std::string compat_from =
+      {};  ///< "--compat", "DRYDOCK_COMPAT", "installed mindspore 2.7.0", "default".
+  std::vector<strategies::Diagnostic> limits = {};  ///< What the dry run leaves out of the script.
+};
+
+/// Which file is to be run by which interpreter.
+struct ScriptCall {
+  std::string python = {};  ///< Empty: found in PATH.
+  std::string script = {};
+  std::vector<std::string> args = {};
+};
+
+/// Takes `python net.py --lr 1` apart; any other first word is the script itself.
+/// Source: spec launcher 1.1
+/// @error USAGE        an interpreter without a script
+/// @error UNSUPPORTED  pytest, `python -m`, `python -c`
+[[nodiscard]] Result<ScriptCall> ScriptCallOf(const MsrunOptions& options);
+
+/// Reads a graph document (`*.json`) or runs the script under the tracer, and applies the flags
+/// that override what it says.
+/// @error NO_SCRIPT    missing, a folder or not readable
+/// @error kInvalidArgument, kUnsupported  what is wrong with the network; has a place
+[[nodiscard]] Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context);
+
+}  // namespace drydock::launcher

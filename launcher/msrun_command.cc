@@ -1,0 +1,48 @@
+#include "launcher/commands.h"
+#include "launcher/msrun_options.h"
+#include "launcher/simulate.h"
+
+namespace drydock::launcher {
+namespace {
+
+/// `msrun`: dry-runs a job (with --sim_level) or starts it.
+class MsrunCommand : public Command {
+ public:
+  std::string_view Name() const override { return "msrun"; }
+  std::string_view Summary() const override {
+    return "dry-run a distributed training job for every rank";
+  }
+  std::string Usage() const override { return "[flags] task_script [task_script_args ...]"; }
+  void AddFlags(FlagSet& flags) override { AddMsrunFlags(flags, options_); }
+
+  Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
+    DRYDOCK_TRY(const MsrunOptions options,
+                FinishMsrunOptions(std::move(options_), flags, context.environment));
+    if (options.quiet) {
+      context.log.SetLevel(LogLevel::kError);
+    } else if (options.verbose) {
+      context.log.SetLevel(LogLevel::kDebug);
+    }
+    if (options.sim_level < 0) {
+      return FailCommand("UNSUPPORTED", "starting real jobs is not there yet",
+                         "add --sim_level=1 to check the job without devices");
+    }
+    if (options.sim_level > 1) {
+      return FailCommand("UNSUPPORTED",
+                         "sim_level " + std::to_string(options.sim_level) + " is not handled yet",
+                         "use --sim_level=1: operator memory without workspace");
+    }
+    return Simulate(options, context);
+  }
+
+ private:
+  MsrunOptions options_ = {};
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeMsrunCommand() {
+  return std::make_unique<MsrunCommand>();
+}
+
+}  // namespace drydock::launcher

@@ -1,0 +1,287 @@
+#include "launcher/msrun_options.h"
+
+#include <algorithm>
+
+#include "launcher/exit_code.h"
+#include "sim/memory/device_memory.h"
+#include "strategies/graph/json_reader.h"
+
+namespace drydock::launcher {
+namespace {
+
+using strategies::JsonKind;
+using strategies::JsonReader;
+using strategies::JsonView;
+
+tl::unexpected<Error> WrongBinding() {
+  return Fail(ErrorCode::kInvalidArgument,
+              "must be True, False or JSON like {\"device0\":[\"0-3\"]}");
+}
+
+bool IsDigits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// "0-3"
+bool IsRange(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  return dash != std::string_view::npos && IsDigits(text.substr(0, dash)) &&
+         IsDigits(text.substr(dash + 1));
+}
+
+bool EqualIgnoringCase(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+/// Source: spec launcher section 1, --bind_core.
+Result<CoreBinding> ReadBinding(std::string_view word) {
+  if (EqualIgnoringCase(word, "true") || EqualIgnoringCase(word, "false")) {
+    return CoreBinding{.enabled = EqualIgnoringCase(word, "true")};
+  }
+  const auto json = JsonReader::Parse(word, "--bind_core");
+  if (!json || json->root().kind() != JsonKind::kObject) {
+    return WrongBinding();
+  }
+  CoreBinding binding{.enabled = true};
+  for (const auto& [name, ranges] : json->root().Members()) {
+    const std::string_view device = name.AsText();
+    if (!device.starts_with("device") || !IsDigits(device.substr(6)) ||
+        ranges.kind() != JsonKind::kArray) {
+      return WrongBinding();
+    }
+    std::vector<std::string>& list = binding.ranges_of_device[std::string(device)];
+    for (const JsonView range : ranges.Elements()) {
+      if (range.kind() != JsonKind::kString || !IsRange(range.AsText())) {
+        return WrongBinding();
+      }
+      list.emplace_back(range.AsText());
+    }
+  }
+  return binding;
+}
+
+Result<std::int64_t> ReadSimLevel(std::string_view word) {
+  DRYDOCK_TRY(const std::int64_t level, ReadIntWord(word));
+  if (level < 0 || level > 3) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "invalid choice: " + std::string(word) + " (choose from 0, 1, 2, 3)");
+  }
+  return level;
+}
+
+FlagSpec Original(std::string name, std::string value, std::string help) {
+  return {.name = std::move(name),
+          .value = std::move(value),
+          .help = std::move(help),
+          .origin = FlagOrigin::kMsrun};
+}
+
+void AddOriginalFlags(FlagSet& flags, MsrunOptions& o) {
+  flags.AddInt(Original("worker_num", "N", "ranks of the whole job (8)"), &o.worker_num);
+  flags.AddInt(Original("local_worker_num", "N", "ranks on this node (8)"), &o.local_worker_num);
+  flags.AddText(Original("master_addr", "ADDR", "scheduler's address (127.0.0.1)"), &o.master_addr);
+  flags.AddInt(Original("master_port", "PORT", "scheduler's port (8118)"), &o.master_port);
+  flags.AddInt(Original("node_rank", "N", "index of this node (-1: chosen by the scheduler)"),
+               &o.node_rank);
+  flags.AddText(Original("log_dir", "DIR", "logs and reports (current folder)"), &o.log_dir);
+  flags.Add(Original("join", "True|False", "wait for the job (False)"),
+            [&o](std::string_view word) -> Status {
+              DRYDOCK_TRY(o.join, ReadBoolWord(word));
+              return {};
+            });
+  flags.AddInt(
+      Original("cluster_time_out", "S", "seconds to form the cluster (600; < 0: no limit)"),
+      &o.cluster_time_out_s);
+  flags.Add(Original("bind_core", "V", "True, False or JSON {\"device0\":[\"0-3\"]} (False)"),
+            [&o](std::string_view word) -> Status {
+              DRYDOCK_TRY(o.bind_core, ReadBinding(word));
+              return {};
+            });
+  flags.Add(Original("sim_level", "0..3", "dry run: 0 compile, 1 and memory; 2, 3: not handled"),
+            [&o](std::string_view word) -> Status {
+              DRYDOCK_TRY(o.sim_level, ReadSimLevel(word));
+              return {};
+            });
+  flags.AddInt(Original("sim_rank_id", "R", "write out rank R in full (-1: classes of ranks)"),
+               &o.sim_rank_id);
+  flags.AddText(Original("rank_table_file", "FILE", "exported as RANK_TABLE_FILE"),
+                &o.rank_table_file);
+  flags.AddText(
+      Original("worker_log_name", "STEM", "worker log name; {ip}, {hostname} are filled in"),
+      &o.worker_log_name);
+  flags.AddText(
+      Original("tail_worker_log", "R,R", "ranks shown on the console with --join (-1: all)"),
+      &o.tail_worker_log);
+}
+
+void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
+  flags.AddText({"output", "DIR", "the same as --log_dir"}, &o.log_dir);
+  flags.AddSwitch({"json", "", "print the summary as JSON"}, &o.json);
+  flags.AddSwitch({"quiet", "", "print errors only"}, &o.quiet);
+  flags.AddSwitch({"verbose", "", "print what is being done, and MindSpore's own memory lines"},
+                  &o.verbose);
+  flags.AddSwitch({"strict", "", "operators or features that are not handled are errors (exit 8)"},
+                  &o.strict);
+  flags.Add({"device_memory", "58GB", "memory of one device (the script's, else 64 GiB)"},
+            [&o](std::string_view word) -> Status {
+              DRYDOCK_TRY([[maybe_unused]] const std::int64_t bytes,
+                          sim::ParseGigabytes(word, "device_memory"));
+              o.device_memory = std::string(word);
+              return {};
+            });
+  flags.AddSwitch({"fail_on_memory", "", "exit 7 if a rank does not fit into --device_memory"},
+                  &o.fail_on_memory);
+  flags.Add({"compat", "RELEASE", "MindSpore release whose defaults hold (installed, else newest)"},
+            [&o](std::string_view word) -> Status {
+              DRYDOCK_TRY(o.compat, strategies::ParseCompat(word));
+              o.compat_from = "--compat";
+              return {};
+            });
+  flags.Add({"ir_style", "r2.0|2025", "look of the IR dumps that save_graphs asks for (r2.0)"},
+            [&o](std::string_view word) -> Status {
+              DRYDOCK_TRY(o.ir_style, reports::ParseIrStyle(word));
+              return {};
+            });
+  flags.AddText({"python", "FILE", "interpreter that runs the script (python, else python3)"},
+                &o.python);
+  flags.AddInt({"threads", "N", "threads (0: one per processor)"}, &o.threads);
+  flags.AddInt({"trace_timeout", "S", "seconds the script may run (0: no limit)"},
+               &o.trace_timeout_s);
+}
+
+tl::unexpected<Error> Usage(std::string message, std::string hint = {}) {
+  return FailCommand("USAGE", std::move(message), std::move(hint));
+}
+
+/// Simulation asked for by MindSpore's variable instead of a flag. Source: spec launcher section 3.
+Status TakeSimulationVariables(MsrunOptions& options, const Environment& environment) {
+  const auto level = Variable(environment, "MS_SIMULATION_LEVEL");
+  if (options.sim_level >= 0 || !level) {
+    return {};
+  }
+  const auto read_level = ReadSimLevel(*level);
+  if (!read_level) {
+    return Usage("MS_SIMULATION_LEVEL: " + read_level.error().message,
+                 "unset MS_SIMULATION_LEVEL, or give --sim_level");
+  }
+  options.sim_level = *read_level;
+  if (const auto rank = Variable(environment, "RANK_ID"); rank && options.sim_rank_id < 0) {
+    options.sim_rank_id = ReadIntWord(*rank).value_or(-1);
+  }
+  const auto size = Variable(environment, "RANK_SIZE");
+  if (size && !options.worker_num_given) {
+    options.worker_num = ReadIntWord(*size).value_or(options.worker_num);
+    options.worker_num_given = true;
+  }
+  return {};
+}
+
+Status TakeCompatVariable(MsrunOptions& options, const Environment& environment) {
+  const auto text = Variable(environment, "DRYDOCK_COMPAT");
+  if (options.compat || !text) {
+    return {};
+  }
+  const auto release = strategies::ParseCompat(*text);
+  if (!release) {
+    return Usage("DRYDOCK_COMPAT: " + release.error().message, release.error().hint);
+  }
+  options.compat = *release;
+  options.compat_from = "DRYDOCK_COMPAT";
+  return {};
+}
+
+Status CheckTail(const std::string& list) {
+  std::string_view rest = list;
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    if (!ReadIntWord(rest.substr(0, comma))) {
+      return Usage("argument --tail_worker_log: invalid value: '" + list + "'",
+                   "give ranks separated by commas, for instance 0,3");
+    }
+    if (comma == std::string_view::npos) {
+      return {};
+    }
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+Status CheckCounts(const MsrunOptions& o) {
+  if (o.worker_num <= 0) {
+    return Usage("argument --worker_num: must be greater than 0, but it is " +
+                 std::to_string(o.worker_num));
+  }
+  if (o.worker_num > 2147483647) {
+    return Usage("argument --worker_num: at most 2147483647 ranks are possible");
+  }
+  if (o.sim_rank_id < -1 || o.sim_rank_id >= o.worker_num) {
+    return Usage(
+        "argument --sim_rank_id: rank " + std::to_string(o.sim_rank_id) + " is not in the job",
+        "ranks are 0 to " + std::to_string(o.worker_num - 1));
+  }
+  if (o.threads < 0 || o.threads > 4096) {
+    return Usage("argument --threads: must be from 0 to 4096");
+  }
+  if (o.trace_timeout_s < 0 || o.trace_timeout_s > 1'000'000'000) {
+    return Usage("argument --trace_timeout: must be from 0 to 1000000000 seconds");
+  }
+  return {};
+}
+
+/// Combinations that only a real start minds.
+Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
+  for (const std::string_view name : {"sim_rank_id", "fail_on_memory", "strict", "trace_timeout"}) {
+    if (flags.Given(name)) {
+      return Usage("argument --" + std::string(name) + ": only a dry run has it",
+                   "add --sim_level=1");
+    }
+  }
+  if (o.local_worker_num <= 0 || o.local_worker_num > o.worker_num) {
+    return Usage("argument --local_worker_num: must be from 1 to --worker_num=" +
+                     std::to_string(o.worker_num) + ", but it is " +
+                     std::to_string(o.local_worker_num),
+                 "give both numbers");
+  }
+  // Divided instead of multiplied, so that nothing overflows.
+  if (o.node_rank > (o.worker_num - 1) / o.local_worker_num) {
+    return Usage("argument --node_rank: node " + std::to_string(o.node_rank) + " with " +
+                 std::to_string(o.local_worker_num) +
+                 " ranks is beyond --worker_num=" + std::to_string(o.worker_num));
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddMsrunFlags(FlagSet& flags, MsrunOptions& options) {
+  AddOriginalFlags(flags, options);
+  AddOwnFlags(flags, options);
+}
+
+Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& flags,
+                                        const Environment& environment) {
+  options.worker_num_given = flags.Given("worker_num");
+  if (flags.rest().empty()) {
+    return Usage("the following arguments are required: task_script",
+                 "msrun --sim_level=1 --worker_num=8 net.py");
+  }
+  options.script = flags.rest().front();
+  options.script_args.assign(flags.rest().begin() + 1, flags.rest().end());
+  DRYDOCK_RETURN_IF_ERROR(TakeSimulationVariables(options, environment));
+  DRYDOCK_RETURN_IF_ERROR(TakeCompatVariable(options, environment));
+  DRYDOCK_RETURN_IF_ERROR(CheckCounts(options));
+  DRYDOCK_RETURN_IF_ERROR(CheckTail(options.tail_worker_log));
+  if (options.master_port < 1024 || options.master_port > 65535) {
+    return FailCommand("PORT_RANGE",
+                       "argument --master_port: " + std::to_string(options.master_port) +
+                           " is not from 1024 to 65535");
+  }
+  if (options.sim_level < 0) {
+    DRYDOCK_RETURN_IF_ERROR(CheckRealStart(options, flags));
+  }
+  return options;
+}
+
+}  // namespace drydock::launcher

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/environment.h"
+#include "launcher/flags.h"
+#include "reports/ir_style.h"
+#include "strategies/graph/job_config.h"
+
+namespace drydock::launcher {
+
+/// What --bind_core asks for.
+struct CoreBinding {
+  bool enabled = false;
+  /// CPU ranges ("0-3") per device name ("device0"); empty: chosen automatically.
+  std::map<std::string, std::vector<std::string>> ranges_of_device = {};
+};
+
+/// Values of msrun's flags; names and defaults as in the original. Source: spec launcher section 1.
+struct MsrunOptions {
+  std::int64_t worker_num = 8;
+  std::int64_t local_worker_num = 8;
+  std::string master_addr = "127.0.0.1";
+  std::int64_t master_port = 8118;
+  std::int64_t node_rank = -1;
+  std::string log_dir = {};
+  bool join = false;
+  std::int64_t cluster_time_out_s = 600;
+  CoreBinding bind_core = {};
+  std::int64_t sim_level = -1;    ///< -1: not a simulation.
+  std::int64_t sim_rank_id = -1;  ///< -1: all ranks.
+  std::string rank_table_file = {};
+  std::string worker_log_name = {};
+  std::string tail_worker_log = "-1";
+
+  bool json = false;
+  bool quiet = false;
+  bool verbose = false;
+  bool strict = false;          ///< What is not handled is an error.
+  bool fail_on_memory = false;  ///< Exit 7 if a rank does not fit.
+  std::string device_memory =
+      {};  ///< "58GB": memory of one device; empty: the script's or the default.
+  std::optional<strategies::CompatRelease> compat = {};
+  std::string compat_from = {};      ///< "--compat", "DRYDOCK_COMPAT"; empty if not given.
+  std::string python = {};           ///< Interpreter; empty: `python`, else `python3` from PATH.
+  std::int64_t threads = 0;          ///< 0: one per processor.
+  std::int64_t trace_timeout_s = 0;  ///< 0: none.
+  reports::IrStyle ir_style = reports::IrStyle::kR20;  ///< Look of IR dumps.
+
+  bool worker_num_given = false;
+  std::string script = {};
+  std::vector<std::string> script_args = {};
+};
+
+/// Declares msrun's flags on `flags`, writing to `options`, which must outlive the parsing.
+void AddMsrunFlags(FlagSet& flags, MsrunOptions& options);
+
+/// Completes the options after parsing: script and arguments from the remaining words, simulation
+/// and release from the environment where no flag says so; then checks everything that can be
+/// checked without touching the system.
+/// @error USAGE, PORT_RANGE  spec robustness
+[[nodiscard]] Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& flags,
+                                                      const Environment& environment);
+
+}  // namespace drydock::launcher

@@ -1,0 +1,114 @@
+#include "launcher/program.h"
+
+#include <algorithm>
+#include <new>
+
+#include "base/text.h"
+
+namespace drydock::launcher {
+namespace {
+
+constexpr std::string_view kSelf = "drydock";
+
+int Status(ExitCode code) {
+  return static_cast<int>(code);
+}
+
+std::string BaseName(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+std::string CommandList() {
+  std::string text = "usage: drydock <command> [flags] ...\n\ncommands:\n";
+  for (const auto& command : MakeCommands()) {
+    std::string line = "  " + std::string(command->Name());
+    line.resize(18, ' ');
+    text += line + std::string(command->Summary()) + "\n";
+  }
+  return text +
+         "\n'drydock <command> --help' lists the flags of a command. 'msrun' is 'drydock msrun'.\n";
+}
+
+std::string HelpText(const Command& command, const FlagSet& flags, const std::string& program) {
+  std::string text =
+      "usage: " + program + " " + command.Usage() + "\n" + std::string(command.Summary()) + "\n";
+  const std::string original = flags.HelpLines(FlagOrigin::kMsrun);
+  if (!original.empty()) {
+    text += "\nflags of msrun:\n" + original + "\nflags of drydock:\n";
+  }
+  return text + flags.HelpLines(FlagOrigin::kDrydock);
+}
+
+int Report(const Error& error, const std::string& program, std::ostream& err) {
+  err << ErrorText(error, program);
+  return StatusOf(error);
+}
+
+int RunCommand(Command& command, std::span<const std::string> words, const Context& context,
+               std::ostream& err) {
+  FlagSet flags;
+  bool help = false;
+  bool version = false;
+  command.AddFlags(flags);
+  flags.AddSwitch({"version", "", "print the version"}, &version);
+  flags.AddSwitch({"help", "", "print this text"}, &help);
+  const auto parsed = flags.Parse(words);
+  if (!parsed) {
+    err << "usage: " << context.program << " " << command.Usage() << "\n";
+    return Report(parsed.error(), context.program, err);
+  }
+  if (help || version) {
+    context.out << (help ? HelpText(command, flags, context.program)
+                         : "drydock " + std::string(Version()) + "\n");
+    return Status(ExitCode::kOk);
+  }
+  const Result<ExitCode> code = command.Run(flags, context);
+  return code ? Status(*code) : Report(code.error(), context.program, err);
+}
+
+int RunByName(std::span<const std::string> words, Context context, std::ostream& err) {
+  const bool is_msrun = !words.empty() && BaseName(words.front()) == "msrun";
+  std::span<const std::string> rest = words.subspan(words.empty() ? 0 : 1);
+  std::string name = "msrun";
+  if (!is_msrun) {
+    if (rest.empty() || rest.front() == "--help" || rest.front() == "-h") {
+      (rest.empty() ? err : context.out) << CommandList();
+      return Status(rest.empty() ? ExitCode::kUsage : ExitCode::kOk);
+    }
+    name = rest.front() == "--version" ? "version" : rest.front();
+    rest = rest.subspan(1);
+  }
+  std::vector<std::string> names;
+  for (const auto& command : MakeCommands()) {
+    if (command->Name() == name) {
+      context.program = is_msrun ? name : std::string(kSelf) + " " + name;
+      return RunCommand(*command, rest, context, err);
+    }
+    names.emplace_back(command->Name());
+  }
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const std::string nearest = NearestWord(name, candidates);
+  const Error error = FailCommand("USAGE", "'" + name + "' is no command",
+                                  nearest.empty() ? "'drydock --help' lists the commands"
+                                                  : "did you mean '" + nearest + "'?")
+                          .value();
+  return Report(error, std::string(kSelf), err);
+}
+
+}  // namespace
+
+int RunProgram(std::span<const std::string> words, Context context, std::ostream& err) {
+  try {
+    const int status = RunByName(words, context, err);
+    context.out.flush();
+    return status;
+  } catch (const std::bad_alloc&) {
+    err << "drydock: error[INTERNAL]: out of memory; hint: use fewer ranks or a smaller graph\n";
+    return Status(ExitCode::kPreflight);
+  } catch (const std::exception& failure) {
+    err << "drydock: error[INTERNAL]: internal error: " << failure.what() << "\n";
+    return Status(ExitCode::kInternal);
+  }
+}
+
+}  // namespace drydock::launcher

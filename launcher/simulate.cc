@@ -1,0 +1,201 @@
+#include "launcher/simulate.h"
+
+#include <unistd.h>
+
+#include "base/executor.h"
+#include "base/text.h"
+#include "launcher/files.h"
+#include "launcher/load_job.h"
+#include "reports/ir_text.h"
+#include "reports/report_set.h"
+#include "reports/terminal_summary.h"
+#include "sim/fleet/dry_run.h"
+#include "strategies/passes/program.h"
+
+namespace drydock::launcher {
+namespace {
+
+using strategies::CompiledProgram;
+
+std::optional<RankId> ChosenRank(const MsrunOptions& options) {
+  return options.sim_rank_id < 0
+             ? std::nullopt
+             : std::optional(RankId{static_cast<std::int32_t>(options.sim_rank_id)});
+}
+
+reports::RunFacts FactsOf(const MsrunOptions& options, const LoadedJob& job) {
+  return {.drydock_version = std::string(Version()),
+          .subject = job.subject,
+          .compat_from = job.compat_from,
+          .simulation_level = options.sim_level};
+}
+
+/// Compiles the job and plays its ranks.
+Result<sim::DryRunResult> Play(LoadedJob& job, const MsrunOptions& options,
+                               const Context& context) {
+  context.log.Info("compiling for " + std::to_string(job.document.job.world_size) + " ranks");
+  DRYDOCK_TRY(CompiledProgram program,
+              strategies::Compile(std::move(job.document.graph), job.document.job));
+  program.diagnostics.insert(program.diagnostics.end(), job.limits.begin(), job.limits.end());
+  context.log.Info("playing the ranks");
+  const auto executor = MakeExecutor(static_cast<std::size_t>(options.threads));
+  return sim::DryRun(
+      std::move(program),
+      {.level = static_cast<std::int32_t>(options.sim_level), .only_rank = ChosenRank(options)},
+      *executor);
+}
+
+std::vector<OutputFile> FilesOf(const reports::ReportSet& set) {
+  std::vector<OutputFile> files;
+  for (reports::ReportFile& file : reports::ReportFiles(set)) {
+    files.push_back({.path = std::move(file.name), .text = std::move(file.text)});
+  }
+  return files;
+}
+
+/// Text of the summary as it is written, which is what --json prints.
+const std::string& SummaryJson(const std::vector<OutputFile>& files) {
+  return files.front().text;
+}
+
+/// Folder of the IR dumps, if the script asked for them.
+std::optional<std::string> IrDumpFolder(const CompiledProgram& program, RankId rank) {
+  return program.config.save_graphs == 0 ? std::nullopt
+                                         : std::optional(PathIn(program.config.save_graphs_path,
+                                                                reports::IrFolder(program, rank)));
+}
+
+Status WriteIrDumps(const CompiledProgram& program, const MsrunOptions& options) {
+  const RankId rank = ChosenRank(options).value_or(RankId{0});
+  const std::optional<std::string> folder = IrDumpFolder(program, rank);
+  if (!folder) {
+    return {};
+  }
+  DRYDOCK_RETURN_IF_ERROR(PrepareFolder(*folder));
+  std::vector<OutputFile> files;
+  for (reports::IrFile& file : reports::IrFiles(program, rank, options.ir_style)) {
+    files.push_back({.path = std::move(file.name), .text = std::move(file.text), .ours = true});
+  }
+  return WriteFiles(*folder, files);
+}
+
+void PrintSummary(const reports::ReportSet& set, const MsrunOptions& options,
+                  const Context& context) {
+  const bool colour = ::isatty(STDOUT_FILENO) != 0 && !Variable(context.environment, "NO_COLOR") &&
+                      Variable(context.environment, "TERM") != "dumb";
+  context.out << reports::TerminalSummary(
+      set.summary, set.memory,
+      {.color = colour, .verbose = options.verbose, .output_folder = options.log_dir});
+}
+
+/// Writes and prints the reports of a finished dry run.
+Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
+               const MsrunOptions& options, const Context& context) {
+  const std::vector<OutputFile> files = FilesOf(set);
+  {
+    const auto delay = context.stop.Delay();
+    DRYDOCK_RETURN_IF_ERROR(WriteFiles(options.log_dir, files));
+    DRYDOCK_RETURN_IF_ERROR(WriteIrDumps(result.program, options));
+  }
+  if (options.json) {
+    context.out << SummaryJson(files);
+  } else if (!options.quiet) {
+    PrintSummary(set, options, context);
+  }
+  return {};
+}
+
+/// Writes and prints why there is no result, then gives the error on.
+tl::unexpected<Error> Reject(Error error, const LoadedJob& job, const MsrunOptions& options,
+                             const Context& context) {
+  const std::vector<OutputFile> files =
+      FilesOf(reports::BuildRejectionReports(FactsOf(options, job), job.document.job, error));
+  {
+    const auto delay = context.stop.Delay();
+    if (const Status written = WriteFiles(options.log_dir, files); !written) {
+      context.log.Warning(written.error().message);
+    }
+  }
+  if (options.json) {
+    context.out << SummaryJson(files);
+  }
+  return tl::unexpected(std::move(error));
+}
+
+/// True for failures that say something about the job and not about this machine or this command
+/// line.
+bool IsAboutTheJob(const Error& error) {
+  const ExitCode code = ExitCodeOf(error);
+  return code == ExitCode::kRejected || code == ExitCode::kUnsupported;
+}
+
+Status CheckStrict(const CompiledProgram& program) {
+  for (const strategies::Diagnostic& diagnostic : program.diagnostics) {
+    if (diagnostic.unsupported) {
+      Error error =
+          FailCommand("UNSUPPORTED", diagnostic.text, "leave --strict out to go on without it")
+              .value();
+      error.code = ErrorCode::kUnsupported;
+      error.place = diagnostic.first_place;
+      return tl::unexpected(std::move(error));
+    }
+  }
+  return {};
+}
+
+/// What a finished dry run means for the exit status.
+Result<ExitCode> Verdict(const sim::DryRunResult& result, const reports::ReportSet& set,
+                         const MsrunOptions& options) {
+  if (!result.agreement.holds) {
+    return FailCommand("STRATEGY", "the ranks disagree: " + result.agreement.first_conflict);
+  }
+  if (options.strict) {
+    DRYDOCK_RETURN_IF_ERROR(CheckStrict(result.program));
+  }
+  if (options.fail_on_memory && set.memory && !set.memory->fits) {
+    const auto& worst = set.memory->classes[static_cast<std::size_t>(set.memory->heaviest)];
+    return FailCommand("MEMORY_LIMIT", "ranks " + worst.ranks + " need " +
+                                           BytesText(worst.actual_peak_bytes) + ", a device has " +
+                                           BytesText(worst.limit_bytes));
+  }
+  return ExitCode::kOk;
+}
+
+Status CheckChosenRank(const MsrunOptions& options, const LoadedJob& job) {
+  if (options.sim_rank_id < job.document.job.world_size) {
+    return {};
+  }
+  return FailCommand(
+      "USAGE",
+      "argument --sim_rank_id: rank " + std::to_string(options.sim_rank_id) + " is not in the job",
+      "ranks are 0 to " + std::to_string(job.document.job.world_size - 1));
+}
+
+}  // namespace
+
+Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
+  DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));
+  Result<LoadedJob> job = LoadJob(options, context);
+  if (!job) {
+    if (!IsAboutTheJob(job.error())) {
+      return tl::unexpected(std::move(job).error());
+    }
+    LoadedJob unknown{.subject = options.script, .compat_from = "default"};
+    unknown.document.job.world_size = options.worker_num;
+    return Reject(std::move(job).error(), unknown, options, context);
+  }
+  DRYDOCK_RETURN_IF_ERROR(CheckChosenRank(options, *job));
+  const Result<sim::DryRunResult> result = Play(*job, options, context);
+  if (!result) {
+    return Reject(result.error(), *job, options, context);
+  }
+  reports::RunFacts facts = FactsOf(options, *job);
+  if (const auto folder = IrDumpFolder(result->program, ChosenRank(options).value_or(RankId{0}))) {
+    facts.files.push_back(*folder + "/*.ir");
+  }
+  const reports::ReportSet set = reports::BuildReports(std::move(facts), *result);
+  DRYDOCK_RETURN_IF_ERROR(Publish(*result, set, options, context));
+  return Verdict(*result, set, options);
+}
+
+}  // namespace drydock::launcher

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+
+namespace drydock::launcher {
+
+/// Ends the process on SIGINT, SIGTERM or SIGHUP with status 128 + n, but never in the middle of a
+/// section that asked for a delay. A second signal ends it at once. SIGHUP that was ignored when
+/// the process started stays ignored; SIGPIPE is ignored. Source: spec robustness G5, R-53, R-55.
+///
+/// One object per process, made in main. Child processes that are started meanwhile must reset
+/// their signal actions themselves.
+class StopGuard {
+ public:
+  StopGuard();
+  ~StopGuard();
+  StopGuard(const StopGuard&) = delete;
+  StopGuard& operator=(const StopGuard&) = delete;
+
+  /// While the lock is held a first signal waits: for work that must be complete or absent.
+  [[nodiscard]] std::unique_lock<std::mutex> Delay();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace drydock::launcher

@@ -1,0 +1,179 @@
+#include "reports/communication_report.h"
+
+#include <algorithm>
+#include <map>
+
+#include "strategies/graph/attr.h"
+#include "strategies/graph/dtype.h"
+
+namespace drydock::reports {
+namespace {
+
+using strategies::CollectiveUse;
+using strategies::CompiledProgram;
+using strategies::GroupPattern;
+using strategies::Node;
+
+/// Patterns in order of first use.
+std::vector<GroupPattern> PatternsOf(const std::vector<CollectiveUse>& uses) {
+  std::vector<GroupPattern> patterns;
+  std::map<GroupPattern, bool> seen;
+  for (const CollectiveUse& use : uses) {
+    if (seen.emplace(use.group, true).second) {
+      patterns.push_back(use.group);
+    }
+  }
+  return patterns;
+}
+
+void AddTo(CommunicationTotal& total, const CollectiveReport& collective) {
+  ++total.count;
+  total.payload_bytes += collective.payload_bytes;
+  total.sent_bytes += collective.sent_bytes;
+}
+
+/// Totals per key, by key.
+template <typename KeyOf>
+std::vector<CommunicationTotal> TotalsBy(const std::vector<CollectiveReport>& collectives,
+                                         const KeyOf& key_of) {
+  std::map<std::string, CommunicationTotal> totals;
+  for (const CollectiveReport& collective : collectives) {
+    AddTo(totals[key_of(collective)], collective);
+  }
+  std::vector<CommunicationTotal> list;
+  for (auto& [key, total] : totals) {
+    total.key = key;
+    list.push_back(total);
+  }
+  return list;
+}
+
+/// The reduction of a collective, from its attribute; empty for those without one.
+std::string ReduceText(const Node& node) {
+  return strategies::TextAttr(node.attrs, "op", {}).value_or(std::string());
+}
+
+class Describer {
+ public:
+  explicit Describer(const CompiledProgram& program)
+      : program_(program),
+        local_names_(strategies::FullNames(program.local)),
+        traced_names_(strategies::FullNames(program.traced)) {}
+
+  [[nodiscard]] CollectiveReport Describe(const CollectiveUse& use) const {
+    const Node& node = program_.local.at(use.node);
+    CollectiveReport report = {.kind = node.op,
+                               .name = local_names_[ToIndex(use.node)],
+                               .group_size = strategies::GroupSize(use.group),
+                               .reduce = ReduceText(node),
+                               .payload_bytes = use.payload_bytes,
+                               .sent_bytes = use.sent_bytes,
+                               .phase = std::string(PhaseName(node.phase)),
+                               .reason = std::string(CommReasonName(node.reason)),
+                               .why = node.reason_text,
+                               .place = PlaceReportOf(program_.local, node)};
+    if (!node.inputs.empty() && node.inputs.front() != strategies::kNoValue) {
+      report.tensor = strategies::TypeText(program_.local.at(node.inputs.front()).type);
+    }
+    if (node.origin != strategies::kNoNode) {
+      report.operator_name = traced_names_[ToIndex(node.origin)];
+      if (!report.place) {
+        report.place = PlaceReportOf(program_.traced, program_.traced.at(node.origin));
+      }
+    }
+    return report;
+  }
+
+ private:
+  const CompiledProgram& program_;
+  std::vector<std::string> local_names_;
+  std::vector<std::string> traced_names_;
+};
+
+void AddTotals(CommunicationReport& report) {
+  report.total.key = "all";
+  for (const CollectiveReport& collective : report.collectives) {
+    AddTo(report.total, collective);
+  }
+  report.by_kind = TotalsBy(report.collectives, [](const auto& item) { return item.kind; });
+  for (const auto phase :
+       {strategies::Phase::kForward, strategies::Phase::kBackward, strategies::Phase::kOptimizer}) {
+    report.by_phase.push_back({.key = std::string(PhaseName(phase))});
+  }
+  for (const GroupPatternReport& pattern : report.group_patterns) {
+    report.by_axis.push_back({.key = pattern.axis});
+  }
+  for (const CollectiveReport& collective : report.collectives) {
+    const auto phase =
+        std::ranges::find(report.by_phase, collective.phase, &CommunicationTotal::key);
+    AddTo(*phase, collective);
+    AddTo(report.by_axis[static_cast<std::size_t>(collective.group)], collective);
+  }
+}
+
+}  // namespace
+
+std::string_view CommReasonName(strategies::CommReason reason) {
+  switch (reason) {
+    case strategies::CommReason::kNone:
+      return "none";
+    case strategies::CommReason::kUser:
+      return "user";
+    case strategies::CommReason::kPartialSum:
+      return "partial-sum";
+    case strategies::CommReason::kRedistribution:
+      return "redistribution";
+    case strategies::CommReason::kParameterGradient:
+      return "parameter-gradient";
+    case strategies::CommReason::kBackwardOfForward:
+      return "backward-of-forward";
+    case strategies::CommReason::kDataParallelReducer:
+      return "data-parallel-reducer";
+  }
+  return "none";
+}
+
+std::string_view PhaseName(strategies::Phase phase) {
+  switch (phase) {
+    case strategies::Phase::kForward:
+      return "forward";
+    case strategies::Phase::kBackward:
+      return "backward";
+    case strategies::Phase::kOptimizer:
+      return "optimizer";
+  }
+  return "forward";
+}
+
+CommunicationReport BuildCommunicationReport(const CompiledProgram& program,
+                                             const strategies::Agreement& agreement,
+                                             std::optional<RankId> rank) {
+  const std::vector<CollectiveUse> uses = strategies::CollectivesOf(program);
+  const std::vector<GroupPattern> patterns = PatternsOf(uses);
+  CommunicationReport report = {.world_size = program.config.world_size,
+                                .pipeline_stages = program.config.pipeline_stages,
+                                .agreement = {.holds = agreement.holds,
+                                              .groups_checked = agreement.groups_checked,
+                                              .collectives_checked = agreement.collectives_checked,
+                                              .first_conflict = agreement.first_conflict}};
+  std::map<GroupPattern, std::int64_t> ids;
+  for (const GroupPattern& pattern : patterns) {
+    const auto id = static_cast<std::int64_t>(ids.size());
+    ids.emplace(pattern, id);
+    report.group_patterns.push_back(DescribeGroups(program, pattern, id));
+  }
+  const Describer describer(program);
+  for (const CollectiveUse& use : uses) {
+    CollectiveReport collective = describer.Describe(use);
+    collective.index = static_cast<std::int64_t>(report.collectives.size());
+    collective.group = ids.at(use.group);
+    report.collectives.push_back(std::move(collective));
+  }
+  AddTotals(report);
+  if (rank) {
+    report.rank = DescribeMembership(program, patterns, *rank);
+  }
+  return report;
+}
+
+}  // namespace drydock::reports

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "reports/ir_style.h"
+#include "strategies/passes/program.h"
+
+namespace drydock::reports {
+
+/// A dump file as MindSpore's save_graphs names it, relative to the folder of the rank.
+struct IrFile {
+  std::string name = {};  ///< "step_parallel_begin_0000.ir".
+  std::string text = {};
+};
+
+/// The traced program with global shapes and the strategy of every operator.
+///
+/// Training steps print the forward part as a sub-graph of its own, as MindSpore does.
+/// Source: spec memory-and-dump 7.2 and 7.3.
+[[nodiscard]] std::string StepParallelBeginText(const strategies::CompiledProgram& program,
+                                                IrStyle style);
+
+/// The program one rank executes: local shapes, inserted operators, source lines.
+///
+/// @param rank  0 <= rank < world size
+[[nodiscard]] std::string ExecuteText(const strategies::CompiledProgram& program, RankId rank,
+                                      IrStyle style);
+
+/// Both dumps with their file names; the numbers count the files.
+[[nodiscard]] std::vector<IrFile> IrFiles(const strategies::CompiledProgram& program, RankId rank,
+                                          IrStyle style);
+
+/// Folder of a rank's dumps below save_graphs_path: "rank_0", or "" when the job has one rank.
+[[nodiscard]] std::string IrFolder(const strategies::CompiledProgram& program, RankId rank);
+
+}  // namespace drydock::reports

@@ -1,0 +1,33 @@
+#include "reports/field_table.h"
+#include "reports/report_json.h"
+#include "reports/schema.h"
+
+namespace drydock::reports {
+namespace {
+
+template <Described Report>
+ReportFormat FormatOf(std::string schema_file) {
+  ReportFormat format = {.name = Report{}.schema, .schema_file = std::move(schema_file)};
+  CollectTypes<Report>(format.types);
+  return format;
+}
+
+}  // namespace
+
+std::string ReportJson(const CommunicationReport& report) {
+  return JsonText(report);
+}
+std::string ReportJson(const MemoryReport& report) {
+  return JsonText(report);
+}
+std::string ReportJson(const SummaryReport& report) {
+  return JsonText(report);
+}
+
+std::vector<ReportFormat> ReportFormats() {
+  return {FormatOf<CommunicationReport>("communication.schema.json"),
+          FormatOf<MemoryReport>("memory.schema.json"),
+          FormatOf<SummaryReport>("summary.schema.json")};
+}
+
+}  // namespace drydock::reports

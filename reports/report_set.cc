@@ -1,0 +1,45 @@
+#include "reports/report_set.h"
+
+#include "reports/report_json.h"
+
+namespace drydock::reports {
+namespace {
+
+constexpr const char* kSummaryFile = "summary.json";
+constexpr const char* kCommunicationFile = "communication.json";
+constexpr const char* kMemoryFile = "memory.json";
+
+}  // namespace
+
+ReportSet BuildReports(RunFacts facts, const sim::DryRunResult& result) {
+  ReportSet set;
+  set.communication =
+      BuildCommunicationReport(result.program, result.agreement, result.options.only_rank);
+  set.memory = BuildMemoryReport(result);
+  std::vector<std::string> files = {kSummaryFile, kCommunicationFile};
+  if (set.memory) {
+    files.emplace_back(kMemoryFile);
+  }
+  facts.files.insert(facts.files.begin(), files.begin(), files.end());
+  set.summary = BuildSummary(facts, result, *set.communication, set.memory);
+  return set;
+}
+
+ReportSet BuildRejectionReports(RunFacts facts, const strategies::JobConfig& config,
+                                const Error& error) {
+  facts.files.insert(facts.files.begin(), kSummaryFile);
+  return {.summary = BuildRejection(facts, config, error)};
+}
+
+std::vector<ReportFile> ReportFiles(const ReportSet& reports) {
+  std::vector<ReportFile> files = {{.name = kSummaryFile, .text = ReportJson(reports.summary)}};
+  if (reports.communication) {
+    files.push_back({.name = kCommunicationFile, .text = ReportJson(*reports.communication)});
+  }
+  if (reports.memory) {
+    files.push_back({.name = kMemoryFile, .text = ReportJson(*reports.memory)});
+  }
+  return files;
+}
+
+}  // namespace drydock::reports

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/communication_report.h"
+#include "reports/memory_report.h"
+#include "reports/summary_report.h"
+#include "sim/fleet/dry_run.h"
+
+namespace drydock::reports {
+
+/// The reports of one dry run.
+struct ReportSet {
+  SummaryReport summary = {};
+  std::optional<CommunicationReport> communication = {};  ///< Absent if the program was rejected.
+  std::optional<MemoryReport> memory = {};                ///< Absent at level 0 as well.
+};
+
+/// A file to be written, relative to the output folder.
+struct ReportFile {
+  std::string name = {};
+  std::string text = {};
+};
+
+/// All reports of a finished dry run. `facts.files` are further files of the caller's (IR dumps);
+/// the summary lists those of ReportFiles before them.
+[[nodiscard]] ReportSet BuildReports(RunFacts facts, const sim::DryRunResult& result);
+
+/// The one report there is about a rejected program.
+[[nodiscard]] ReportSet BuildRejectionReports(RunFacts facts, const strategies::JobConfig& config,
+                                              const Error& error);
+
+/// "summary.json", "communication.json" and "memory.json", as far as there are such reports.
+[[nodiscard]] std::vector<ReportFile> ReportFiles(const ReportSet& reports);
+
+}  // namespace drydock::reports

@@ -1,0 +1,197 @@
+#include "reports/summary_report.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "strategies/graph/job_config.h"
+#include "strategies/rules/op_entry.h"
+
+namespace drydock::reports {
+namespace {
+
+using strategies::CompiledProgram;
+using strategies::JobConfig;
+using strategies::StrategySource;
+
+std::string DatasetText(const strategies::DatasetStrategy& dataset) {
+  switch (dataset.kind) {
+    case strategies::DatasetStrategy::Kind::kDataParallel:
+      return "data_parallel";
+    case strategies::DatasetStrategy::Kind::kFullBatch:
+      return "full_batch";
+    case strategies::DatasetStrategy::Kind::kCuts:
+      return StrategyText(dataset.cuts);
+  }
+  return {};
+}
+
+CheckedReport Checked(const RunFacts& facts, const JobConfig& config) {
+  CheckedReport report = {.subject = facts.subject,
+                          .world_size = config.world_size,
+                          .pipeline_stages = config.pipeline_stages,
+                          .parallel_mode = std::string(strategies::ParallelModeName(config.mode)),
+                          .dataset_strategy = DatasetText(config.dataset),
+                          .device_target = config.device_target,
+                          .simulation_level = facts.simulation_level,
+                          .compat = strategies::CompatText(config.compat),
+                          .compat_from = facts.compat_from};
+  if (config.mode == strategies::ParallelMode::kAutoParallel) {
+    report.search_mode = strategies::SearchModeName(config.search_mode);
+  }
+  return report;
+}
+
+bool IsGradient(const strategies::Node& node) {
+  return node.entry != nullptr && node.entry->kind == strategies::OpKind::kGradient;
+}
+
+std::vector<SourceCountReport> CountSources(const CompiledProgram& program) {
+  std::vector<SourceCountReport> counts;
+  for (const StrategySource source :
+       {StrategySource::kUser, StrategySource::kDefault, StrategySource::kPropagated,
+        StrategySource::kDataset, StrategySource::kFallback, StrategySource::kNone}) {
+    counts.push_back({.source = std::string(StrategySourceName(source))});
+  }
+  for (std::size_t i = 0; i < program.plans.size(); ++i) {
+    if (!IsGradient(program.traced.nodes[i])) {
+      const std::string_view name = StrategySourceName(program.plans[i].source);
+      ++std::ranges::find(counts, name, &SourceCountReport::source)->operators;
+    }
+  }
+  return counts;
+}
+
+std::vector<StrategyReport> ListStrategies(const CompiledProgram& program) {
+  const std::vector<std::string> names = strategies::FullNames(program.traced);
+  std::vector<StrategyReport> list;
+  for (std::size_t i = 0; i < program.plans.size(); ++i) {
+    const strategies::NodePlan& plan = program.plans[i];
+    if (plan.sharding) {
+      list.push_back({.name = names[i],
+                      .source = std::string(StrategySourceName(plan.source)),
+                      .strategy = StrategyText(plan.sharding->strategy),
+                      .device_matrix = plan.sharding->device_matrix,
+                      .place = PlaceReportOf(program.traced, program.traced.nodes[i])});
+    }
+  }
+  return list;
+}
+
+std::vector<DiagnosticReport> ListDiagnostics(const CompiledProgram& program) {
+  std::vector<DiagnosticReport> list;
+  for (const strategies::Diagnostic& diagnostic : program.diagnostics) {
+    list.push_back({.code = diagnostic.code,
+                    .text = diagnostic.text,
+                    .count = diagnostic.count,
+                    .unsupported = diagnostic.unsupported,
+                    .place = ToPlaceReport(diagnostic.first_place)});
+  }
+  return list;
+}
+
+std::string RanksText(std::int64_t count) {
+  return count == 1 ? "1 rank" : std::to_string(count) + " ranks";
+}
+
+void AddVerdict(SummaryReport& summary, const CommunicationReport& communication,
+                const std::optional<MemoryReport>& memory) {
+  if (!communication.agreement.holds) {
+    summary.verdict = "ranks-disagree";
+    summary.verdict_text = communication.agreement.first_conflict;
+    return;
+  }
+  if (memory && !memory->fits) {
+    const RankClassReport& worst = memory->classes[static_cast<std::size_t>(memory->heaviest)];
+    summary.verdict = "memory-exceeded";
+    summary.verdict_text = "ranks " + worst.ranks + " need " + BytesText(worst.actual_peak_bytes) +
+                           " of the " + BytesText(worst.limit_bytes) + " there are";
+    return;
+  }
+  summary.verdict = "ok";
+  summary.verdict_text = "the programs of " + RanksText(summary.ranks_checked) + " are legal";
+  if (summary.ranks_checked > 1) {
+    summary.verdict_text += " and agree on every collective";
+  }
+  if (memory) {
+    summary.verdict_text += summary.ranks_checked > 1 ? "; they fit" : "; it fits";
+    summary.verdict_text += " into device memory";
+  }
+}
+
+}  // namespace
+
+std::string_view StrategySourceName(StrategySource source) {
+  switch (source) {
+    case StrategySource::kNone:
+      return "none";
+    case StrategySource::kUser:
+      return "user";
+    case StrategySource::kDefault:
+      return "default";
+    case StrategySource::kPropagated:
+      return "propagated";
+    case StrategySource::kDataset:
+      return "dataset";
+    case StrategySource::kFallback:
+      return "fallback";
+  }
+  return "none";
+}
+
+SummaryReport BuildSummary(const RunFacts& facts, const sim::DryRunResult& result,
+                           const CommunicationReport& communication,
+                           const std::optional<MemoryReport>& memory) {
+  const CompiledProgram& program = result.program;
+  SummaryReport summary = {.drydock_version = facts.drydock_version,
+                           .checked = Checked(facts, program.config),
+                           .ranks_checked = result.fleet.specialised_ranks,
+                           .rank_classes = static_cast<std::int64_t>(result.classes.size()),
+                           .fleet = FleetReport{.registered_ranks = result.fleet.registered_ranks,
+                                                .specialised_ranks = result.fleet.specialised_ranks,
+                                                .messages = result.fleet.messages,
+                                                .message_bytes = result.fleet.message_bytes},
+                           .operators = CountSources(program),
+                           .strategies = ListStrategies(program),
+                           .redistributions = program.redistribution_count,
+                           .agreement = communication.agreement,
+                           .communication = communication.total,
+                           .communication_by_kind = communication.by_kind,
+                           .communication_by_phase = communication.by_phase,
+                           .diagnostics = ListDiagnostics(program),
+                           .files = facts.files};
+  summary.checked.network = program.traced.name;
+  if (memory) {
+    for (const RankClassReport& item : memory->classes) {
+      summary.memory.push_back({.ranks = item.ranks,
+                                .stage = item.stage,
+                                .used_peak_bytes = item.used_peak_bytes,
+                                .actual_peak_bytes = item.actual_peak_bytes,
+                                .limit_bytes = item.limit_bytes,
+                                .head_room_bytes = item.head_room_bytes});
+    }
+  }
+  AddVerdict(summary, communication, memory);
+  return summary;
+}
+
+SummaryReport BuildRejection(const RunFacts& facts, const JobConfig& config, const Error& error) {
+  SummaryReport summary = {.drydock_version = facts.drydock_version,
+                           .verdict_text = error.message,
+                           .checked = Checked(facts, config),
+                           .error = ErrorReport{.code = std::string(ErrorCodeName(error.code)),
+                                                .reason = error.reason,
+                                                .message = error.message,
+                                                .hint = error.hint,
+                                                .notes = error.notes,
+                                                .place = ToPlaceReport(error.place)},
+                           .files = facts.files};
+  if (error.code == ErrorCode::kInvalidArgument) {
+    summary.verdict = "rejected";
+  } else {
+    summary.verdict = error.code == ErrorCode::kUnsupported ? "unsupported" : "failed";
+  }
+  return summary;
+}
+
+}  // namespace drydock::reports

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "reports/communication_report.h"
+#include "reports/memory_report.h"
+#include "reports/summary_parts.h"
+#include "strategies/passes/program.h"
+
+namespace drydock::reports {
+
+/// The answer of a dry run on one page: schema `drydock.summary/1`.
+struct SummaryReport {
+  std::string schema = "drydock.summary/1";
+  std::string drydock_version = {};
+  bool complete = true;
+  std::string verdict = {};
+  std::string verdict_text = {};
+  CheckedReport checked = {};
+  std::optional<ErrorReport> error = {};
+  std::int64_t ranks_checked = 0;
+  std::int64_t rank_classes = 0;
+  std::optional<FleetReport> fleet = {};
+  std::vector<SourceCountReport> operators = {};
+  std::vector<StrategyReport> strategies = {};
+  std::int64_t redistributions = 0;
+  std::optional<AgreementReport> agreement = {};
+  std::optional<CommunicationTotal> communication = {};
+  std::vector<CommunicationTotal> communication_by_kind = {};
+  std::vector<CommunicationTotal> communication_by_phase = {};
+  std::vector<ClassPeakReport> memory = {};
+  std::vector<DiagnosticReport> diagnostics = {};
+  std::vector<std::string> files = {};
+
+  static constexpr std::string_view kTypeName = "SummaryReport";
+  static constexpr std::string_view kMeaning = "The answer of a dry run on one page.";
+  template <typename Visitor>
+  static void Fields(Visitor& field) {
+    field("schema", &SummaryReport::schema, "Format of this document.", {"drydock.summary/1"});
+    field("drydock_version", &SummaryReport::drydock_version, "Version that wrote this.");
+    field("complete", &SummaryReport::complete, "False if the run was stopped before its end.");
+    field("verdict", &SummaryReport::verdict,
+          "`ok`: every rank's program is legal, the ranks agree and fit into memory; otherwise the "
+          "first of these that fails.",
+          {"ok", "rejected", "unsupported", "failed", "ranks-disagree", "memory-exceeded"});
+    field("verdict_text", &SummaryReport::verdict_text, "The verdict in a sentence.");
+    field("checked", &SummaryReport::checked, "What was checked.");
+    field("error", &SummaryReport::error, "Why there is no result, if there is none.");
+    field("ranks_checked", &SummaryReport::ranks_checked, "Ranks whose program was checked.");
+    field("rank_classes", &SummaryReport::rank_classes, "Classes of ranks with equal memory.");
+    field("fleet", &SummaryReport::fleet, "What the virtual ranks did.");
+    field("operators", &SummaryReport::operators, "Who decided the strategies.");
+    field("strategies", &SummaryReport::strategies, "The strategy of every operator that has one.");
+    field("redistributions", &SummaryReport::redistributions,
+          "Places where a producer's layout had to be turned into a consumer's.");
+    field("agreement", &SummaryReport::agreement, "Whether the ranks agree on every collective.");
+    field("communication", &SummaryReport::communication,
+          "What one rank sends in one step; see communication.json.");
+    field("communication_by_kind", &SummaryReport::communication_by_kind, "The same per operator.");
+    field("communication_by_phase", &SummaryReport::communication_by_phase, "The same per phase.");
+    field("memory", &SummaryReport::memory, "Peak per class of ranks; see memory.json.");
+    field("diagnostics", &SummaryReport::diagnostics, "What else to know.");
+    field("files", &SummaryReport::files, "Files written, relative to the output folder.");
+  }
+};
+
+/// What a summary says that is known only to whoever runs the dry run.
+struct RunFacts {
+  std::string drydock_version = {};
+  std::string subject = {};      ///< Script or graph file as given.
+  std::string compat_from = {};  ///< "--compat", "installed mindspore 2.7.0", "default".
+  std::int64_t simulation_level = 0;
+  std::vector<std::string> files = {};  ///< Written, relative to the output folder.
+};
+
+/// Summary of a program that compiled, from the dry run and its other reports.
+[[nodiscard]] SummaryReport BuildSummary(const RunFacts& facts, const sim::DryRunResult& result,
+                                         const CommunicationReport& communication,
+                                         const std::optional<MemoryReport>& memory);
+
+/// Summary of a program that was rejected, with what is known about the job.
+[[nodiscard]] SummaryReport BuildRejection(const RunFacts& facts,
+                                           const strategies::JobConfig& config, const Error& error);
+
+/// "user", "default", ...: who decided a strategy, as reports spell it.
+[[nodiscard]] std::string_view StrategySourceName(strategies::StrategySource source);
+
+}  // namespace drydock::reports

@@ -1,0 +1,238 @@
+#include "reports/terminal_summary.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "reports/text_table.h"
+#include "sim/memory/device_memory.h"
+
+namespace drydock::reports {
+namespace {
+
+constexpr std::size_t kIndent = 2;
+constexpr std::size_t kShownClasses = 4;
+constexpr std::size_t kShownTensors = 3;
+constexpr std::size_t kShownKinds = 5;
+constexpr std::size_t kShownDiagnostics = 3;
+constexpr std::size_t kNameColumns = 44;
+constexpr std::size_t kRanksColumns = 24;
+
+using Row = std::vector<std::string>;
+
+class Page {
+ public:
+  explicit Page(bool color) : color_(color) {}
+
+  void Line(std::string_view text) { text_ += FitText(text, kTerminalColumns) + "\n"; }
+  void Lines(const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) {
+      Line(line);
+    }
+  }
+  void Blank() { text_ += "\n"; }
+  /// A line in the given ANSI style ("1" bold, "1;32" bold green) if colours are wanted.
+  void Styled(std::string_view text, std::string_view style) {
+    const std::string fitted = FitText(text, kTerminalColumns);
+    text_ += color_ ? fmt::format("\x1b[{}m{}\x1b[0m\n", style, fitted) : fitted + "\n";
+  }
+  void Heading(std::string_view text) { Styled(text, "1"); }
+  [[nodiscard]] std::string Take() && { return std::move(text_); }
+
+ private:
+  bool color_;
+  std::string text_;
+};
+
+std::string Ranks(std::int64_t count) {
+  return fmt::format("{} rank{}", count, count == 1 ? "" : "s");
+}
+
+void AddHead(Page& page, const SummaryReport& summary) {
+  const CheckedReport& checked = summary.checked;
+  std::string mode = checked.parallel_mode;
+  if (!checked.search_mode.empty()) {
+    mode += "/" + checked.search_mode;
+  }
+  page.Line(fmt::format("{}: {}, {}, level {}", checked.subject, Ranks(checked.world_size), mode,
+                        checked.simulation_level));
+  page.Line(fmt::format("defaults of MindSpore {} ({}), data set {}, {}", checked.compat,
+                        checked.compat_from, checked.dataset_strategy, checked.device_target));
+  page.Styled(fmt::format("{}: {}", summary.verdict, summary.verdict_text),
+              summary.verdict == "ok" ? "1;32" : "1;31");
+}
+
+void AddError(Page& page, const ErrorReport& error) {
+  if (error.place) {
+    page.Line(fmt::format("  at {}: {}", ShortPlaceText(error.place), error.place->text));
+  }
+  for (const std::string& note : error.notes) {
+    page.Line("  note: " + note);
+  }
+  if (!error.hint.empty()) {
+    page.Line("  hint: " + error.hint);
+  }
+}
+
+void AddOperators(Page& page, const SummaryReport& summary) {
+  std::int64_t total = 0;
+  std::string sources;
+  for (const SourceCountReport& count : summary.operators) {
+    total += count.operators;
+    if (count.operators > 0) {
+      sources += fmt::format("{}{} {}", sources.empty() ? "" : ", ", count.operators, count.source);
+    }
+  }
+  page.Line(fmt::format("operators: {}, strategies by {}; {} redistribution{}", total,
+                        sources.empty() ? "nobody" : sources, summary.redistributions,
+                        summary.redistributions == 1 ? "" : "s"));
+}
+
+/// Heaviest classes first; equal ones keep their order.
+std::vector<RankClassReport> ByPeak(std::vector<RankClassReport> classes) {
+  std::ranges::stable_sort(classes, std::ranges::greater(), &RankClassReport::actual_peak_bytes);
+  return classes;
+}
+
+void AddTensors(Page& page, const RankClassReport& heaviest) {
+  const std::string where =
+      heaviest.peak.name.empty() ? "before the first operator" : "at " + heaviest.peak.name;
+  const std::string place = ShortPlaceText(heaviest.peak.place);
+  page.Line(fmt::format("  largest tensors of rank {} {}{}:",
+                        heaviest.ranks.substr(0, heaviest.ranks.find_first_of("-,:")), where,
+                        place.empty() ? "" : " (" + place + ")"));
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < std::min(kShownTensors, heaviest.largest.size()); ++i) {
+    const PeakTensorReport& tensor = heaviest.largest[i];
+    rows.push_back({BytesText(tensor.bytes), FitText(tensor.name, kNameColumns), tensor.part,
+                    ShortPlaceText(tensor.place)});
+  }
+  page.Lines(TableLines(rows, {true}, 2 * kIndent));
+}
+
+void AddMemory(Page& page, const MemoryReport& memory) {
+  page.Blank();
+  page.Heading("memory per rank");
+  const std::vector<RankClassReport> classes = ByPeak(memory.classes);
+  std::vector<Row> rows = {{"ranks", "stage", "peak", "with fragments", "limit", "head-room"}};
+  for (std::size_t i = 0; i < std::min(kShownClasses, classes.size()); ++i) {
+    const RankClassReport& item = classes[i];
+    rows.push_back(
+        {FitText(item.ranks, kRanksColumns), std::to_string(item.stage),
+         BytesText(item.used_peak_bytes), BytesText(item.actual_peak_bytes),
+         BytesText(item.limit_bytes),
+         item.fits ? BytesText(item.head_room_bytes) : "-" + BytesText(-item.head_room_bytes)});
+  }
+  page.Lines(TableLines(rows, {false, true, true, true, true, true}, kIndent));
+  if (classes.size() > kShownClasses) {
+    page.Line(fmt::format("  and {} more classes of ranks that need less",
+                          classes.size() - kShownClasses));
+  }
+  if (!classes.empty()) {
+    AddTensors(page, classes.front());
+  }
+}
+
+void AddCommunication(Page& page, const SummaryReport& summary) {
+  if (!summary.communication) {
+    return;
+  }
+  page.Blank();
+  const CommunicationTotal& total = *summary.communication;
+  if (total.count == 0) {
+    page.Heading("communication: none");
+    return;
+  }
+  page.Heading(fmt::format("communication per rank and step: {} collective{}, {} sent", total.count,
+                           total.count == 1 ? "" : "s", BytesText(total.sent_bytes)));
+  std::vector<Row> rows;
+  const auto cells = [](const std::vector<CommunicationTotal>& list, std::size_t i) {
+    return i < list.size()
+               ? Row{list[i].key, std::to_string(list[i].count), BytesText(list[i].sent_bytes)}
+               : Row{"", "", ""};
+  };
+  const std::size_t kinds = std::min(kShownKinds, summary.communication_by_kind.size());
+  const std::size_t count = std::max(kinds, summary.communication_by_phase.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    Row row = i < kinds ? cells(summary.communication_by_kind, i) : Row{"", "", ""};
+    const Row phase = cells(summary.communication_by_phase, i);
+    row.emplace_back();  // A gap between kinds and phases.
+    row.insert(row.end(), phase.begin(), phase.end());
+    rows.push_back(std::move(row));
+  }
+  page.Lines(TableLines(rows, {false, true, true, false, false, true, true}, kIndent));
+}
+
+void AddDiagnostics(Page& page, const SummaryReport& summary) {
+  if (summary.diagnostics.empty()) {
+    return;
+  }
+  page.Blank();
+  page.Heading(fmt::format("{} diagnostic{}", summary.diagnostics.size(),
+                           summary.diagnostics.size() == 1 ? "" : "s"));
+  for (std::size_t i = 0; i < std::min(kShownDiagnostics, summary.diagnostics.size()); ++i) {
+    const DiagnosticReport& item = summary.diagnostics[i];
+    const std::string place = ShortPlaceText(item.place);
+    page.Line(fmt::format("  {}{}: {}{}", item.unsupported ? "unsupported: " : "", item.code,
+                          item.text, place.empty() ? "" : " (" + place + ")"));
+  }
+  if (summary.diagnostics.size() > kShownDiagnostics) {
+    page.Line(
+        fmt::format("  and {} more in the report", summary.diagnostics.size() - kShownDiagnostics));
+  }
+}
+
+void AddFiles(Page& page, const SummaryReport& summary, const std::string& folder) {
+  if (summary.files.empty()) {
+    return;
+  }
+  std::string names;
+  for (const std::string& file : summary.files) {
+    names += (names.empty() ? "" : ", ") + file;
+  }
+  page.Blank();
+  page.Line(folder.empty() ? "reports: " + names : fmt::format("reports in {}: {}", folder, names));
+}
+
+void AddVerbose(Page& page, const MemoryReport& memory) {
+  if (memory.classes.empty()) {
+    return;
+  }
+  const RankClassReport& heaviest = memory.classes[static_cast<std::size_t>(memory.heaviest)];
+  page.Blank();
+  page.Heading(fmt::format("as MindSpore prints it, ranks {}", heaviest.ranks));
+  page.Lines(sim::PeakReportLines(
+      {.device = {.total_bytes = memory.device_bytes, .ms_used_bytes = memory.limit_bytes},
+       .used_peak_bytes = heaviest.used_peak_bytes,
+       .actual_peak_bytes = heaviest.actual_peak_bytes,
+       .reserved_bytes = heaviest.reserved_bytes}));
+}
+
+}  // namespace
+
+std::string TerminalSummary(const SummaryReport& summary, const std::optional<MemoryReport>& memory,
+                            const TerminalOptions& options) {
+  Page page(options.color);
+  AddHead(page, summary);
+  if (summary.error) {
+    AddError(page, *summary.error);
+  } else {
+    AddOperators(page, summary);
+  }
+  if (memory) {
+    AddMemory(page, *memory);
+  }
+  AddCommunication(page, summary);
+  AddDiagnostics(page, summary);
+  if (memory && options.verbose) {
+    AddVerbose(page, *memory);
+  }
+  AddFiles(page, summary, options.output_folder);
+  return std::move(page).Take();
+}
+
+}  // namespace drydock::reports

@@ -1,0 +1,192 @@
+#include "sim/fleet/dry_run.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/text.h"
+#include "sim/fleet/memory_plan.h"
+#include "sim/fleet/registration.h"
+
+namespace drydock::sim {
+namespace {
+
+using strategies::CompiledProgram;
+using strategies::Graph;
+using strategies::GroupPattern;
+using strategies::Node;
+using strategies::Value;
+using strategies::ValueKind;
+
+Status CheckOptions(const CompiledProgram& program, const DryRunOptions& options) {
+  if (options.level < 0 || options.level > 1) {
+    return Fail(ErrorCode::kUnsupported,
+                "simulation level " + std::to_string(options.level) + " is not handled yet",
+                "use --sim_level=0 (compile and validate) or --sim_level=1 (and memory)");
+  }
+  if (options.only_rank &&
+      (ToInt(*options.only_rank) < 0 || ToInt(*options.only_rank) >= program.config.world_size)) {
+    return FailInput(
+        "job:rank",
+        "there is no rank " + std::to_string(ToInt(*options.only_rank)) + " among " +
+            std::to_string(program.config.world_size) + " ranks",
+        "use --sim_rank_id between 0 and " + std::to_string(program.config.world_size - 1));
+  }
+  return {};
+}
+
+Result<DeviceMemory> DeviceOf(const CompiledProgram& program) {
+  if (program.config.max_device_memory.empty()) {
+    return SimulatedDevice(std::nullopt);
+  }
+  DRYDOCK_TRY(const std::int64_t limit_bytes,
+              ParseGigabytes(program.config.max_device_memory, "max_device_memory"));
+  return SimulatedDevice(limit_bytes);
+}
+
+/// "MatMul result of matmul", "AllReduce (partial sum of MatMul-op1)", "MatMul in backward of
+/// matmul".
+std::string KernelResultName(const Graph& graph, const Value& value) {
+  const Node& node = graph.at(value.producer);
+  if (!node.reason_text.empty()) {
+    return node.op + " (" + node.reason_text + ")";
+  }
+  constexpr std::string_view kGradientPrefix = "grad";
+  std::string_view label = node.instance_name.empty() ? node.scope : node.instance_name;
+  const bool backward = node.phase == strategies::Phase::kBackward;
+  if (backward && label.starts_with(kGradientPrefix)) {
+    label.remove_prefix(kGradientPrefix.size());
+  }
+  if (label.empty()) {
+    return node.op + " result";
+  }
+  return node.op + (backward ? " in backward of " : " result of ") + std::string(label);
+}
+
+PeakTensor DescribeBuffer(const Graph& graph, const PeakBuffer& buffer, const MemoryPlan& plan,
+                          const MemoryProfile& profile) {
+  PeakTensor tensor{.kind = buffer.kind, .bytes = buffer.bytes};
+  if (buffer.buffer < 0) {
+    const auto node_index = plan.kernels[static_cast<std::size_t>(profile.at_kernel)].tag;
+    tensor.name = "workspace";
+    tensor.op = graph.nodes[node_index].op;
+    tensor.place = PlaceOf(graph, graph.nodes[node_index]);
+    return tensor;
+  }
+  const Value& value = graph.values[plan.buffers[static_cast<std::size_t>(buffer.buffer)].tag];
+  tensor.type_text = TypeText(value.type);
+  tensor.name = value.name;
+  if (value.kind == ValueKind::kOutput) {
+    const Node& node = graph.at(value.producer);
+    tensor.op = node.op;
+    tensor.place = PlaceOf(graph, node);
+    if (tensor.name.empty()) {
+      tensor.name = KernelResultName(graph, value);
+    }
+  } else if (tensor.name.empty()) {
+    tensor.name = "constant";
+  }
+  return tensor;
+}
+
+/// Memory of one class of ranks: the same plan, hence the same profile, for every member.
+Status AccountMemory(const CompiledProgram& program, const DryRunOptions& options,
+                     const DeviceMemory& device, RankClass& ranks) {
+  const MemoryPlan plan = PlanMemory(program);
+  LifetimeOptions lifetimes{.largest_count = options.largest_count};
+  lifetimes.pool.capacity_bytes = device.ms_used_bytes;
+  DRYDOCK_TRY(ranks.memory, ProfileMemory(plan, lifetimes));
+  const MemoryProfile& profile = *ranks.memory;
+  ranks.head_room_bytes = device.ms_used_bytes - profile.actual_peak_bytes;
+  if (profile.at_kernel >= 0) {
+    const auto node_index = plan.kernels[static_cast<std::size_t>(profile.at_kernel)].tag;
+    ranks.peak_op = FullNames(program.local)[node_index];
+    ranks.peak_place = PlaceOf(program.local, program.local.nodes[node_index]);
+  }
+  for (const PeakBuffer& buffer : profile.largest) {
+    ranks.largest.push_back(DescribeBuffer(program.local, buffer, plan, profile));
+  }
+  return {};
+}
+
+std::vector<GroupPattern> DistinctPatterns(const CompiledProgram& program) {
+  std::vector<GroupPattern> patterns;
+  for (const Node& node : program.local.nodes) {
+    if (node.group) {
+      patterns.push_back(*node.group);
+    }
+  }
+  std::ranges::sort(patterns);
+  const auto duplicates = std::ranges::unique(patterns);
+  patterns.erase(duplicates.begin(), duplicates.end());
+  return patterns;
+}
+
+/// What a rank works out for itself once it knows its number: its place in every group.
+struct Specialisation {
+  const CompiledProgram& program;
+  std::vector<GroupPattern> patterns;
+  std::vector<std::uint8_t> done;  ///< One slot per rank, written by that rank only.
+
+  void Visit(RankId rank) {
+    const std::int64_t position = ToInt(rank) % StageDevices(program.config);
+    for (const GroupPattern& pattern : patterns) {
+      const std::int64_t index = IndexInGroup(pattern, position);
+      DRYDOCK_CHECK(index >= 0 && index < GroupSize(pattern));
+    }
+    done[ToIndex(rank)] = 1;
+  }
+};
+
+Result<FleetFacts> PlayFleet(const CompiledProgram& program, const DryRunOptions& options,
+                             const Executor& executor) {
+  Specialisation specialisation{
+      .program = program,
+      .patterns = DistinctPatterns(program),
+      .done = std::vector<std::uint8_t>(static_cast<std::size_t>(program.config.world_size), 0)};
+  const FleetOptions fleet{.worker_num = static_cast<std::uint32_t>(program.config.world_size),
+                           .on_ready = [&](RankId rank) {
+                             if (!options.only_rank || *options.only_rank == rank) {
+                               specialisation.Visit(rank);
+                             }
+                           }};
+  DRYDOCK_TRY(const FleetStatistics statistics, RegisterFleet(executor, fleet));
+  FleetFacts facts{
+      .registered_ranks = statistics.ranks,
+      .messages =
+          static_cast<std::int64_t>(statistics.frames_to_scheduler + statistics.frames_to_workers),
+      .message_bytes =
+          static_cast<std::int64_t>(statistics.bytes_to_scheduler + statistics.bytes_to_workers)};
+  for (const std::uint8_t done : specialisation.done) {
+    facts.specialised_ranks += done;
+  }
+  return facts;
+}
+
+}  // namespace
+
+Result<DryRunResult> DryRun(CompiledProgram program, const DryRunOptions& options,
+                            const Executor& executor) {
+  DRYDOCK_RETURN_IF_ERROR(CheckOptions(program, options));
+  DryRunResult result{.options = options};
+  DRYDOCK_TRY(result.device, DeviceOf(program));
+  const std::int64_t last_rank = program.config.world_size - 1;
+  RankClass everybody{.ranks = {{.first = 0, .last = last_rank}},
+                      .rank_count = program.config.world_size};
+  if (options.only_rank) {
+    const std::int64_t rank = ToInt(*options.only_rank);
+    everybody.ranks = {{.first = rank, .last = rank}};
+    everybody.rank_count = 1;
+  }
+  if (options.level >= 1) {
+    DRYDOCK_RETURN_IF_ERROR(AccountMemory(program, options, result.device, everybody));
+  }
+  result.classes.push_back(std::move(everybody));
+  const std::vector<std::int32_t> sequence_of_rank(
+      static_cast<std::size_t>(program.config.world_size), 0);
+  result.agreement = strategies::CheckAgreement({SequenceOf(program)}, sequence_of_rank);
+  DRYDOCK_TRY(result.fleet, PlayFleet(program, options, executor));
+  result.program = std::move(program);
+  return result;
+}
+
+}  // namespace drydock::sim

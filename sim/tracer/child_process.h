@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace drydock::sim {
+
+/// A program to run and wait for.
+struct ChildCommand {
+  std::string program = {};                   ///< Path of the executable.
+  std::vector<std::string> arguments = {};    ///< Without the program's name.
+  std::vector<std::string> environment = {};  ///< "NAME=value", all of it.
+  bool quiet = false;          ///< Output is thrown away instead of going to our stderr.
+  std::int64_t timeout_s = 0;  ///< 0: no limit.
+};
+
+/// How a child ended.
+struct ChildEnd {
+  enum class Kind : std::uint8_t {
+    kExited,     ///< By itself; `value` is its exit status.
+    kSignalled,  ///< By signal `value`.
+    kTimedOut,   ///< We ended it after the time limit.
+    kStopped,    ///< We ended it because signal `value` came to us.
+  };
+  Kind kind = Kind::kExited;
+  int value = 0;
+};
+
+/// Runs a program in its own process group, its standard input empty, its standard output joined to
+/// our standard error.
+///
+/// SIGINT, SIGTERM and SIGHUP that reach us meanwhile end the child (a SIGHUP that was ignored
+/// stays ignored); the actions of these signals are put back afterwards. Whatever the child leaves
+/// behind is ended too: its group, and descendants that left the group. Not for two threads at a
+/// time.
+/// @error kIo  the program cannot be started
+[[nodiscard]] Result<ChildEnd> RunChild(const ChildCommand& command);
+
+/// Path of an executable: `name` itself if it holds a slash, else looked up in the folders of
+/// `path_variable` ("/usr/bin:/bin"); empty if there is none.
+[[nodiscard]] std::string FindExecutable(const std::string& name, const std::string& path_variable);
+
+}  // namespace drydock::sim

@@ -1,0 +1,150 @@
+"""Runs a user's script with the stand-in `mindspore` package and writes down what it recorded.
+
+    python drydock_run.py RESULT_FOLDER SCRIPT [ARGUMENT ...]
+
+Result: RESULT_FOLDER/result.json, written last and in one step, and one graph document per recorded
+program beside it. Without result.json the script did not come to an end.
+"""
+import json
+import os
+import sys
+
+RESULT_VERSION = 1
+
+
+def installed_release():
+    """Release of a real MindSpore that this interpreter has, from the names of its metadata folders."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    for folder in sys.path:
+        if os.path.abspath(folder) == here or not os.path.isdir(folder):
+            continue
+        for name in sorted(os.listdir(folder)):
+            stem, extension = os.path.splitext(name)
+            base, _, release = stem.partition("-")
+            if extension in (".dist-info", ".egg-info") and release and base.lower().startswith("mindspore"):
+                if base.lower() in ("mindspore", "mindspore_gpu", "mindspore_ascend", "mindspore_cpu"):
+                    return release.split("-")[0]
+    return ""
+
+
+def run_script(path, arguments):
+    """Executes the script as the main program."""
+    main = type(sys)("__main__")
+    main.__file__ = path
+    main.__builtins__ = __builtins__
+    sys.modules["__main__"] = main
+    sys.argv = [path] + arguments
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [here, os.path.dirname(os.path.abspath(path))] + [p for p in sys.path if p != here]
+    with open(path, "rb") as file:
+        source = file.read()
+    exec(compile(source, path, "exec", dont_inherit=True), main.__dict__)
+
+
+def error_fields(error):
+    """An exception as the launcher reads it: family, text, place, the user's frames."""
+    from mindspore._drydock import frames
+    from mindspore._drydock.errors import TracerDefect, Unsupported
+    places = frames.traceback_places(error.__traceback__)
+    family = "unsupported" if isinstance(error, Unsupported) else (
+        "internal" if isinstance(error, TracerDefect) or not places and not isinstance(error, SyntaxError) else "user")
+    fields = {"family": family, "type": type(error).__name__, "message": message_of(error),
+              "hint": getattr(error, "drydock_hint", ""), "reason": getattr(error, "drydock_reason", ""),
+              "notes": list(getattr(error, "drydock_notes", [])), "frames": places}
+    if isinstance(error, SyntaxError):
+        fields["place"] = {"file": frames.short_name(error.filename or ""), "line": error.lineno or 0,
+                           "column": error.offset or 0, "text": (error.text or "").rstrip("\n")}
+        fields["message"] = error.msg
+    else:
+        fields["place"] = getattr(error, "drydock_place", None) or (places[0] if places else None)
+    if family == "internal":
+        import traceback
+        fields["notes"] += traceback.format_exception(type(error), error, error.__traceback__)
+    return fields
+
+
+def message_of(error):
+    if isinstance(error, KeyError) and error.args:
+        return str(error.args[0])
+    return str(error)
+
+
+def add_hint(fields, error):
+    """Remedies for what often goes wrong outside of the stand-in."""
+    if isinstance(error, ModuleNotFoundError) and not fields["hint"]:
+        fields["hint"] = "install '%s' for %s, or choose another interpreter with --python" % (error.name, sys.executable)
+        fields["reason"] = "script:missing-module"
+    elif isinstance(error, SyntaxError):
+        fields["reason"] = "script:syntax"
+    elif isinstance(error, RecursionError):
+        fields["reason"] = "script:recursion"
+    fields["reason"] = fields["reason"] or "script:exception"
+
+
+def collect(folder):
+    """Writes the documents of all recorded programs; their file names and facts."""
+    from mindspore._drydock.session import session
+    programs = []
+    for program in session.programs:
+        if program.node_count == 0:
+            continue
+        name = "program-%d.json" % len(programs)
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(program.document())
+        programs.append({"file": name, "nodes": program.node_count, "training": bool(program.losses)})
+    return programs
+
+
+def rank_facts():
+    from mindspore._drydock import rank
+    from mindspore._drydock.session import session
+    covered = rank.covered_ranks(session.world_size) if rank.guards else [[0, session.world_size - 1]]
+    return {"covered_ranks": covered, "guard_places": sorted(set(rank.guard_places))}
+
+
+def trace(folder, script, arguments):
+    """The whole run as a dictionary."""
+    result = {"version": RESULT_VERSION, "programs": [], "exit_code": 0, "error": None}
+    result["release"] = installed_release()
+    from mindspore._drydock.session import session, watch_environment
+    watch_environment()
+    try:
+        try:
+            run_script(script, arguments)
+        except SystemExit as stop:
+            result["exit_code"] = exit_code(stop.code)
+        result["programs"] = collect(folder)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: B902 (whatever the script raised is its answer)
+        result["error"] = error_fields(error)
+        add_hint(result["error"], error)
+    result["warnings"] = session.warnings
+    result.update(rank_facts())
+    return result
+
+
+def exit_code(code):
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code
+    print(code, file=sys.stderr)
+    return 1
+
+
+def main():
+    folder, script, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
+    sys.path[0] = os.path.dirname(os.path.abspath(__file__))  # as called, where Python follows links
+    result = trace(folder, script, arguments)
+    temporary = os.path.join(folder, "result.json.part")
+    with open(temporary, "w", encoding="utf-8") as file:
+        json.dump(result, file)
+    os.rename(temporary, os.path.join(folder, "result.json"))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # threads and exit handlers of the script must not keep us
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""A stand-in for MindSpore that records what a script computes; it executes no kernels."""
+import sys
+
+if sys.version_info < (3, 8):
+    raise ImportError("Drydock's dry run needs Python 3.8 or newer")
+
+from mindspore._drydock import lazy as _lazy  # noqa: E402
+
+_lazy.install()
+
+from mindspore import ops  # noqa: E402  (before common.tensor users)
+from mindspore import nn, parallel, train  # noqa: E402,F401
+from mindspore.common import *  # noqa: E402,F401,F403
+from mindspore.common import (JitConfig, Parameter, ParameterTuple, Tensor, dtype, from_numpy, get_seed,  # noqa: E402,F401
+                              initializer, jit, jit_class, lazy_inline, ms_function, ms_memory_recycle, mutable,
+                              set_seed, tensor)
+from mindspore.context import (GRAPH_MODE, PYNATIVE_MODE, ParallelMode, get_auto_parallel_context,  # noqa: E402,F401
+                               get_context, get_offload_context, get_ps_context, reset_auto_parallel_context,
+                               reset_ps_context, set_auto_parallel_context, set_context, set_device,
+                               set_offload_context, set_ps_context)
+from mindspore.ops import grad, value_and_grad  # noqa: E402,F401
+from mindspore.parallel import (Layout, get_algo_parameters, reset_algo_parameters, reshard,  # noqa: E402,F401
+                                set_algo_parameters)
+from mindspore.parallel.shard import shard  # noqa: E402,F401
+from mindspore.train import (Callback, CheckpointConfig, LossMonitor, Model, ModelCheckpoint,  # noqa: E402,F401
+                             TimeMonitor, export, load_checkpoint, load_param_into_net, save_checkpoint)
+
+__version__ = "2.7.0"
+
+__getattr__ = _lazy.module_getattr(__name__)

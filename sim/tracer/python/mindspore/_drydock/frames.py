@@ -1,0 +1,84 @@
+"""Where the user's script is: source frames without those of the stand-in package."""
+import functools
+import itertools
+import linecache
+import os
+import sys
+
+# Real paths: the folder may be reached through a link.
+PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep
+DRIVER = os.path.join(os.path.dirname(PACKAGE_ROOT.rstrip(os.sep)), "drydock_run.py")
+_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+MAX_FRAMES = 32
+_columns = {}
+
+
+@functools.lru_cache(maxsize=None)
+def is_user_file(filename):
+    """False for the stand-in, Python's own library and generated code."""
+    real = filename if filename.startswith("<") else os.path.realpath(filename)
+    if real.startswith((PACKAGE_ROOT, "<")) or real == DRIVER:
+        return False
+    return not filename.startswith(_LIBRARY) or any(part in filename for part in _PACKAGES)
+
+
+def short_name(filename):
+    """Name as the user would write it: relative to the current folder where that is possible."""
+    here = os.getcwd() + os.sep
+    return filename[len(here):] if filename.startswith(here) else filename
+
+
+def _column(code, instruction):
+    """1-based column of the expression being executed, 0 where Python does not say (before 3.11)."""
+    if not hasattr(code, "co_positions"):
+        return 0
+    key = (code, instruction)
+    column = _columns.get(key)
+    if column is None:
+        position = next(itertools.islice(code.co_positions(), instruction // 2, None), None)
+        column = position[2] + 1 if position and position[2] is not None else 0
+        _columns[key] = column
+    return column
+
+
+def place_of(code, line, instruction):
+    text = linecache.getline(code.co_filename, line).rstrip("\r\n")
+    return {"file": short_name(code.co_filename), "line": line or 0,
+            "column": _column(code, instruction), "text": text}
+
+
+def user_stack():
+    """Key of the current user frames, innermost first: tuple of (code, line, instruction)."""
+    frame = sys._getframe(1)
+    found = []
+    while frame is not None and len(found) < MAX_FRAMES:
+        code = frame.f_code
+        if is_user_file(code.co_filename):
+            found.append((code, frame.f_lineno, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(found)
+
+
+def user_place():
+    """Innermost user frame as a place, or None."""
+    stack = user_stack()
+    return place_of(*stack[0]) if stack else None
+
+
+def place_text(place):
+    return "%s:%d" % (place["file"], place["line"]) if place else "an unknown line"
+
+
+def traceback_places(traceback):
+    """User frames of an exception's traceback, innermost first."""
+    found = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if is_user_file(code.co_filename):
+            place = place_of(code, traceback.tb_lineno, traceback.tb_lasti)
+            place["function"] = code.co_name
+            found.append(place)
+        traceback = traceback.tb_next
+    found.reverse()
+    return found

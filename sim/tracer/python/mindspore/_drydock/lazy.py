@@ -1,0 +1,85 @@
+"""Names that the stand-in does not have: importing them works, using them does not."""
+import importlib
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+import types
+
+from mindspore._drydock.errors import Unsupported
+
+
+class Stub:
+    """Stands for an unknown name; calling it raises Unsupported with the full dotted name."""
+
+    def __init__(self, name):
+        self.__dict__["_name"] = name
+
+    def __call__(self, *args, **kwargs):
+        # Decorators are evaluated when a module is imported, which has to work.
+        if len(args) == 1 and not kwargs and isinstance(args[0], (type, types.FunctionType)):
+            return args[0]
+        raise Unsupported(self._name)
+
+    def __getattr__(self, name):
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return Stub(self._name + "." + name)
+
+    def __mro_entries__(self, bases):
+        return (type(self._name.rsplit(".", 1)[-1], (), {}),)
+
+    def __instancecheck__(self, instance):
+        return False
+
+    def __subclasscheck__(self, subclass):
+        return False
+
+    def __iter__(self):
+        raise Unsupported(self._name)
+
+    def __repr__(self):
+        return "<'%s': not supported in a dry run>" % self._name
+
+
+def submodule(module_name, name):
+    """The real sub-module of that name, imported; None if there is no such file."""
+    for folder in getattr(sys.modules.get(module_name), "__path__", ()):
+        base = os.path.join(folder, name)
+        if os.path.isfile(base + ".py") or os.path.isfile(os.path.join(base, "__init__.py")):
+            return importlib.import_module(module_name + "." + name)
+    return None
+
+
+def module_getattr(module_name):
+    """A module-level __getattr__ that answers unknown names with sub-modules or stubs."""
+
+    def getattr_(name):
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError("module '%s' has no attribute '%s'" % (module_name, name))
+        return submodule(module_name, name) or Stub(module_name + "." + name)
+
+    return getattr_
+
+
+class _StubLoader(importlib.abc.Loader):
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        module.__path__ = []
+        module.__getattr__ = module_getattr(module.__name__)
+
+
+class _StubFinder(importlib.abc.MetaPathFinder):
+    """Last resort for sub-modules of mindspore that the stand-in does not have."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        if not fullname.startswith("mindspore."):
+            return None
+        return importlib.machinery.ModuleSpec(fullname, _StubLoader(), is_package=True)
+
+
+def install():
+    if not any(isinstance(finder, _StubFinder) for finder in sys.meta_path):
+        sys.meta_path.append(_StubFinder())

@@ -1,0 +1,81 @@
+"""Calls into the graph recorder (C interface, sim/tracer/c_api.h)."""
+import ctypes
+import json
+import os
+
+from mindspore._drydock.errors import TracerDefect, Unsupported, raise_recorder_error
+
+INTERFACE_VERSION = 1
+_library = None
+
+
+def _load():
+    global _library
+    if _library is not None:
+        return _library
+    path = os.environ.get("DRYDOCK_TRACE_LIBRARY")
+    if not path:
+        raise Unsupported("mindspore", "this 'mindspore' package only records networks for a dry run",
+                          "start the script with 'msrun --sim_level=1 ...'")
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise TracerDefect("the graph recorder cannot be loaded: %s" % error) from None
+    library.drydock_trace_version.restype = ctypes.c_uint
+    if library.drydock_trace_version() != INTERFACE_VERSION:
+        raise TracerDefect("the graph recorder '%s' belongs to another release of Drydock" % path)
+    library.drydock_trace_open.restype = ctypes.c_void_p
+    library.drydock_trace_close.argtypes = [ctypes.c_void_p]
+    library.drydock_trace_close.restype = None
+    library.drydock_trace_call.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p,
+                                           ctypes.c_size_t]
+    library.drydock_trace_call.restype = ctypes.c_char_p
+    _library = library
+    return library
+
+
+class Recorder:
+    """One recording; requests and answers as in sim/tracer/trace_session.h."""
+
+    def __init__(self):
+        self._library = _load()
+        self._handle = self._library.drydock_trace_open()
+        if not self._handle:
+            raise TracerDefect("out of memory while opening a recording")
+
+    def call(self, method, **fields):
+        request = _encode(fields).encode()
+        answer = json.loads(self._library.drydock_trace_call(
+            self._handle, method.encode(), request, len(request)))
+        error = answer.get("error")
+        if error is not None:
+            raise_recorder_error(error)
+        return answer
+
+    def close(self):
+        if self._handle:
+            self._library.drydock_trace_close(self._handle)
+            self._handle = None
+
+    def __del__(self):
+        self.close()
+
+
+def _plain(value):
+    """Integers of other libraries and rank-dependent integers, as JSON numbers."""
+    index = getattr(type(value), "__index__", None)
+    if index is not None:
+        return value.__index__()
+    raise TypeError("a %s cannot be recorded" % type(value).__name__)
+
+
+_encode = json.JSONEncoder(default=_plain, separators=(",", ":")).encode
+
+
+def operator_table():
+    """All operators: list of {"name", "constructor", "call", "aliases", "kind"}."""
+    recorder = Recorder()
+    try:
+        return recorder.call("operators")["operators"]
+    finally:
+        recorder.close()

@@ -1,0 +1,175 @@
+"""One recorded program: the flat graph of a training step, built call by call."""
+import itertools
+import math
+
+from mindspore._drydock import frames, values
+from mindspore._drydock.errors import user_error
+from mindspore._drydock.native import Recorder
+from mindspore._drydock.session import session
+from mindspore.common import dtype as mstype
+from mindspore.common.parameter import Parameter
+from mindspore.common.tensor import Tensor, recorded
+
+_serials = itertools.count(1)
+
+
+class Program:
+    """Python side of one recording; values are tensors that know their place in it."""
+
+    def __init__(self, name="step", scratch=False):
+        from mindspore import context
+        self.recorder = Recorder()
+        self.recorder.call("begin", name=name, job=context.job_settings())
+        self.serial = next(_serials)
+        self.scratch = scratch         # only for shapes of operators outside of any network
+        self.node_count = 0
+        self.update_count = 0
+        self.op_names = set()
+        self.call_sites = {}           # eager operators: call site and operands -> results
+        self.results = []              # tensors handed back to the script by compiled calls
+        self.losses = []
+        self._inputs = {}              # id of the script's tensor -> recorded tensor
+        self._parameters = {}          # id of a Parameter -> value id
+        self._constants = {}
+        self._stacks = {}
+        self._names = set()
+        self._primitives = []          # (primitive, node id, version of its attributes)
+        self._consumed = set()
+        self._kept = []                # objects whose id() is used as a key
+
+    # -- values -------------------------------------------------------------------------------------
+    def owns(self, tensor):
+        return tensor._node is not None and tensor._node[0] is self
+
+    def knows(self, tensor):
+        """True if the tensor is a value or an input of this program."""
+        return self.owns(tensor) or id(tensor) in self._inputs
+
+    def input_for(self, tensor, name):
+        """The input that stands for a tensor of the script; the same tensor gives the same input."""
+        found = self._inputs.get(id(tensor))
+        if found is None:
+            answer = self.recorder.call("add_input", name=self._unique(name),
+                                        shape=list(tensor.shape), dtype=tensor.dtype.name)
+            found = recorded(self, answer["id"], answer["shape"], tensor.dtype)
+            self._inputs[id(tensor)] = found
+            self._kept.append(tensor)
+        return found
+
+    def operand(self, value, dtype=None):
+        """Value id of an operand: tensor, parameter, number, list, array, or None (absent)."""
+        if value is None:
+            return -1
+        if isinstance(value, Parameter):
+            return self.parameter(value)
+        if isinstance(value, Tensor):
+            if self.owns(value):
+                self._consumed.add(value._node[1])
+                return value._node[1]
+            if value._node is None and id(value) not in self._inputs:
+                return self._constant_tensor(value)
+            found = self.input_for(value, value.param_name or "input")
+            return found._node[1]
+        if isinstance(value, (bool, int, float)):
+            return self._scalar(value, dtype or values.describe(value)[1])
+        return self._constant_tensor(Tensor(value, dtype))
+
+    def parameter(self, parameter):
+        found = self._parameters.get(id(parameter))
+        if found is None:
+            if parameter.name in self._names:
+                raise user_error(ValueError, "Parameter:duplicate-name",
+                                 "two parameters of the network are named '%s'" % parameter.name,
+                                 "give each Parameter its own name, or none")
+            origin = parameter.origin
+            state_of = -1
+            if parameter.role == "optimizer_state" and origin is not None:
+                state_of = self.parameter(origin)
+            answer = self.recorder.call(
+                "add_parameter", name=self._unique(parameter.name), shape=list(parameter.shape),
+                dtype=parameter.dtype.name, role=parameter.role, state_of=state_of,
+                requires_grad=parameter.requires_grad, layerwise_parallel=parameter.layerwise_parallel,
+                parallel_optimizer=parameter.parallel_optimizer, comm_fusion=parameter.comm_fusion)
+            found = self._parameters[id(parameter)] = answer["id"]
+            self._kept.append(parameter)
+        return found
+
+    def _scalar(self, number, dtype):
+        key = (type(number), repr(number), dtype)
+        found = self._constants.get(key)
+        if found is None:
+            found = self._constants[key] = self._add_constant((), dtype, [number])
+        return found
+
+    def _constant_tensor(self, tensor):
+        found = self._constants.get(id(tensor))
+        if found is None:
+            data = values.flat(tensor._source, tensor.dtype) if tensor._known() else None
+            found = self._constants[id(tensor)] = self._add_constant(tensor.shape, tensor.dtype, data)
+            self._kept.append(tensor)
+        return found
+
+    def _add_constant(self, shape, dtype, data):
+        if data is not None:
+            data = [_json_number(number) for number in data] if dtype.kind != "complex" else None
+        return self.recorder.call("add_constant", shape=list(shape), dtype=dtype.name, data=data)["id"]
+
+    def _unique(self, name):
+        candidate, n = name, 0
+        while candidate in self._names:
+            n += 1
+            candidate = "%s_%d" % (name, n)
+        self._names.add(candidate)
+        return candidate
+
+    def hand_back(self, tensor):
+        """A compiled call returns the tensor to the script: an output, unless used up by a later call."""
+        self.results.append(tensor)
+        self._consumed.discard(tensor._node[1])
+
+    # -- nodes --------------------------------------------------------------------------------------
+    def add_node(self, op, operands, attrs, primitive=None):
+        """Records one operator; list of result tensors."""
+        fields = {"op": op, "inputs": operands, "attrs": attrs, "scope": session.scope,
+                  "phase": session.phase, "stack": self._stack(), "stage": session.stage}
+        if primitive is not None:
+            fields["instance"] = primitive.instance_name
+            fields.update(primitive.sharding_fields())
+        answer = self.recorder.call("add_node", **fields)
+        self.node_count += 1
+        self.op_names.add(op)
+        if primitive is not None:
+            self._primitives.append((primitive, answer["node"], primitive.version))
+        return [recorded(self, output["id"], output["shape"], mstype.dtype_named(output["dtype"]))
+                for output in answer["outputs"]]
+
+    def _stack(self):
+        key = frames.user_stack()
+        found = self._stacks.get(key)
+        if found is None:
+            places = [frames.place_of(*frame) for frame in key]
+            found = self._stacks[key] = self.recorder.call("add_stack", frames=places)["stack"]
+        return found
+
+    # -- the end ------------------------------------------------------------------------------------
+    def document(self):
+        """Text of the graph document."""
+        for primitive, node, version in self._primitives:
+            if primitive.version != version:
+                self.recorder.call("update_node", node=node, attrs=primitive.added_attrs(),
+                                   **primitive.sharding_fields())
+        return self.recorder.call("finish", outputs=self._outputs())["document"]
+
+    def _outputs(self):
+        """The losses, then whatever else the script got and no later operator used up."""
+        ids = []
+        for tensor in self.losses + [t for t in self.results if t._node[1] not in self._consumed]:
+            if tensor._node[1] not in ids:
+                ids.append(tensor._node[1])
+        return ids
+
+
+def _json_number(number):
+    if isinstance(number, float) and not math.isfinite(number):
+        return str(number)  # "inf", "-inf", "nan"
+    return number

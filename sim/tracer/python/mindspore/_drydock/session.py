@@ -1,0 +1,63 @@
+"""What this run of the script is: the rank it plays, the job, and the programs recorded so far."""
+import os
+
+from mindspore._drydock.rank import rank_int, rank_text
+
+RANKS_PER_NODE = 8
+RANK_VARIABLES = ("RANK_ID", "OMPI_COMM_WORLD_RANK")
+LOCAL_VARIABLES = ("DEVICE_ID", "OMPI_COMM_WORLD_LOCAL_RANK")
+
+
+def _number(name, fallback):
+    try:
+        return int(os.environ.get(name, fallback))
+    except ValueError:
+        return fallback
+
+
+class Session:
+    def __init__(self):
+        self.rank_number = _number("RANK_ID", 0)
+        self.world_size = _number("RANK_SIZE", 1)
+        self.compat = os.environ.get("DRYDOCK_TRACE_COMPAT", "")  # MindSpore release to emulate
+        self.steps = max(1, _number("DRYDOCK_STEPS", 1))
+        self.rank = rank_int(self.rank_number)
+        self.local_rank = rank_int(self.rank_number, lambda rank: rank % RANKS_PER_NODE,
+                                   "(rank mod %d)" % RANKS_PER_NODE)
+        self.communication_started = False
+        self.groups = {}           # name -> ranks of create_group
+        self.depth = 0             # > 0 while a compiled function is being traced
+        self.scope = "Default"
+        self.phase = "forward"
+        self.stage = -1
+        self.compute_dtype = None  # of Cell.to_float
+        self.program = None        # the one being recorded
+        self.programs = []         # all, in order
+        self.warnings = []         # texts, first occurrence only
+
+    def warn(self, text):
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def warn_limit(self, text):
+        """Something the dry run leaves out: counted in the summary, an error under --strict."""
+        self.warn("unsupported: " + text)
+
+
+session = Session()
+
+
+class _RankEnvironment(type(os.environ)):
+    """The process environment, with the rank's variables as rank-dependent texts."""
+
+    def __getitem__(self, key):
+        value = super().__getitem__(key)
+        if key in RANK_VARIABLES and value == str(session.rank_number):
+            return rank_text(session.rank)
+        if key in LOCAL_VARIABLES and value == str(session.rank_number % RANKS_PER_NODE):
+            return rank_text(session.local_rank)
+        return value
+
+
+def watch_environment():
+    os.environ.__class__ = _RankEnvironment

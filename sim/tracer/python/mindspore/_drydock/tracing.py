@@ -1,0 +1,168 @@
+"""Calls of networks and functions by the script: what is recorded, once per signature."""
+from mindspore._drydock.program import Program
+from mindspore._drydock.session import session
+from mindspore.common.parameter import Parameter
+from mindspore.common.tensor import Tensor
+
+_calls = {}     # key -> (owner and arguments kept alive, result)
+_scratch = None
+
+
+def current_program():
+    """The program being recorded; a new one if there is none."""
+    if session.program is None:
+        session.program = Program("step" if not session.programs else "step%d" % len(session.programs))
+        session.programs.append(session.program)
+    return session.program
+
+
+def scratch_program():
+    """Where operators outside of any network get their shapes; never part of a report."""
+    global _scratch
+    if _scratch is None:
+        _scratch = Program("scratch", scratch=True)
+    return _scratch
+
+
+def tensors_in(value):
+    """All tensors of nested tuples, lists and dicts, in order."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from tensors_in(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from tensors_in(item)
+
+
+def map_tensors(value, function, name):
+    """The same structure with every tensor replaced; `name` names the arguments."""
+    if isinstance(value, Parameter):
+        return value
+    if isinstance(value, Tensor):
+        return function(value, name)
+    if isinstance(value, (tuple, list)) and any(True for _ in tensors_in(value)):
+        items = [map_tensors(item, function, "%s%d" % (name, i)) for i, item in enumerate(value)]
+        if type(value) in (tuple, list):
+            return type(value)(items)
+        return value if all(a is b for a, b in zip(items, value)) else tuple(items)
+    if isinstance(value, dict):
+        return {key: map_tensors(item, function, "%s_%s" % (name, key)) for key, item in value.items()}
+    return value
+
+
+def _signature(value):
+    if isinstance(value, Parameter):
+        return ("parameter", id(value))
+    if isinstance(value, Tensor):
+        return ("tensor", value.shape, value.dtype.name)
+    if isinstance(value, (tuple, list)):
+        return (type(value).__name__,) + tuple(_signature(item) for item in value)
+    if isinstance(value, dict):
+        return ("dict",) + tuple((str(key), _signature(item)) for key, item in value.items())
+    if type(value) in (bool, int, float, str, bytes, type(None)):
+        return (type(value).__name__, value)
+    return ("object", id(value))
+
+
+def _join_or_begin(args, kwargs):
+    """A call continues the program whose values it uses; otherwise it begins another one."""
+    program = session.program
+    if program is None:
+        return
+    tensors = [t for t in tensors_in([args, kwargs]) if not isinstance(t, Parameter)]
+    if program.results and tensors and not any(program.knows(t) for t in tensors):
+        session.program = None
+
+
+def run(owner, body, args, kwargs, names, identity=None):
+    """Runs a compiled function for the script.
+
+    The first call of a signature is recorded into the current program; later ones only answer the
+    same results, as a second step of a training loop would.
+    """
+    key = (id(owner), getattr(owner, "training", None), _signature(args), _signature(kwargs))
+    found = _calls.get(key)
+    if found is not None:
+        return found[1]
+    _join_or_begin(args, kwargs)
+    program = current_program()
+
+    def as_input(tensor, name):
+        return tensor if program.owns(tensor) else program.input_for(tensor, name)
+
+    inside_args = tuple(map_tensors(arg, as_input, name) for arg, name in zip(args, names(len(args))))
+    inside_kwargs = {name: map_tensors(arg, as_input, name) for name, arg in kwargs.items()}
+    saved_scope = session.scope
+    session.depth += 1
+    session.scope = "Default"
+    try:
+        result = body(*inside_args, **inside_kwargs)
+    finally:
+        session.depth -= 1
+        session.scope = saved_scope
+    result = map_tensors(result, _result_of(program), "result")
+    _calls[key] = ((owner, args, kwargs), result)
+    return result
+
+
+def _result_of(program):
+    def as_result(tensor, name):
+        if program.owns(tensor):
+            program.hand_back(tensor)
+        return tensor
+
+    return as_result
+
+
+def apply(op, operands, attrs, primitive=None, dtypes=None):
+    """Records one operator where it belongs; list of result tensors.
+
+    `dtypes` gives the element type for operands that are Python numbers.
+    """
+    if session.depth > 0:
+        return _record(current_program(), op, operands, attrs, primitive, dtypes)
+    program = session.program
+    tensors = list(tensors_in(operands))
+    if program is not None and any(program.owns(t) for t in tensors):
+        return _eager(program, op, operands, attrs, primitive, dtypes)
+    return [_detached(t) for t in _record(scratch_program(), op, operands, attrs, primitive, dtypes)]
+
+
+def _record(program, op, operands, attrs, primitive, dtypes):
+    dtypes = dtypes or {}
+    ids = [program.operand(value, dtypes.get(i)) for i, value in enumerate(operands)]
+    return program.add_node(op, ids, attrs, primitive)
+
+
+def _eager(program, op, operands, attrs, primitive, dtypes):
+    """An operator between two compiled calls: recorded once per line and operands."""
+    from mindspore._drydock import frames
+    key = (frames.user_stack()[:1], op, repr(attrs),
+           tuple(t._node[1] if program.owns(t) else id(t) for t in tensors_in(operands)))
+    found = program.call_sites.get(key)
+    if found is None:
+        found = program.call_sites[key] = _record(program, op, operands, attrs, primitive, dtypes)
+    return found
+
+
+def _detached(tensor):
+    return Tensor(shape=tensor.shape, dtype=tensor.dtype)
+
+
+def input_names(function, skip=0):
+    """Names for positional arguments: the function's own, numbered ones for *args."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+
+    def names(count):
+        if code is None:
+            return ["input%d" % i for i in range(count)]
+        declared = list(code.co_varnames[skip:code.co_argcount])
+        if len(declared) < count:
+            has_varargs = code.co_flags & 0x04
+            base = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if has_varargs else "input"
+            declared += ["%s%d" % (base, i) for i in range(count - len(declared))]
+        return declared[:count]
+
+    return names

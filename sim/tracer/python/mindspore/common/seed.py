@@ -1,0 +1,25 @@
+"""Seeds: checked and kept."""
+from mindspore._drydock.errors import user_error
+from mindspore._drydock.lazy import module_getattr
+
+_seed = None
+
+
+def set_seed(seed):
+    global _seed
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise user_error(TypeError, "set_seed:type", "a seed must be a whole number, not %r" % (seed,))
+    if seed < 0:
+        raise user_error(ValueError, "set_seed:range", "a seed must not be negative")
+    _seed = seed
+
+
+def get_seed():
+    return _seed
+
+
+def manual_seed(seed):
+    return None
+
+
+__getattr__ = module_getattr("mindspore.common.seed")

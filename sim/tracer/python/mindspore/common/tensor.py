@@ -1,0 +1,254 @@
+"""Tensors: shape, element type, and either a value from Python or a place in the recorded graph."""
+from mindspore._drydock import frames, values
+from mindspore._drydock.errors import Unsupported, user_error
+from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.session import session
+from mindspore.common import dtype as mstype
+
+
+class Tensor:
+    """See mindspore.Tensor. Never holds more than a small value; shapes are Python tuples."""
+
+    __array_ufunc__ = None  # numpy arrays leave mixed arithmetic to this class
+
+    def __init__(self, input_data=None, dtype=None, shape=None, init=None, const_arg=False,
+                 device=None):
+        self._node = None      # (program, value id) of a recorded tensor
+        self._source = None    # Python data of a constant: number, nested list or array
+        self._initializer = init
+        self.param_name = ""
+        dtype = mstype.dtype_of(dtype)
+        if input_data is None:
+            if shape is None:
+                raise user_error(ValueError, "Tensor:no-data", "Tensor() needs data or a shape")
+            self._shape = values.shape_of_argument(shape)
+            self._dtype = dtype or mstype.float32
+            return
+        if isinstance(input_data, Tensor):
+            self._shape, self._dtype = input_data._shape, dtype or input_data._dtype
+            self._node, self._source = input_data._node, input_data._source
+            if dtype is not None and dtype is not input_data._dtype:
+                self._node = None
+            return
+        self._shape, found = values.describe(input_data)
+        self._dtype = dtype or found
+        if values.count(self._shape) <= values.MAX_KEPT_ELEMENTS:
+            self._source = input_data
+
+    # -- facts --------------------------------------------------------------------------------------
+    @property
+    def shape(self):
+        return self._shape
+
+    @property
+    def dtype(self):
+        return self._dtype
+
+    @property
+    def ndim(self):
+        return len(self._shape)
+
+    rank = ndim
+
+    @property
+    def size(self):
+        return values.count(self._shape)
+
+    @property
+    def itemsize(self):
+        return self._dtype.itemsize
+
+    @property
+    def nbytes(self):
+        return self.size * self.itemsize
+
+    @property
+    def strides(self):
+        steps, step = [], self.itemsize
+        for extent in reversed(self._shape):
+            steps.append(step)
+            step *= extent
+        return tuple(reversed(steps))
+
+    @property
+    def has_init(self):
+        return self._initializer is not None
+
+    @property
+    def init(self):
+        return self._initializer
+
+    @property
+    def T(self):
+        return self.transpose()
+
+    def dim(self):
+        return self.ndim
+
+    def numel(self):
+        return self.size
+
+    def element_size(self):
+        return self.itemsize
+
+    def init_data(self, *args, **kwargs):
+        return self
+
+    def is_contiguous(self):
+        return True
+
+    # -- values -------------------------------------------------------------------------------------
+    def _known(self):
+        """True if the value came from Python and is held."""
+        return self._source is not None and self._node is None
+
+    def _flat(self, what):
+        """Elements, row major; zeros for results outside of a traced function."""
+        if self._known():
+            return values.flat(self._source, self._dtype)
+        if session.depth > 0 and self._node is not None:
+            raise Unsupported("Tensor." + what,
+                              "the value of a tensor is needed while the network is being recorded ('%s')"
+                              % what, "a dry run knows shapes, not values; compute with operators instead")
+        return values.zeros(self._shape, self._dtype)
+
+    def asnumpy(self):
+        return values.as_array(self._flat("asnumpy"), self._shape, self._dtype)
+
+    numpy = asnumpy
+
+    def tolist(self):
+        return values.nest(self._flat("tolist"), self._shape)
+
+    def item(self, index=None):
+        flat = self._flat("item")
+        if index is None and len(flat) != 1:
+            raise user_error(ValueError, "Tensor:item", "item() needs an index for a tensor of shape %s"
+                             % (self._shape,))
+        if isinstance(index, tuple):
+            offset = 0
+            for position, extent in zip(index, self._shape):
+                offset = offset * extent + position
+            index = offset
+        return flat[index or 0]
+
+    def _scalar(self, what):
+        if self.size != 1:
+            raise user_error(ValueError, "Tensor:scalar",
+                             "a tensor of shape %s is not a single number" % (self._shape,))
+        return self._flat(what)[0]
+
+    def __float__(self):
+        return float(self._scalar("float"))
+
+    def __int__(self):
+        return int(self._scalar("int"))
+
+    def __index__(self):
+        return int(self._scalar("index"))
+
+    def __bool__(self):
+        if self._node is not None:
+            if session.depth > 0:
+                raise Unsupported(
+                    "control-flow.tensor-value",
+                    "the script branches on the value of a tensor at " +
+                    frames.place_text(frames.user_place()),
+                    "a dry run knows shapes, not values; branch on Python values or use ops.select")
+            session.warn_limit("a branch at %s depends on a computed value; a dry run takes it as zero"
+                         % frames.place_text(frames.user_place()))
+        return bool(self._scalar("bool"))
+
+    def __format__(self, spec):
+        return format(self._flat("format")[0] if self.size == 1 and spec else str(self), spec)
+
+    def __str__(self):
+        if self._node is not None and session.depth > 0:
+            return "Tensor(shape=%s, dtype=%s)" % (list(self._shape), self._dtype)
+        if self.size == 1:
+            return str(values.nest(self._flat("str"), self._shape))
+        return "Tensor(shape=%s, dtype=%s)" % (list(self._shape), self._dtype)
+
+    def __repr__(self):
+        if self.size == 1 and (self._node is None or session.depth == 0):
+            return "Tensor(shape=%s, dtype=%s, value=%s)" % (list(self._shape), self._dtype, self)
+        return "Tensor(shape=%s, dtype=%s)" % (list(self._shape), self._dtype)
+
+    def __len__(self):
+        if not self._shape:
+            raise user_error(TypeError, "Tensor:len", "len() of a tensor without dimensions")
+        return self._shape[0]
+
+    def __iter__(self):
+        if not self._shape:
+            raise user_error(TypeError, "Tensor:iteration", "iteration over a tensor without dimensions")
+        return (self[i] for i in range(self._shape[0]))
+
+    def __hash__(self):
+        return id(self)
+
+    def __deepcopy__(self, memo):
+        return self._copy_as(type(self))
+
+    def _copy_as(self, kind):
+        copied = kind.__new__(kind)
+        copied.__dict__.update(self.__dict__)
+        return copied
+
+    # -- data ---------------------------------------------------------------------------------------
+    def set_dtype(self, dtype):
+        self._dtype = mstype.dtype_of(dtype)
+        return self
+
+    def assign_value(self, value):
+        return self
+
+    def flush_from_cache(self):
+        return None
+
+    def copy(self):
+        return self
+
+    def clone(self, *args, **kwargs):
+        return self
+
+    def contiguous(self):
+        return self
+
+    def value(self):
+        return self
+
+    def detach(self):
+        from mindspore.ops import functional
+        return functional.stop_gradient(self)
+
+    @staticmethod
+    def from_numpy(array):
+        return Tensor(array)
+
+
+def recorded(program, value_id, shape, dtype):
+    """The tensor of a value of a recorded graph."""
+    tensor = Tensor.__new__(Tensor)
+    tensor._node = (program, value_id)
+    tensor._source = None
+    tensor._initializer = None
+    tensor.param_name = ""
+    tensor._shape = tuple(shape)
+    tensor._dtype = dtype
+    return tensor
+
+
+def tensor(input_data, dtype=None):
+    return Tensor(input_data, dtype)
+
+
+def from_numpy(array):
+    return Tensor(array)
+
+
+from mindspore.common import tensor_methods  # noqa: E402  (installs operators and methods)
+
+tensor_methods.install(Tensor)
+
+__getattr__ = module_getattr(__name__)

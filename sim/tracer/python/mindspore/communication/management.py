@@ -1,0 +1,124 @@
+"""Ranks and groups. Source: spec tracing-frontend 9.5."""
+import os
+
+from mindspore._drydock.errors import user_error
+from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.rank import RankInt, rank_int
+from mindspore._drydock.session import RANKS_PER_NODE, session
+
+_BACKENDS = {"Ascend": "hccl", "GPU": "nccl", "CPU": "mccl"}
+HCCL_WORLD_COMM_GROUP = "hccl_world_group"
+NCCL_WORLD_COMM_GROUP = "nccl_world_group"
+MCCL_WORLD_COMM_GROUP = "mccl_world_group"
+
+
+class GlobalComm:
+    """State of the communication environment."""
+
+    BACKEND = "hccl"
+    WORLD_COMM_GROUP = HCCL_WORLD_COMM_GROUP
+    INITED = False
+    CHECK_ENVS = True
+
+
+def world_group():
+    """Name of the group of all ranks for the device target."""
+    from mindspore import context
+    return _BACKENDS[context.get_context("device_target")] + "_world_group"
+
+
+def init(backend_name=None):
+    """Succeeds without a network."""
+    from mindspore import context
+    target = context.get_context("device_target")
+    if backend_name is not None and not isinstance(backend_name, str):
+        raise user_error(TypeError, "communication:backend-type", "the backend must be a text")
+    backend = backend_name or _BACKENDS[target]
+    if backend not in _BACKENDS.values():
+        raise user_error(RuntimeError, "communication:backend", "no communication backend is called '%s'" % backend,
+                         "use 'hccl', 'nccl' or 'mccl'")
+    if backend != _BACKENDS[target]:
+        raise user_error(RuntimeError, "communication:backend-target",
+                         "backend '%s' does not work with device target '%s'" % (backend, target),
+                         "call init() without arguments, or set_context(device_target=...) first")
+    GlobalComm.BACKEND = backend
+    GlobalComm.WORLD_COMM_GROUP = backend + "_world_group"
+    GlobalComm.INITED = True
+    session.communication_started = True
+    os.environ.setdefault("RANK_SIZE", str(session.world_size))
+
+
+def release():
+    GlobalComm.INITED = False
+
+
+def _is_initialized():
+    return GlobalComm.INITED
+
+
+def _group_ranks(group):
+    """Ranks of a group; None for all."""
+    if group is None or group in (GlobalComm.WORLD_COMM_GROUP, HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP,
+                                  MCCL_WORLD_COMM_GROUP):
+        return None
+    if not isinstance(group, str):
+        raise user_error(TypeError, "communication:group-type", "a group is named by a text, not %r" % (group,))
+    if group not in session.groups:
+        raise user_error(RuntimeError, "communication:unknown-group", "no group is called '%s'" % group,
+                         "call create_group() first")
+    return session.groups[group]
+
+
+def get_rank(group=None):
+    ranks = _group_ranks(group)
+    if ranks is None:
+        return session.rank
+
+    def position(rank):
+        return ranks.index(rank) if rank in ranks else -1
+
+    return rank_int(session.rank_number, position, "position of rank in group '%s'" % group)
+
+
+def get_group_size(group=None):
+    ranks = _group_ranks(group)
+    return session.world_size if ranks is None else len(ranks)
+
+
+def get_local_rank(group=None):
+    _group_ranks(group)
+    return session.local_rank
+
+
+def get_local_rank_size(group=None):
+    _group_ranks(group)
+    return min(RANKS_PER_NODE, session.world_size)
+
+
+def get_world_rank_from_group_rank(group, group_rank_id):
+    ranks = _group_ranks(group)
+    return group_rank_id if ranks is None else ranks[group_rank_id]
+
+
+def get_group_rank_from_world_rank(world_rank_id, group):
+    ranks = _group_ranks(group)
+    return world_rank_id if ranks is None else ranks.index(world_rank_id)
+
+
+def create_group(group, rank_ids, options=None):
+    if not isinstance(group, str):
+        raise user_error(TypeError, "communication:group-type", "a group is named by a text, not %r" % (group,))
+    if not isinstance(rank_ids, list) or not rank_ids:
+        raise user_error(TypeError, "communication:rank-ids", "rank_ids must be a list of ranks")
+    ranks = [int(rank) if type(rank) is RankInt else rank for rank in rank_ids]
+    if len(set(ranks)) != len(ranks) or any(not 0 <= rank < session.world_size for rank in ranks):
+        raise user_error(ValueError, "communication:rank-ids",
+                         "rank_ids must hold different ranks below %d, not %s" % (session.world_size, ranks))
+    session.groups[group] = ranks
+
+
+def destroy_group(group):
+    session.groups.pop(group, None)
+
+
+__getattr__ = module_getattr("mindspore.communication")

@@ -1,0 +1,156 @@
+"""set_context, set_auto_parallel_context and friends. Source: spec tracing-frontend 10."""
+from mindspore import _context_rules as _rules
+from mindspore._drydock.errors import user_error
+from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.session import session
+
+GRAPH_MODE = 0
+PYNATIVE_MODE = 1
+
+
+class ParallelMode:
+    """Names of the parallel modes."""
+
+    STAND_ALONE = "stand_alone"
+    DATA_PARALLEL = "data_parallel"
+    HYBRID_PARALLEL = "hybrid_parallel"
+    SEMI_AUTO_PARALLEL = "semi_auto_parallel"
+    AUTO_PARALLEL = "auto_parallel"
+    MODE_LIST = [STAND_ALONE, DATA_PARALLEL, HYBRID_PARALLEL, SEMI_AUTO_PARALLEL, AUTO_PARALLEL]
+
+
+_context = dict(_rules.CONTEXT_DEFAULTS)
+_parallel = dict(_rules.PARALLEL_DEFAULTS)
+_algo = dict(_rules.ALGO_DEFAULTS)
+
+
+def set_context(**kwargs):
+    """Checks and keeps settings; device_target is applied first whatever its position."""
+    for key in sorted(kwargs, key=lambda name: name != "device_target"):
+        _context[key] = _rules.check_context(key, kwargs[key])
+
+
+def get_context(attr_key):
+    if attr_key == "device_id":
+        return session.local_rank
+    if attr_key not in _context:
+        raise user_error(ValueError, "context:unknown-key", "no context setting is called '%s'" % attr_key,
+                         _rules.nearest(attr_key, _context))
+    return _context[attr_key]
+
+
+def set_device(device_target, device_id=None):
+    set_context(device_target=device_target)
+
+
+def set_auto_parallel_context(**kwargs):
+    """Applies the settings one by one, in call order."""
+    for key, value in kwargs.items():
+        key = _rules.PARALLEL_ALIASES.get(key, key)
+        value = _rules.check_parallel(key, value, _context["mode"])
+        if key == "full_batch":
+            _parallel["dataset_strategy"] = "full_batch" if value else "data_parallel"
+            _parallel["full_batch_is_set"] = True
+        elif key == "dataset_strategy":
+            _parallel["full_batch"] = value == "full_batch"
+        _parallel[key] = value
+
+
+def get_auto_parallel_context(attr_key):
+    attr_key = _rules.PARALLEL_ALIASES.get(attr_key, attr_key)
+    if attr_key not in _parallel:
+        raise user_error(ValueError, "auto-parallel-context:unknown-key",
+                         "no auto-parallel setting is called '%s'" % attr_key, _rules.nearest(attr_key, _parallel))
+    if attr_key == "device_num" and _parallel[attr_key] is None:
+        return session.world_size
+    if attr_key == "global_rank" and _parallel[attr_key] is None:
+        return session.rank
+    return _parallel[attr_key]
+
+
+def reset_auto_parallel_context():
+    _parallel.clear()
+    _parallel.update(_rules.PARALLEL_DEFAULTS)
+
+
+_reset_auto_parallel_context = reset_auto_parallel_context
+
+
+def set_algo_parameters(**kwargs):
+    for key, value in kwargs.items():
+        _algo[key] = _rules.check_algo(key, value)
+
+
+def get_algo_parameters(attr_key):
+    if attr_key not in _algo:
+        raise user_error(ValueError, "algo-parameters:unknown-key", "no algorithm setting is called '%s'" % attr_key,
+                         _rules.nearest(attr_key, _algo))
+    return _algo[attr_key]
+
+
+def reset_algo_parameters():
+    _algo.clear()
+    _algo.update(_rules.ALGO_DEFAULTS)
+
+
+def set_offload_context(offload_config):
+    _rules.need(dict, "set_offload_context", "offload_config", offload_config)
+
+
+def get_offload_context():
+    return {}
+
+
+def set_ps_context(**kwargs):
+    return None
+
+
+def get_ps_context(attr_key):
+    return None
+
+
+def reset_ps_context():
+    return None
+
+
+def cuts_operators():
+    """True in the modes in which operators are cut."""
+    return _parallel["parallel_mode"] in (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL)
+
+
+def job_settings():
+    """The "job" section of a graph document."""
+    if _parallel["full_batch"] and not cuts_operators():
+        raise user_error(RuntimeError, "auto-parallel-context:full-batch",
+                         "full_batch works only in semi_auto_parallel and auto_parallel mode",
+                         "set parallel_mode, or leave full_batch out")
+    world = _parallel["device_num"] or session.world_size
+    job = {
+        "world_size": world, "mode": _parallel["parallel_mode"], "search_mode": _parallel["search_mode"],
+        "dataset_strategy": _dataset_strategy(), "pipeline_stages": _parallel["pipeline_stages"],
+        "gradients_mean": _parallel["gradients_mean"], "loss_repeated_mean": _parallel["loss_repeated_mean"],
+        "gradient_fp32_sync": _parallel["gradient_fp32_sync"], "enable_alltoall": _parallel["enable_alltoall"],
+        "enable_parallel_optimizer": _parallel["enable_parallel_optimizer"],
+        "elementwise_op_strategy_follow": _algo["elementwise_op_strategy_follow"],
+        "device_target": _context["device_target"], "max_device_memory": _context["max_device_memory"],
+        "save_graphs": _context["save_graphs"], "save_graphs_path": _context["save_graphs_path"],
+    }
+    if session.compat:
+        job["compat"] = session.compat
+    if _algo["fully_use_devices"] is not None:
+        job["fully_use_devices"] = _algo["fully_use_devices"]
+    return job
+
+
+def _dataset_strategy():
+    strategy = _parallel["dataset_strategy"]
+    if isinstance(strategy, str):
+        return strategy
+    if any(not isinstance(entry, tuple) for entry in strategy):
+        from mindspore._drydock.errors import Unsupported
+        raise Unsupported("dataset_strategy.Layout", "Layouts as dataset_strategy are not supported",
+                          "give one tuple of cuts per input")
+    return [list(entry) for entry in strategy]
+
+
+__getattr__ = module_getattr(__name__)

@@ -1,0 +1,2 @@
+"""Data-set classes."""
+from mindspore.dataset.engine.datasets import BatchDataset, Dataset, RepeatDataset  # noqa: F401

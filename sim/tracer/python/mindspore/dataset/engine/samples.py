@@ -1,0 +1,109 @@
+"""Data sets of known form: rows of the documented columns, without reading files."""
+import os
+
+from mindspore._drydock.errors import Unsupported, user_error
+from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.session import session
+from mindspore.common import dtype as mstype
+from mindspore.dataset.engine.datasets import Dataset, shard_length
+from mindspore.dataset.rows import Column
+
+
+def _check_folder(kind, folder, files):
+    """A folder that exists must hold the data set; one that does not is replaced by made-up rows."""
+    if folder is None or not os.path.exists(str(folder)):
+        problem = "no folder is given" if folder is None else "folder '%s' does not exist" % folder
+        session.warn("%s: %s; rows of the documented shape are made up" % (kind, problem))
+        return
+    if not os.path.isdir(folder):
+        raise user_error(ValueError, kind + ":not-a-folder", "'%s' is not a folder" % folder)
+    present = os.listdir(folder)
+    if files and not any(name.startswith(prefix) for name in present for prefix in files):
+        raise user_error(RuntimeError, kind + ":no-files",
+                         "folder '%s' holds no %s files (expected names like '%s')" % (folder, kind, files[0]),
+                         "point the path at the folder with the data set's files")
+
+
+class _KnownDataset(Dataset):
+    """Columns, lengths and file names are class facts."""
+
+    _kind = ""
+    _known_columns = ()
+    _lengths = {"train": 1, "test": 1, "all": 1}
+    _files = ()
+
+    def __init__(self, dataset_dir=None, usage=None, num_samples=None, num_parallel_workers=None, shuffle=None,
+                 sampler=None, num_shards=None, shard_id=None, cache=None, **kwargs):
+        if usage is not None and usage not in self._lengths:
+            raise user_error(ValueError, self._kind + ":usage", "usage of %s must be one of %s, not %r"
+                             % (self._kind, ", ".join(sorted(self._lengths)), usage))
+        _check_folder(self._kind, dataset_dir, self._files)
+        length = self._lengths.get(usage or "train")
+        if num_samples:
+            length = min(length, num_samples)
+        super().__init__([name for name, _, _ in self._known_columns],
+                         [Column(shape, dtype) for _, shape, dtype in self._known_columns],
+                         shard_length(length, num_shards, shard_id))
+
+
+class MnistDataset(_KnownDataset):
+    """Images of 28 x 28 grey values."""
+
+    _kind = "MnistDataset"
+    _known_columns = (("image", (28, 28, 1), mstype.uint8), ("label", (), mstype.uint32))
+    _lengths = {"train": 60000, "test": 10000, "all": 70000}
+    _files = ("train-images", "t10k-images")
+
+
+class FashionMnistDataset(MnistDataset):
+    """The same form as MNIST."""
+
+    _kind = "FashionMnistDataset"
+
+
+class Cifar10Dataset(_KnownDataset):
+    """Colour images of 32 x 32."""
+
+    _kind = "Cifar10Dataset"
+    _known_columns = (("image", (32, 32, 3), mstype.uint8), ("label", (), mstype.uint32))
+    _lengths = {"train": 50000, "test": 10000, "all": 60000}
+    _files = ("data_batch", "test_batch")
+
+
+class Cifar100Dataset(_KnownDataset):
+    """Colour images of 32 x 32 with two labels."""
+
+    _kind = "Cifar100Dataset"
+    _known_columns = (("image", (32, 32, 3), mstype.uint8), ("coarse_label", (), mstype.uint32),
+                      ("fine_label", (), mstype.uint32))
+    _lengths = {"train": 50000, "test": 10000, "all": 60000}
+    _files = ("train", "test")
+
+
+class ImageFolderDataset(_KnownDataset):
+    """Encoded images; their size is known after Resize or RandomCropDecodeResize."""
+
+    _kind = "ImageFolderDataset"
+    _known_columns = (("image", (224, 224, 3), mstype.uint8), ("label", (), mstype.int32))
+    _lengths = {"train": 1281167}
+
+
+class _FileDataset(Dataset):
+    """Data sets whose columns stand in their files."""
+
+    _kind = ""
+
+    def __init__(self, *args, **kwargs):
+        raise Unsupported("mindspore.dataset." + self._kind, "the columns of a %s stand in its files, which a dry run "
+                          "does not read" % self._kind, "use GeneratorDataset with rows of the right shape")
+
+
+class MindDataset(_FileDataset):
+    _kind = "MindDataset"
+
+
+class TFRecordDataset(_FileDataset):
+    _kind = "TFRecordDataset"
+
+
+__getattr__ = module_getattr("mindspore.dataset")

@@ -1,0 +1,10 @@
+"""Logging of MindSpore: to the standard error stream through Python's logging."""
+import logging
+
+_logger = logging.getLogger("mindspore")
+debug, info, warning, error, critical = (_logger.debug, _logger.info, _logger.warning, _logger.error,
+                                         _logger.critical)
+
+
+def get_level():
+    return "2"

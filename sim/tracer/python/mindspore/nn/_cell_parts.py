@@ -1,0 +1,149 @@
+"""Parts of Cell: walking over parameters and cells, names, and settings without effect on a trace."""
+from mindspore._drydock.errors import user_error
+from mindspore._drydock.session import session
+
+
+class ParameterNames:
+    """Walks and names. Source: spec tracing-frontend 5.2."""
+
+    def cells_and_names(self, cells=None, name_prefix=""):
+        seen = cells if cells is not None else set()
+        if id(self) in seen:
+            return
+        seen.add(id(self))
+        yield name_prefix, self
+        for name, child in self._cells.items():
+            if child is not None:
+                yield from child.cells_and_names(seen, name_prefix + "." + name if name_prefix else name)
+
+    def parameters_and_names(self, name_prefix="", expand=True):
+        seen = set()
+        cells = self.cells_and_names(name_prefix=name_prefix) if expand else [(name_prefix, self)]
+        for prefix, cell in cells:
+            for name, parameter in cell._params.items():
+                if parameter is not None and id(parameter) not in seen:
+                    seen.add(id(parameter))
+                    yield (prefix + "." + name if prefix else name), parameter
+
+    def get_parameters(self, expand=True):
+        return (parameter for _, parameter in self.parameters_and_names(expand=expand))
+
+    def parameters_dict(self, recurse=True):
+        from collections import OrderedDict
+        return OrderedDict((p.name, p) for p in self.get_parameters(expand=recurse))
+
+    def parameters_broadcast_dict(self, recurse=True):
+        return {name: p for name, p in self.parameters_dict(recurse).items() if not p.layerwise_parallel}
+
+    def trainable_params(self, recurse=True):
+        return [p for p in self.get_parameters(expand=recurse) if p.requires_grad]
+
+    def untrainable_params(self, recurse=True):
+        return [p for p in self.get_parameters(expand=recurse) if not p.requires_grad]
+
+    def name_cells(self):
+        from collections import OrderedDict
+        return OrderedDict((name, cell) for name, cell in self._cells.items() if cell is not None)
+
+    def cells(self):
+        return self.name_cells().values()
+
+    def get_cells(self):
+        return self._cells
+
+    def apply(self, fn):
+        for child in self.cells():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def update_parameters_name(self, prefix="", recurse=True):
+        if not isinstance(prefix, str):
+            raise user_error(TypeError, "Cell:prefix", "a prefix must be a text")
+        for path, parameter in self.parameters_and_names(expand=recurse):
+            parameter.name = prefix + path
+
+    def check_names(self):
+        names = set()
+        for parameter in self.get_parameters():
+            if parameter.name in names:
+                raise user_error(ValueError, "Parameter:duplicate-name",
+                                 "two parameters of the network are named '%s'" % parameter.name,
+                                 "give each Parameter its own name, or none")
+            names.add(parameter.name)
+
+    def check_names_and_refresh_name(self):
+        names = [parameter.name for parameter in self.get_parameters()]
+        if len(set(names)) != len(names):
+            self.update_parameters_name()
+
+    @property
+    def param_prefix(self):
+        return self._param_prefix
+
+
+class Settings:
+    """Switches: training mode, flags, and what only matters on devices."""
+
+    def set_train(self, mode=True):
+        self.phase = "train" if mode else "predict"
+        for _, cell in self.cells_and_names():
+            object.__setattr__(cell, "training", bool(mode))
+        return self
+
+    def set_grad(self, requires_grad=True):
+        for _, cell in self.cells_and_names():
+            object.__setattr__(cell, "requires_grad", requires_grad)
+        return self
+
+    def add_flags(self, **flags):
+        self._flags.update(flags)
+        for name, value in flags.items():
+            self.__dict__[name] = value
+        return self
+
+    def add_flags_recursive(self, **flags):
+        for _, cell in self.cells_and_names():
+            cell.add_flags(**flags)
+        return self
+
+    def get_flags(self):
+        return self._flags
+
+    def recompute(self, mp_comm_recompute=True, parallel_optimizer_comm_recompute=False,
+                  recompute_slice_activation=False, **unknown):
+        if unknown:
+            raise user_error(ValueError, "Cell:recompute", "recompute() has no argument '%s'" % next(iter(unknown)))
+        session.warn_limit("recompute() of cells is not modelled: memory is reported without it")
+
+    def set_comm_fusion(self, fusion_type, recurse=True):
+        if isinstance(fusion_type, bool) or not isinstance(fusion_type, int) or fusion_type < 0:
+            raise user_error(ValueError, "Cell:comm-fusion", "a fusion type is a whole number >= 0")
+        for parameter in self.trainable_params(recurse):
+            parameter.comm_fusion = fusion_type
+        return self
+
+    def set_param_ps(self, recurse=True, init_in_server=False):
+        for parameter in self.trainable_params(recurse):
+            parameter.set_param_ps(init_in_server)
+
+    def _setting_without_effect(self, *args, **kwargs):
+        return self
+
+    set_data_parallel = set_jit_config = set_broadcast_flag = flatten_weights = _setting_without_effect
+    set_inputs = set_auto_parallel = set_boost = init_parameters_data = offload = _setting_without_effect
+    set_param_fl = set_parallel_input_with_inputs = place = _setting_without_effect
+    register_forward_hook = register_forward_pre_hook = register_backward_hook = _setting_without_effect
+    register_backward_pre_hook = set_mixed_precision_type = _setting_without_effect
+
+    def get_inputs(self):
+        return None
+
+    def get_scope(self):
+        return self._scope
+
+    def state_dict(self):
+        return self.parameters_dict()
+
+    def load_state_dict(self, state_dict, strict=True):
+        return [], []

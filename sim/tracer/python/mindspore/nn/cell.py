@@ -1,0 +1,227 @@
+"""Cells: networks and their parts. Source: spec tracing-frontend 5."""
+from collections import OrderedDict
+
+from mindspore._drydock import tracing
+from mindspore._drydock.errors import Unsupported, user_error
+from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.session import session
+from mindspore.common import dtype as mstype
+from mindspore.common.parameter import Parameter, ParameterTuple
+from mindspore.common.tensor import Tensor
+from mindspore.nn import _cell_parts
+
+_CONTAINERS = ("_params", "_cells", "_primitives")
+
+
+class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
+    """See mindspore.nn.Cell."""
+
+    def __init__(self, auto_prefix=True, flags=None):
+        object.__setattr__(self, "_params", OrderedDict())
+        object.__setattr__(self, "_cells", OrderedDict())
+        object.__setattr__(self, "_primitives", OrderedDict())
+        self._auto_prefix = auto_prefix
+        self._scope = None
+        self._flags = dict(flags or {})
+        self._compute_dtype = None
+        self._pipeline_stage = None
+        self._param_prefix = ""
+        self.training = False
+        self.requires_grad = False
+        self.phase = ""
+        self.cls_name = type(self).__name__
+        self.parameter_layout_dict = {}
+
+    # -- attributes ---------------------------------------------------------------------------------
+    def __getattr__(self, name):
+        for container in _CONTAINERS:
+            found = self.__dict__.get(container)
+            if found is not None and name in found:
+                return found[name]
+        raise AttributeError("'%s' has no attribute '%s'" % (type(self).__name__, name))
+
+    def __setattr__(self, name, value):
+        from mindspore.ops.primitive import Primitive
+        if isinstance(value, (Parameter, Cell, Primitive)) and "_cells" not in self.__dict__:
+            raise user_error(AttributeError, "Cell:not-initialised",
+                             "'%s' is assigned before super().__init__() of %s was called"
+                             % (name, type(self).__name__), "call super().__init__() first")
+        if isinstance(value, Parameter):
+            self._set_parameter(name, value)
+        elif isinstance(value, ParameterTuple):
+            self._set_parameter_tuple(name, value)
+        elif isinstance(value, Cell):
+            self._set_cell(name, value)
+        elif isinstance(value, Primitive):
+            self._forget(name)
+            value.set_prim_instance_name(name)
+            self._primitives[name] = value
+        elif name in self.__dict__.get("_params", ()):
+            self._reassign_parameter(name, value)
+        else:
+            if "_cells" in self.__dict__:
+                self._forget(name)
+            object.__setattr__(self, name, value)
+
+    def __delattr__(self, name):
+        for container in _CONTAINERS:
+            if name in self.__dict__[container]:
+                del self.__dict__[container][name]
+                return
+        object.__delattr__(self, name)
+
+    def _forget(self, name):
+        """A new value of another kind replaces the old one."""
+        for container in _CONTAINERS:
+            self.__dict__[container].pop(name, None)
+        self.__dict__.pop(name, None)
+
+    def _set_parameter(self, name, value):
+        self._forget(name)
+        self.insert_param_to_cell(name, value)
+
+    def _set_parameter_tuple(self, name, value):
+        for parameter in value:
+            if parameter._name_generated:
+                parameter.name = name
+        object.__setattr__(self, name, value)
+        for parameter in value:
+            self._params.setdefault(parameter.name, parameter)
+
+    def _set_cell(self, name, value):
+        self._forget(name)
+        if self._auto_prefix:
+            value.update_parameters_name(name + ".")
+        self._cells[name] = value
+
+    def _reassign_parameter(self, name, value):
+        if value is None:
+            self._params[name] = None
+        elif isinstance(value, Tensor):
+            if session.depth > 0:
+                from mindspore.ops import functional
+                functional.assign(self._params[name], value)
+            else:
+                self._params[name].set_data(value)
+        else:
+            raise user_error(TypeError, "Cell:parameter-type", "parameter '%s' cannot become a %s"
+                             % (name, type(value).__name__))
+
+    def insert_param_to_cell(self, param_name, param, check_name_contain_dot=True):
+        if not isinstance(param_name, str):
+            raise user_error(TypeError, "Cell:parameter-name", "the name of a parameter must be a text")
+        if not param_name or (check_name_contain_dot and "." in param_name):
+            raise user_error(KeyError, "Cell:parameter-name", "'%s' cannot be the name of a parameter" % param_name)
+        if "_params" not in self.__dict__:
+            raise user_error(AttributeError, "Cell:not-initialised", "call super().__init__() first")
+        if param_name in self.__dict__ or param_name in self._cells:
+            raise user_error(KeyError, "Cell:name-taken", "'%s' of %s is something else already"
+                             % (param_name, type(self).__name__))
+        if not isinstance(param, Parameter) and param is not None:
+            raise user_error(TypeError, "Cell:parameter-type", "a parameter of a Cell must be a Parameter")
+        if param is not None and param._name_generated:
+            param.name = param_name
+        self._params[param_name] = param
+
+    def insert_child_to_cell(self, child_name, child_cell):
+        if not child_name or "." in child_name:
+            raise user_error(KeyError, "Cell:child-name", "'%s' cannot be the name of a cell" % child_name)
+        if hasattr(self, child_name) and child_name not in self._cells:
+            raise user_error(KeyError, "Cell:name-taken", "'%s' of %s is something else already"
+                             % (child_name, type(self).__name__))
+        if not isinstance(child_cell, Cell) and child_cell is not None:
+            raise user_error(TypeError, "Cell:child-type", "a child of a Cell must be a Cell")
+        self._cells[child_name] = child_cell
+
+    # -- calls --------------------------------------------------------------------------------------
+    def construct(self, *inputs, **kwargs):
+        raise user_error(AttributeError, "Cell:no-construct",
+                         "%s has no construct() method" % type(self).__name__)
+
+    def __call__(self, *args, **kwargs):
+        if session.depth > 0:
+            return self._enter(*args, **kwargs)
+        names = tracing.input_names(self.construct, skip=1)
+        return tracing.run(self, self._enter, args, kwargs, names)
+
+    def _enter(self, *args, **kwargs):
+        if self._scope is None:
+            self._give_scope("Default")
+        saved = session.scope, session.compute_dtype, session.stage
+        session.scope = self._scope
+        if self._compute_dtype is not None:
+            session.compute_dtype = self._compute_dtype
+            args = tuple(self._to_compute_dtype(arg) for arg in args)
+        if self._pipeline_stage is not None:
+            session.stage = self._pipeline_stage
+        try:
+            return self.construct(*args, **kwargs)
+        finally:
+            session.scope, session.compute_dtype, session.stage = saved
+
+    def _to_compute_dtype(self, value):
+        if isinstance(value, Tensor) and value.dtype.kind == "float" and value.dtype is not self._compute_dtype:
+            from mindspore.ops import functional
+            return functional.cast(value, self._compute_dtype)
+        return value
+
+    def _give_scope(self, scope):
+        """Scopes of this cell and all below, once; a cell compiled earlier keeps its own."""
+        from mindspore import context
+        if self._scope is not None:
+            return
+        object.__setattr__(self, "_scope", scope)
+        with_class = context.get_context("reserve_class_name_in_scope")
+        for name, child in self._cells.items():
+            if child is not None:
+                child._give_scope(scope + "/" + name + ("-" + type(child).__name__ if with_class else ""))
+
+    def compile(self, *args, **kwargs):
+        self(*args, **kwargs)
+
+    def to_float(self, dst_type):
+        if dst_type not in (mstype.float16, mstype.float32, mstype.bfloat16):
+            raise user_error(ValueError, "Cell:to-float", "to_float() takes float16, bfloat16 or float32")
+        for _, cell in self.cells_and_names():
+            object.__setattr__(cell, "_compute_dtype", dst_type)
+        return self
+
+    def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
+        if session.world_size == 1:
+            return self
+        raise Unsupported("mindspore.nn.Cell.shard", "shard() of a whole Cell is not supported",
+                          "call shard() of the primitives inside of it")
+
+    @property
+    def pipeline_stage(self):
+        return self._pipeline_stage
+
+    @pipeline_stage.setter
+    def pipeline_stage(self, value):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise user_error(TypeError, "Cell:pipeline-stage-type", "pipeline_stage must be a whole number")
+        if value < 0:
+            raise user_error(ValueError, "Cell:pipeline-stage-range", "pipeline_stage must not be negative")
+        object.__setattr__(self, "_pipeline_stage", value)
+
+    def extend_repr(self):
+        return ""
+
+    def __repr__(self):
+        inner = "".join("\n  (%s): %s" % (name, repr(child).replace("\n", "\n  "))
+                        for name, child in self._cells.items())
+        return "%s<%s%s>" % (type(self).__name__, self.extend_repr(), inner + "\n" if inner else "")
+
+    def __hash__(self):
+        return id(self)
+
+
+class GraphCell(Cell):
+    """Cells loaded from a file cannot be recorded."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+        raise Unsupported("mindspore.nn.GraphCell")
+
+
+__getattr__ = module_getattr(__name__)

@@ -1,0 +1,78 @@
+"""Activations."""
+from mindspore._drydock.errors import user_error
+from mindspore._drydock.lazy import module_getattr
+from mindspore.nn.cell import Cell
+from mindspore.ops import operations as P
+
+
+def _simple(name, attribute, primitive):
+    """A cell around one operator without arguments."""
+    def __init__(self):
+        Cell.__init__(self)
+        setattr(self, attribute, getattr(P, primitive)())
+
+    def construct(self, x):
+        return getattr(self, attribute)(x)
+
+    return type(name, (Cell,), {"__init__": __init__, "construct": construct, "__module__": __name__,
+                                "__doc__": "See mindspore.nn.%s." % name})
+
+
+ReLU = _simple("ReLU", "relu", "ReLU")
+Sigmoid = _simple("Sigmoid", "sigmoid", "Sigmoid")
+Tanh = _simple("Tanh", "tanh", "Tanh")
+SiLU = _simple("SiLU", "silu", "SiLU")
+FastGelu = _simple("FastGelu", "fast_gelu", "FastGeLU")
+
+
+class GELU(Cell):
+    """See mindspore.nn.GELU; both forms are one operator here."""
+
+    def __init__(self, approximate=True):
+        super().__init__()
+        if not isinstance(approximate, bool):
+            raise user_error(TypeError, "GELU:approximate", "approximate must be True or False")
+        self.approximate = approximate
+        self.gelu = P.GeLU()
+
+    def construct(self, x):
+        return self.gelu(x)
+
+
+class Softmax(Cell):
+    """See mindspore.nn.Softmax."""
+
+    def __init__(self, axis=-1):
+        super().__init__()
+        self.softmax = P.Softmax(axis)
+
+    def construct(self, x):
+        return self.softmax(x)
+
+
+class LogSoftmax(Cell):
+    """See mindspore.nn.LogSoftmax."""
+
+    def __init__(self, axis=-1):
+        super().__init__()
+        self.log_softmax = P.LogSoftmax(axis)
+
+    def construct(self, x):
+        return self.log_softmax(x)
+
+
+_BY_NAME = {"relu": ReLU, "sigmoid": Sigmoid, "tanh": Tanh, "silu": SiLU, "gelu": GELU, "fast_gelu": FastGelu,
+            "softmax": Softmax, "logsoftmax": LogSoftmax}
+
+
+def get_activation(name, prim_name=None):
+    """Activation cell by name."""
+    if name is None:
+        return None
+    if name not in _BY_NAME:
+        raise user_error(KeyError, "get_activation:name", "no activation is called '%s'" % name,
+                         "known: " + ", ".join(sorted(_BY_NAME)))
+    return _BY_NAME[name]()
+
+
+__getattr__ = module_getattr("mindspore.nn")

@@ -1,0 +1,138 @@
+"""Dense, Embedding, Dropout, Flatten and friends. Attribute names as in the reference: users shard them."""
+from mindspore._drydock import values
+from mindspore._drydock.errors import user_error
+from mindspore._drydock.lazy import module_getattr
+from mindspore.common import dtype as mstype
+from mindspore.common.initializer import HeUniform, Uniform, initializer
+from mindspore.common.parameter import Parameter
+from mindspore.nn.cell import Cell
+from mindspore.nn.layer.activation import get_activation
+from mindspore.ops import operations as P
+
+
+def _positive(owner, **numbers):
+    for name, value in numbers.items():
+        try:
+            number = values.plain_int(value)
+        except TypeError:
+            raise user_error(TypeError, "%s:%s-type" % (owner, name), "%s of %s must be a whole number, not %r"
+                             % (name, owner, value)) from None
+        if number < 1:
+            raise user_error(ValueError, "%s:%s-range" % (owner, name), "%s of %s must be positive, not %d"
+                             % (name, owner, number))
+
+
+class Dense(Cell):
+    """y = x W^T + b. See mindspore.nn.Dense."""
+
+    def __init__(self, in_channels, out_channels, weight_init=None, bias_init=None, has_bias=True,
+                 activation=None, dtype=mstype.float32):
+        super().__init__()
+        _positive("Dense", in_channels=in_channels, out_channels=out_channels)
+        self.in_channels = values.plain_int(in_channels)
+        self.out_channels = values.plain_int(out_channels)
+        self.has_bias = has_bias
+        self.weight = Parameter(initializer(weight_init if weight_init is not None else HeUniform(5 ** 0.5),
+                                            [self.out_channels, self.in_channels], dtype), name="weight")
+        if has_bias:
+            self.bias = Parameter(initializer(bias_init if bias_init is not None else Uniform(),
+                                              [self.out_channels], dtype), name="bias")
+            self.bias_add = P.BiasAdd()
+        self.reshape = P.Reshape()
+        self.shape_op = P.Shape()
+        self.matmul = P.MatMul(False, True)
+        self.activation = get_activation(activation) if isinstance(activation, str) else activation
+        self.activation_flag = self.activation is not None
+
+    def construct(self, x):
+        shape = x.shape
+        if len(shape) != 2:
+            x = self.reshape(x, (-1, shape[-1]))
+        x = self.matmul(x, self.weight)
+        if self.has_bias:
+            x = self.bias_add(x, self.bias)
+        if self.activation_flag:
+            x = self.activation(x)
+        if len(shape) != 2:
+            x = self.reshape(x, shape[:-1] + (self.out_channels,))
+        return x
+
+    def extend_repr(self):
+        return "input_channels=%d, output_channels=%d" % (self.in_channels, self.out_channels)
+
+
+Linear = Dense
+
+
+class Flatten(Cell):
+    """See mindspore.nn.Flatten."""
+
+    def __init__(self, start_dim=1, end_dim=-1):
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def construct(self, x):
+        from mindspore.ops import functional as F
+        return F.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
+
+
+class Identity(Cell):
+    """See mindspore.nn.Identity."""
+
+    def construct(self, x):
+        return x
+
+
+class Dropout(Cell):
+    """See mindspore.nn.Dropout; `keep_prob` is the older spelling of 1 - p."""
+
+    def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):
+        super().__init__()
+        rate = 1.0 - keep_prob if p is None else p
+        if isinstance(rate, bool) or not isinstance(rate, (int, float)):
+            raise user_error(TypeError, "Dropout:rate-type", "the rate of Dropout must be a number")
+        if not 0 <= rate < 1:
+            raise user_error(ValueError, "Dropout:rate-range", "the rate of Dropout must be in [0, 1), not %s" % rate)
+        self.p = rate
+        self.keep_prob = 1.0 - rate
+        self.dropout = P.Dropout(keep_prob=self.keep_prob)
+
+    def construct(self, x):
+        if not self.training or self.p == 0:
+            return x
+        return self.dropout(x)[0]
+
+
+class Embedding(Cell):
+    """See mindspore.nn.Embedding."""
+
+    def __init__(self, vocab_size, embedding_size, use_one_hot=False, embedding_table="normal",
+                 dtype=mstype.float32, padding_idx=None):
+        super().__init__()
+        _positive("Embedding", vocab_size=vocab_size, embedding_size=embedding_size)
+        self.vocab_size = values.plain_int(vocab_size)
+        self.embedding_size = values.plain_int(embedding_size)
+        self.use_one_hot = use_one_hot
+        self.dtype = dtype
+        self.embedding_table = Parameter(
+            initializer(embedding_table, [self.vocab_size, self.embedding_size], dtype), name="embedding_table")
+        self.expand = P.ExpandDims()
+        self.reshape_flat = P.Reshape()
+        self.gather = P.Gather()
+        self.one_hot = P.OneHot()
+        self.array_mul = P.MatMul()
+        self.reshape = P.Reshape()
+        self.get_shp = P.Shape()
+
+    def construct(self, ids):
+        from mindspore.common.tensor import Tensor
+        flat = self.reshape_flat(ids, (values.count(ids.shape),))
+        if self.use_one_hot:
+            one_hot = self.one_hot(flat, self.vocab_size, Tensor(1.0, self.dtype), Tensor(0.0, self.dtype))
+            rows = self.array_mul(one_hot, self.embedding_table)
+        else:
+            rows = self.gather(self.embedding_table, flat, 0)
+        return self.reshape(rows, ids.shape + (self.embedding_size,))
+
+
+__getattr__ = module_getattr("mindspore.nn")

@@ -1,0 +1,108 @@
+"""CellList and SequentialCell."""
+from collections import OrderedDict
+
+from mindspore._drydock.errors import user_error
+from mindspore.nn.cell import Cell
+
+
+class _Sequence(Cell):
+    """A cell whose children are numbered."""
+
+    def _insert_all(self, cells):
+        for cell in cells:
+            self._add(cell)
+
+    def _add(self, cell):
+        if not isinstance(cell, Cell):
+            raise user_error(TypeError, "CellList:item", "%s holds Cells, not %s"
+                             % (type(self).__name__, type(cell).__name__))
+        name = str(len(self._cells))
+        if self._auto_prefix:
+            cell.update_parameters_name(self._list_prefix() + name + ".")
+        self._cells[name] = cell
+
+    def _list_prefix(self):
+        """What earlier assignments put in front of the first child's parameter names."""
+        for name, cell in self._cells.items():
+            for path, parameter in cell.parameters_and_names():
+                tail = name + "." + path
+                if parameter.name.endswith(tail):
+                    return parameter.name[:-len(tail)]
+        return ""
+
+    def _renumber(self, cells):
+        self._cells.clear()
+        for i, cell in enumerate(cells):
+            self._cells[str(i)] = cell
+
+    def __len__(self):
+        return len(self._cells)
+
+    def __iter__(self):
+        return iter(list(self._cells.values()))
+
+    def __getitem__(self, index):
+        cells = list(self._cells.values())
+        if isinstance(index, str):
+            return self._cells[index]
+        if isinstance(index, slice):
+            return type(self)(*cells[index]) if isinstance(self, SequentialCell) else type(self)(cells[index])
+        if not -len(cells) <= index < len(cells):
+            raise user_error(IndexError, "CellList:index", "index %d of a list of %d cells" % (index, len(cells)))
+        return cells[index]
+
+    def __setitem__(self, index, cell):
+        names = list(self._cells)
+        self._cells[names[index]] = cell
+        if self._auto_prefix:
+            cell.update_parameters_name(self._list_prefix() + names[index] + ".")
+
+    def __delitem__(self, index):
+        cells = list(self._cells.values())
+        del cells[index]
+        self._renumber(cells)
+
+    def append(self, cell):
+        self._add(cell)
+        return self
+
+    def extend(self, cells):
+        self._insert_all(cells)
+        return self
+
+    def insert(self, index, cell):
+        cells = list(self._cells.values())
+        cells.insert(index, cell)
+        self._renumber(cells)
+        if self._auto_prefix:
+            cell.update_parameters_name(self._list_prefix() + str(index) + ".")
+
+
+class CellList(_Sequence):
+    """See mindspore.nn.CellList."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(auto_prefix=kwargs.get("auto_prefix", True))
+        if args:
+            self._insert_all(args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args)
+
+    def construct(self, *inputs):
+        raise user_error(NotImplementedError, "CellList:call", "a CellList cannot be called")
+
+
+class SequentialCell(_Sequence):
+    """See mindspore.nn.SequentialCell."""
+
+    def __init__(self, *args):
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for name, cell in args[0].items():
+                self.insert_child_to_cell(name, cell)
+                cell.update_parameters_name(name + ".")
+        else:
+            self._insert_all(args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args)
+
+    def construct(self, input_data):
+        for cell in self._cells.values():
+            input_data = cell(input_data)
+        return input_data

@@ -1,0 +1,7 @@
+"""Wrappers."""
+from mindspore._drydock.lazy import module_getattr
+from mindspore.nn.wrap.cell_wrapper import (TrainOneStepCell, VirtualDatasetCellTriple, WithEvalCell,  # noqa: F401
+                                            WithLossCell, _VirtualDatasetCell)
+from mindspore.nn.wrap.grad_reducer import DistributedGradReducer  # noqa: F401
+
+__getattr__ = module_getattr("mindspore.nn")

@@ -1,0 +1,93 @@
+"""Networks around networks: loss, training step, evaluation."""
+from mindspore._drydock import gradient
+from mindspore._drydock.errors import user_error
+from mindspore._drydock.lazy import module_getattr
+from mindspore.nn.cell import Cell
+from mindspore.nn.wrap.grad_reducer import DistributedGradReducer
+
+
+def _check_cell(owner, name, value):
+    if not isinstance(value, Cell):
+        raise user_error(TypeError, "%s:%s-type" % (owner, name), "%s of %s must be a Cell, not %s"
+                         % (name, owner, type(value).__name__))
+
+
+class WithLossCell(Cell):
+    """See mindspore.nn.WithLossCell."""
+
+    def __init__(self, backbone, loss_fn):
+        super().__init__(auto_prefix=False)
+        self._backbone = backbone
+        self._loss_fn = loss_fn
+
+    def construct(self, data, label):
+        out = self._backbone(data)
+        return self._loss_fn(out, label)
+
+    @property
+    def backbone_network(self):
+        return self._backbone
+
+
+class WithEvalCell(Cell):
+    """See mindspore.nn.WithEvalCell."""
+
+    def __init__(self, network, loss_fn, add_cast_fp32=False):
+        super().__init__(auto_prefix=False)
+        self._network = network
+        self._loss_fn = loss_fn
+
+    def construct(self, data, label):
+        outputs = self._network(data)
+        return self._loss_fn(outputs, label), outputs, label
+
+
+class TrainOneStepCell(Cell):
+    """See mindspore.nn.TrainOneStepCell: loss, gradients, reduction, update."""
+
+    def __init__(self, network, optimizer, sens=None, return_grad=False):
+        super().__init__(auto_prefix=False)
+        _check_cell("TrainOneStepCell", "network", network)
+        _check_cell("TrainOneStepCell", "optimizer", optimizer)
+        self.network = network
+        self.network.set_grad()
+        self.optimizer = optimizer
+        self.weights = optimizer.parameters
+        self.return_grad = return_grad
+        if sens == 0:
+            raise user_error(ValueError, "TrainOneStepCell:sens", "sens must not be 0")
+        self.sens = sens
+        self.reducer_flag = False
+        self.grad_reducer = None
+        self._add_reducer()
+
+    def _add_reducer(self):
+        from mindspore import context
+        mode = context.get_auto_parallel_context("parallel_mode")
+        if mode in ("data_parallel", "hybrid_parallel"):
+            self.reducer_flag = True
+            self.grad_reducer = DistributedGradReducer(self.weights)
+
+    def construct(self, *inputs):
+        loss = self.network(*inputs)
+        grads = gradient.gradients(gradient.first_output(loss, False), list(self.weights), self.sens)
+        if self.reducer_flag:
+            grads = self.grad_reducer(tuple(grads))
+        self.optimizer(tuple(grads))
+        return (loss, grads) if self.return_grad else loss
+
+
+class VirtualDatasetCell(Cell):
+    """Marks the inputs as a data set; in a dry run every input is one."""
+
+    def __init__(self, backbone):
+        super().__init__(auto_prefix=False)
+        self._backbone = backbone
+
+    def construct(self, *inputs):
+        return self._backbone(*inputs)
+
+
+_VirtualDatasetCell = VirtualDatasetCellTriple = VirtualDatasetCell
+
+__getattr__ = module_getattr("mindspore.nn")

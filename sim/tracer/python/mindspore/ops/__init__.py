@@ -1,0 +1,29 @@
+"""mindspore.ops: primitives, functional forms, gradients."""
+from mindspore._drydock.lazy import submodule
+from mindspore.ops import operations  # noqa: F401
+from mindspore.ops.composite import (GradOperation, HyperMap, Map, MultitypeFuncGraph, grad,  # noqa: F401
+                                     value_and_grad)
+from mindspore.ops.operations._python_ops import *  # noqa: F401,F403
+from mindspore.ops.primitive import (Primitive, PrimitiveWithCheck, PrimitiveWithInfer, _primexpr,  # noqa: F401
+                                     constexpr, prim_attr_register)
+
+
+def __getattr__(name):
+    """ops.X is the primitive, ops.x the functional form; one object per name."""
+    if name.startswith("__") and name.endswith("__"):
+        raise AttributeError(name)
+    found = submodule(__name__, name)
+    if found is not None:
+        return found
+    if name.strip("_")[:1].isupper():
+        found = getattr(operations, name)
+    else:
+        from mindspore.ops import functional
+        found = getattr(functional, name)
+    globals()[name] = found
+    return found
+
+
+def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
+    from mindspore.parallel.shard import shard as function
+    return function(fn, in_strategy, out_strategy, parameter_plan, device, level)

@@ -1,0 +1,43 @@
+"""Functional forms that follow from an operator's signature alone."""
+import re
+
+from mindspore._drydock.lazy import Stub
+
+
+def _snake(name):
+    return re.sub(r"(?<=[a-z0-9])([A-Z])|(?<!^)([A-Z])(?=[a-z])", r"_\1\2", name).lower()
+
+
+_by_snake = None
+
+
+def functional(name):
+    """ops.<name> as a call of the operator whose name in snake case it is."""
+    global _by_snake
+    if name.startswith("__") and name.endswith("__"):
+        raise AttributeError(name)
+    from mindspore._drydock.errors import Unsupported
+    from mindspore.ops import _table
+    if _by_snake is None:
+        try:
+            _by_snake = {_snake(known): known for known in _table.signatures() if not known.startswith("_")}
+        except Unsupported:
+            return Stub("mindspore.ops." + name)
+    known = _by_snake.get(name)
+    if known is None:
+        return Stub("mindspore.ops." + name)
+    return _make(name, _table.primitive_class(known))
+
+
+def _make(name, primitive):
+    from mindspore.ops.primitive import operator
+    call = primitive.signature.call
+    constructor = [argument.name for argument in primitive.signature.constructor]
+
+    def function(*args, **kwargs):
+        attrs = {key: kwargs.pop(key) for key in list(kwargs) if key in constructor}
+        attrs.update(zip(constructor, args[len(call):]))
+        return operator(primitive.signature.name, **attrs)(*args[:len(call)], **kwargs)
+
+    function.__name__ = name
+    return function

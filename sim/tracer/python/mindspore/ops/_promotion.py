@@ -1,0 +1,81 @@
+"""Element types of operands before an operator is recorded: implicit casts, types of numbers.
+
+Source: spec operators 3.17, "Dtype groups".
+"""
+from mindspore._drydock import values
+from mindspore.common import dtype as mstype
+from mindspore.common.parameter import Parameter
+from mindspore.common.tensor import Tensor
+
+_BOTH = frozenset((
+    "Add", "Sub", "Mul", "Div", "RealDiv", "DivMod", "FloorDiv", "FloorMod", "Pow", "Xlogy", "Atan2",
+    "Gcd", "Outer", "Maximum", "Minimum", "Equal", "NotEqual", "Less", "LessEqual", "Greater",
+    "GreaterEqual", "LogicalAnd", "LogicalOr", "AddExt", "SubExt", "Mod", "SquaredDifference",
+    "BitwiseAnd", "BitwiseOr", "BitwiseXor", "DivNoNan", "TruncateDiv", "TruncateMod", "Xdivy"))
+_POSITIONS = {"Select": (1, 2)}
+_WRITTEN = frozenset(("Assign", "AssignAdd", "AssignSub"))
+
+
+def _group(op, operands):
+    if op in _BOTH or op in _WRITTEN:
+        return range(min(2, len(operands)))
+    return _POSITIONS.get(op, ())
+
+
+def _number_type(number):
+    return values.describe(number)[1]
+
+
+def _with_number(tensor_type, number):
+    """Type of a group of a tensor and a Python number."""
+    if tensor_type.kind == "bool" and not isinstance(number, bool):
+        return mstype.int64 if isinstance(number, int) else mstype.float32
+    if isinstance(number, float) and tensor_type.kind in ("int", "uint"):
+        return mstype.float32
+    return tensor_type
+
+
+def common_type(op, operands):
+    """Type that the grouped operands get, None if the operator has no group."""
+    group = [operands[i] for i in _group(op, operands) if operands[i] is not None]
+    if not group:
+        return None
+    tensors = [v for v in group if isinstance(v, Tensor)]
+    numbers = [v for v in group if isinstance(v, (bool, int, float))]
+    if op in _WRITTEN and tensors:
+        return tensors[0].dtype
+    found = None
+    for tensor in tensors:
+        found = tensor.dtype if found is None else mstype.promote(found, tensor.dtype)
+    for number in numbers:
+        found = _number_type(number) if found is None else _with_number(found, number)
+    return found
+
+
+def prepare(op, operands, cast):
+    """(operands with implicit casts, {position: type of a number}).
+
+    `cast(tensor, dtype)` records the cast of a tensor.
+    """
+    target = common_type(op, operands)
+    if target is None:
+        return operands, {}
+    operands, dtypes = list(operands), {}
+    for i in _group(op, operands):
+        value = operands[i]
+        if isinstance(value, Tensor):
+            written = op in _WRITTEN and i == 0
+            if value.dtype is not target and not written:
+                operands[i] = cast(value, target)
+        else:
+            dtypes[i] = target
+    return operands, dtypes
+
+
+def to_compute_type(operands, compute_type, cast):
+    """Floating operands in the type that Cell.to_float asked for."""
+    return [cast(v, compute_type)
+            if isinstance(v, Tensor) and not isinstance(v, Parameter) and v.dtype.kind == "float"
+            and v.dtype is not compute_type or
+            isinstance(v, Parameter) and v.dtype.kind == "float" and v.dtype is not compute_type
+            else v for v in operands]

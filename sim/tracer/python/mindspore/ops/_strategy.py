@@ -1,0 +1,77 @@
+"""Checks of Primitive.shard and their effect. Source: spec tracing-frontend 6."""
+from mindspore._drydock.errors import user_error
+from mindspore._drydock.rank import RankInt
+from mindspore._drydock.session import session
+
+# attribute of the primitive -> field of a graph request
+FIELDS = {"in_strategy": "strategy", "out_strategy": "out_strategy",
+          "in_layout": "in_layout", "out_layout": "out_layout"}
+_NESTED = frozenset(("GroupedMatmul", "FusedInferAttentionScore", "Custom", "Index"))
+
+
+def _check_numbers(op, which, entry):
+    for number in entry:
+        if type(number) is not int and type(number) is not RankInt:
+            raise user_error(TypeError, op + ":strategy-element",
+                             "%s of '%s' must hold whole numbers, not %r in %r" % (which, op, number, entry),
+                             "write cuts as plain ints, for instance ((2, 4), (4, 1))")
+
+
+def _kind(primitive, which, strategy):
+    """"cuts" or "layouts"; None for an empty tuple. Raises on anything else."""
+    from mindspore.parallel.shard import Layout
+    op = primitive.name
+    if not isinstance(strategy, tuple):
+        raise user_error(TypeError, op + ":strategy-type",
+                         "%s of '%s' must be a tuple, not %s" % (which, op, type(strategy).__name__),
+                         "write one tuple per input, for instance ((2, 4), (4, 1))")
+    kinds = set()
+    for entry in strategy:
+        if isinstance(entry, Layout):
+            kinds.add("layouts")
+        elif isinstance(entry, tuple):
+            kinds.add("cuts")
+            if op not in _NESTED and not primitive.attrs.get("self_define_shard"):
+                _check_numbers(op, which, entry)
+        else:
+            raise user_error(TypeError, op + ":strategy-entry",
+                             "%s of '%s' must hold a tuple or a Layout per tensor, not %r" % (which, op, entry),
+                             "write one tuple per input, for instance ((2, 4), (4, 1))")
+    if len(kinds) > 1:
+        raise user_error(TypeError, op + ":strategy-mixed",
+                         "%s of '%s' mixes tuples and Layouts" % (which, op))
+    return kinds.pop() if kinds else None
+
+
+def _store(primitive, which, strategy, kind):
+    if kind == "layouts":
+        primitive.add_prim_attr(which + "_layout", tuple(_layout_dict(layout) for layout in strategy))
+    else:
+        primitive.add_prim_attr(which + "_strategy", strategy)
+
+
+def _layout_dict(layout):
+    described = layout.to_dict()
+    described.pop("rank_list", None)
+    return described
+
+
+def set_strategy(primitive, in_strategy, out_strategy):
+    if in_strategy is None and out_strategy is None:
+        return
+    op = primitive.name
+    in_kind = _kind(primitive, "in_strategy", in_strategy) if in_strategy is not None else None
+    out_kind = _kind(primitive, "out_strategy", out_strategy) if out_strategy is not None else None
+    if in_strategy is None:
+        raise user_error(ValueError, op + ":out-without-in",
+                         "'%s' has an out_strategy but no in_strategy" % op, "give both")
+    if in_kind and out_kind and in_kind != out_kind:
+        raise user_error(ValueError, op + ":strategy-kinds",
+                         "in_strategy and out_strategy of '%s' must both be tuples or both be Layouts" % op)
+    _store(primitive, "in", in_strategy, in_kind)
+    if out_strategy is not None:
+        _store(primitive, "out", out_strategy, out_kind or in_kind)
+    from mindspore import context
+    if not context.cuts_operators():
+        session.warn("shard() of '%s' has no effect in parallel mode '%s'"
+                     % (op, context.get_auto_parallel_context("parallel_mode")))

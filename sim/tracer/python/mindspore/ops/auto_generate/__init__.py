@@ -1,0 +1,8 @@
+"""The same primitives and functions under the reference's generated-module name."""
+
+
+def __getattr__(name):
+    if name.startswith("__") and name.endswith("__"):
+        raise AttributeError(name)
+    from mindspore import ops
+    return getattr(ops, name)

@@ -1,0 +1,435 @@
+"""Functional forms of operators (ops.x, F.x, Tensor.x)."""
+import functools as _functools
+
+from mindspore._drydock import values as _values
+from mindspore._drydock.errors import Unsupported as _Unsupported, user_error as _user_error
+from mindspore.common import dtype as _mstype
+from mindspore.common.tensor import Tensor as _Tensor
+from mindspore.ops.operations._python_ops import constant as _constant
+from mindspore.ops.primitive import attr_value as _attr_value, cast as _cast, operator as _op
+
+
+def _as_tensor(x):
+    return x if isinstance(x, _Tensor) else _Tensor(x)
+
+
+def _unary(name):
+    def function(input):
+        return _op(name)(_as_tensor(input))
+
+    function.__name__ = name.lower()
+    return function
+
+
+def _binary(name):
+    def function(input, other):
+        return _op(name)(input, other)
+
+    function.__name__ = name.lower()
+    return function
+
+
+for _function, _name in (
+        ("relu", "ReLU"), ("sigmoid", "Sigmoid"), ("tanh", "Tanh"), ("silu", "SiLU"), ("exp", "Exp"),
+        ("log", "Log"), ("sqrt", "Sqrt"), ("rsqrt", "Rsqrt"), ("square", "Square"), ("neg", "Neg"),
+        ("negative", "Neg"), ("abs", "Abs"), ("absolute", "Abs"), ("reciprocal", "Reciprocal"),
+        ("sin", "Sin"), ("cos", "Cos"), ("erf", "Erf"), ("floor", "Floor"), ("sign", "Sign"),
+        ("logical_not", "LogicalNot"), ("zeros_like", "ZerosLike"), ("ones_like", "OnesLike"),
+        ("stop_gradient", "StopGradient"), ("fast_gelu", "FastGeLU"), ("softplus", "Softplus")):
+    globals()[_function] = _unary(_name)
+for _function, _name in (
+        ("add", "Add"), ("sub", "Sub"), ("subtract", "Sub"), ("mul", "Mul"), ("multiply", "Mul"),
+        ("tensor_add", "Add"), ("tensor_sub", "Sub"), ("tensor_mul", "Mul"), ("tensor_pow", "Pow"),
+        ("floor_div", "FloorDiv"), ("floor_divide", "FloorDiv"), ("floor_mod", "FloorMod"),
+        ("pow", "Pow"), ("maximum", "Maximum"), ("minimum", "Minimum"), ("equal", "Equal"), ("eq", "Equal"),
+        ("not_equal", "NotEqual"), ("ne", "NotEqual"), ("less", "Less"), ("lt", "Less"),
+        ("less_equal", "LessEqual"), ("le", "LessEqual"), ("greater", "Greater"), ("gt", "Greater"),
+        ("greater_equal", "GreaterEqual"), ("ge", "GreaterEqual"), ("logical_and", "LogicalAnd"),
+        ("logical_or", "LogicalOr"), ("bias_add", "BiasAdd"), ("assign", "Assign"),
+        ("assign_add", "AssignAdd"), ("assign_sub", "AssignSub"), ("depend", "Depend")):
+    globals()[_function] = _binary(_name)
+
+
+def div(input, other, *, rounding_mode=None):
+    if rounding_mode == "floor":
+        return _op("FloorDiv")(input, other)
+    if rounding_mode is not None:
+        raise _Unsupported("mindspore.ops.div.rounding_mode")
+    return _op("Div")(input, other)
+
+
+true_divide = divide = tensor_div = div
+
+
+def cast(input_x, dtype):
+    if isinstance(input_x, (bool, int, float)):
+        return _Tensor(input_x, dtype)
+    return _op("Cast")(input_x, _mstype.dtype_of(dtype))
+
+
+def shape(input_x):
+    return input_x.shape
+
+
+def dtype(input_x):
+    return input_x.dtype
+
+
+def rank(input_x):
+    return input_x.ndim
+
+
+def size(input_x):
+    return input_x.size
+
+
+def is_tensor(obj):
+    return isinstance(obj, _Tensor)
+
+
+# -- shapes -----------------------------------------------------------------------------------------
+def reshape(input, shape):
+    return _op("Reshape")(input, tuple(shape) if isinstance(shape, (tuple, list)) else shape)
+
+
+def transpose(input, input_perm):
+    return _op("Transpose")(input, tuple(input_perm))
+
+
+def permute(input, axis):
+    return _op("Transpose")(input, tuple(axis))
+
+
+def swapaxes(input, axis0, axis1):
+    return input.swapaxes(axis0, axis1)
+
+
+def expand_dims(input_x, axis):
+    return _op("ExpandDims")(input_x, axis)
+
+
+unsqueeze = expand_dims
+
+
+def squeeze(input, axis=None):
+    axes = () if axis is None else tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    return _op("Squeeze", axis=axes)(input)
+
+
+def flatten(input, order="C", *, start_dim=1, end_dim=-1):
+    dims = input.shape
+    begin, end = start_dim % (len(dims) or 1), end_dim % (len(dims) or 1)
+    if not dims:
+        return reshape(input, (1,))
+    return reshape(input, dims[:begin] + (_values.count(dims[begin:end + 1]),) + dims[end + 1:])
+
+
+def broadcast_to(input, shape):
+    return _op("BroadcastTo", shape=tuple(shape))(input)
+
+
+def tile(input, dims):
+    return _op("Tile")(input, tuple(dims) if isinstance(dims, (tuple, list)) else (dims,))
+
+
+def concat(tensors, axis=0):
+    return _op("Concat", axis=axis)(tuple(tensors))
+
+
+def cat(tensors, axis=0):
+    return concat(tensors, axis)
+
+
+def stack(tensors, axis=0):
+    return _op("Concat", axis=axis)(tuple(expand_dims(t, axis) for t in tensors))
+
+
+def split(tensor, split_size_or_sections, axis=0):
+    extent = tensor.shape[axis]
+    if isinstance(split_size_or_sections, int):
+        size_ = split_size_or_sections
+        if size_ > 0 and extent % size_ == 0:
+            return _results(_op("Split", axis=axis, output_num=extent // size_)(tensor))
+        sections = [size_] * (extent // size_) + [extent % size_]
+    else:
+        sections = list(split_size_or_sections)
+    parts, begin = [], 0
+    for length in sections:
+        parts.append(narrow(tensor, axis, begin, length))
+        begin += length
+    return tuple(parts)
+
+
+def chunk(input, chunks, axis=0):
+    return split(input, -(-input.shape[axis] // chunks), axis)
+
+
+def _results(value):
+    return value if isinstance(value, tuple) else (value,)
+
+
+def narrow(input, axis, start, length):
+    axis %= input.ndim
+    begin = [0] * input.ndim
+    end = list(input.shape)
+    begin[axis], end[axis] = start, start + length
+    return strided_slice(input, tuple(begin), tuple(end), (1,) * input.ndim)
+
+
+def strided_slice(input_x, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0,
+                  new_axis_mask=0, shrink_axis_mask=0):
+    return _op("StridedSlice", begin_mask=begin_mask, end_mask=end_mask, ellipsis_mask=ellipsis_mask,
+               new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask)(
+                   input_x, tuple(begin), tuple(end), tuple(strides))
+
+
+def slice(input_x, begin, size):
+    return _op("Slice")(input_x, tuple(begin), tuple(size))
+
+
+# -- reductions -------------------------------------------------------------------------------------
+def _reduction(name):
+    def function(input, axis=None, keepdims=False, *, dim=None, keep_dims=None, keepdim=None, dtype=None):
+        axis = dim if axis is None and dim is not None else axis
+        keep = keep_dims if keep_dims is not None else keepdim if keepdim is not None else keepdims
+        if dtype is not None:
+            input = _cast(input, _mstype.dtype_of(dtype))
+        return _op(name, keep_dims=keep)(input, () if axis is None else axis)
+
+    return function
+
+
+sum = reduce_sum = _reduction("ReduceSum")
+mean = reduce_mean = _reduction("ReduceMean")
+max = amax = reduce_max = _reduction("ReduceMax")
+min = amin = reduce_min = _reduction("ReduceMin")
+prod = reduce_prod = _reduction("ReduceProd")
+
+
+def softmax(input, axis=-1, *, dtype=None):
+    if dtype is not None:
+        input = _cast(input, _mstype.dtype_of(dtype))
+    return _op("Softmax", axis=axis)(input)
+
+
+def log_softmax(logits, axis=-1):
+    return _op("LogSoftmax", axis=axis)(logits)
+
+
+def cumsum(x, axis, dtype=None):
+    return _op("CumSum")(x if dtype is None else _cast(x, _mstype.dtype_of(dtype)), axis)
+
+
+def topk(input, k, dim=None, largest=True, sorted=True):
+    if dim not in (None, -1, input.ndim - 1) or not largest:
+        raise _Unsupported("mindspore.ops.topk.dim")
+    return _op("TopK", sorted=sorted)(input, k)
+
+
+# -- products ---------------------------------------------------------------------------------------
+def matmul(input, other):
+    """Matrix product with numpy's rules: two matrices, or stacks of matrices that broadcast."""
+    if input.ndim == 2 and other.ndim == 2:
+        return _op("MatMul")(input, other)
+    if input.ndim < 2 or other.ndim < 2:
+        return _vector_product(input, other)
+    if other.ndim == 2:
+        rows = reshape(input, (-1, input.shape[-1]))
+        return reshape(_op("MatMul")(rows, other), input.shape[:-1] + (other.shape[-1],))
+    return _op("BatchMatMul")(input, other)
+
+
+def _vector_product(a, b):
+    if a.ndim == 0 or b.ndim == 0:
+        raise _user_error(ValueError, "matmul:scalar", "matmul takes tensors of at least one dimension")
+    left = expand_dims(a, 0) if a.ndim == 1 else a
+    right = expand_dims(b, 1) if b.ndim == 1 else b
+    product = matmul(left, right)
+    if b.ndim == 1:
+        product = squeeze(product, -1)
+    if a.ndim == 1:
+        product = squeeze(product, -1 if b.ndim == 1 else -2)
+    return product
+
+
+def bmm(input_x, mat2):
+    return _op("BatchMatMul")(input_x, mat2)
+
+
+def mm(input, mat2):
+    return _op("MatMul")(input, mat2)
+
+
+def dense(input, weight, bias=None):
+    rows = reshape(input, (-1, input.shape[-1])) if input.ndim != 2 else input
+    product = _op("MatMul", transpose_b=True)(rows, weight)
+    if bias is not None:
+        product = _op("BiasAdd")(product, bias)
+    return reshape(product, input.shape[:-1] + (weight.shape[0],)) if input.ndim != 2 else product
+
+
+# -- activation, normalisation, losses ----------------------------------------------------------------
+def gelu(input, approximate="none"):
+    return _op("GeLU")(input)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    axis = input.ndim - len(normalized_shape)
+    weight = _constant(normalized_shape, 1, input.dtype) if weight is None else weight
+    bias = _constant(normalized_shape, 0, input.dtype) if bias is None else bias
+    return _op("LayerNorm", begin_norm_axis=axis, begin_params_axis=axis, epsilon=eps)(input, weight, bias)[0]
+
+
+def rms_norm(input, gamma, epsilon=1e-6):
+    return _op("RmsNorm", epsilon=epsilon)(input, gamma)
+
+
+def dropout(input, p=0.5, training=True, seed=None):
+    if not training or p == 0:
+        return input
+    return _op("Dropout", keep_prob=1.0 - p)(input)[0]
+
+
+def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
+    on_value = on_value if isinstance(on_value, _Tensor) else _Tensor(on_value, _mstype.int64)
+    off_value = off_value if isinstance(off_value, _Tensor) else _Tensor(off_value, on_value.dtype)
+    return _op("OneHot", axis=axis)(indices, depth, on_value, off_value)
+
+
+def gather(input_params, input_indices, axis, batch_dims=0):
+    return _op("Gather", batch_dims=batch_dims)(input_params, input_indices, axis)
+
+
+def gather_elements(input, dim, index):
+    return _op("GatherD")(input, dim, index)
+
+
+gather_d = gather_elements
+
+
+def embedding(input, weight):
+    return _op("Gather")(weight, input, 0)
+
+
+def select(condition, input, other):
+    return _op("Select")(condition, input, other)
+
+
+def where(condition, input, other):
+    """Select after broadcasting the three operands."""
+    from mindspore.ops import _shapes
+    parts = [_as_tensor(v) for v in (condition, input, other)]
+    target = _shapes.broadcast("where", [p.shape for p in parts])
+    spread = [p if p.shape == target else broadcast_to(p, target) for p in parts]
+    return _op("Select")(*spread)
+
+
+def masked_fill(input_x, mask, value):
+    value = value if isinstance(value, _Tensor) else _Tensor(value, input_x.dtype)
+    return where(mask, value, input_x)
+
+
+def clamp(input, min=None, max=None):
+    if min is not None:
+        input = _op("Maximum")(input, min)
+    return input if max is None else _op("Minimum")(input, max)
+
+
+clip_by_value = clip = clamp
+
+
+def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    from mindspore.ops import _losses
+    return _losses.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    from mindspore.ops import _losses
+    return _losses.nll_loss(inputs, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def mse_loss(input, target, reduction="mean"):
+    from mindspore.ops import _losses
+    return _losses.reduce_loss(square(input - target), reduction)  # noqa: F821 (made above)
+
+
+def addn(x):
+    return _op("AddN")(x)
+
+
+# -- constants --------------------------------------------------------------------------------------
+def fill(type, shape, value):
+    return _constant(shape, value, type)
+
+
+def full(size, fill_value, *, dtype=None):
+    return _constant(size, fill_value, dtype or _mstype.dtype_of(type(fill_value)
+                                                                   if isinstance(fill_value, (bool, int, float))
+                                                                   else fill_value.dtype))
+
+
+def zeros(size, dtype=None):
+    return _constant(size, 0, dtype)
+
+
+def ones(shape, dtype=None):
+    return _constant(shape, 1, dtype)
+
+
+def eye(n, m=None, dtype=None):
+    from mindspore.ops.operations import _python_ops
+    return _python_ops.Eye()(n, m, _mstype.dtype_of(dtype, _mstype.float32))
+
+
+def arange(start=0, end=None, step=1, *, dtype=None):
+    start, end = (0, start) if end is None else (start, end)
+    for number in (start, end, step):
+        if isinstance(number, _Tensor):
+            raise _Unsupported("mindspore.ops.arange.tensor", "arange() of tensors is not supported")
+    numbers = [start + i * step for i in range(int(-(-(end - start) // step)))]
+    return _Tensor(numbers, dtype) if numbers else _Tensor(shape=(0,), dtype=dtype or _mstype.int64)
+
+
+tuple_to_array = lambda x: _Tensor(list(x))  # noqa: E731
+make_range = lambda *args: tuple(range(*args))  # noqa: E731
+scalar_to_tensor = lambda x, dtype=_mstype.float32: _Tensor(x, dtype)  # noqa: E731
+identity = lambda x: x  # noqa: E731
+partial = _functools.partial
+
+
+def print_(*args):
+    return None
+
+
+def tensordump(file_name, tensor, mode="out"):
+    return None
+
+
+def cast_attr(value):
+    return _attr_value(value)
+
+
+def all_reduce_sum(tensor, group):
+    return _op("AllReduce", op="sum", group=group)(tensor)
+
+
+def _clip_scale(grads, clip_norm):
+    """clip_norm / max(norm, clip_norm) of all gradients together."""
+    total = None
+    for grad in grads:
+        part = _op("ReduceSum")(_op("Square")(_cast(grad, _mstype.float32)), ())
+        total = part if total is None else total + part
+    norm = _op("Sqrt")(total)
+    return div(clip_norm, maximum(norm, clip_norm))  # noqa: F821 (made above)
+
+
+def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
+    grads = list(x)
+    factor = _clip_scale(grads, clip_norm)
+    return tuple(grad * _cast(factor, grad.dtype) for grad in grads)
+
+
+def __getattr__(name):
+    """Other operators of the table under their snake-case name; stubs for the rest."""
+    from mindspore.ops import _fallback
+    return _fallback.functional(name)

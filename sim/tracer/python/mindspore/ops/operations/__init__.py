@@ -1,0 +1,37 @@
+"""Primitive classes by name; made on first use from the operator table."""
+from mindspore.ops.operations._python_ops import *  # noqa: F401,F403
+from mindspore.ops.primitive import (Primitive, PrimitiveWithCheck, PrimitiveWithInfer,  # noqa: F401
+                                     prim_attr_register)
+
+
+def __getattr__(name):
+    if name.startswith("__") and name.endswith("__"):
+        raise AttributeError(name)
+    from mindspore._drydock.lazy import Stub, submodule
+    from mindspore.ops._table import primitive_class
+    found = submodule(__name__, name)
+    if found is not None:
+        return found
+    made = primitive_class(name)
+    if made is None:
+        if name[:1].isupper() or name[:2].strip("_")[:1].isupper():
+            made = _unknown_class(name)
+        else:
+            return Stub("mindspore.ops." + name)
+    globals()[name] = made
+    return made
+
+
+def _unknown_class(name):
+    """A class for an operator without an entry: importing and subclassing it works, making one does not."""
+    from mindspore._drydock.errors import Unsupported
+
+    def __init__(self, *args, **kwargs):
+        if type(self) is not made:
+            Primitive.__init__(self, type(self).__name__)
+            return
+        raise Unsupported("mindspore.ops." + name, "operator '%s' is not in the operator table" % name,
+                          "see 'drydock list_operators'")
+
+    made = type(name, (Primitive,), {"__init__": __init__, "__module__": __name__})
+    return made

@@ -1,0 +1,143 @@
+"""Primitives that a trace answers in Python: facts about shapes, constants, communication helpers."""
+from mindspore._drydock import values
+from mindspore._drydock.session import session
+from mindspore.common import dtype as mstype
+from mindspore.common.tensor import Tensor
+from mindspore.ops.primitive import Primitive, cast
+
+__all__ = ["Shape", "DType", "Rank", "Size", "TupleToArray", "ScalarToTensor", "ScalarToArray",
+           "MakeRange", "Fill", "Zeros", "Ones", "Eye", "Identity", "Print", "TensorDump", "ReduceOp",
+           "ScalarSummary", "TensorSummary", "ImageSummary", "HistogramSummary", "Partial"]
+
+
+class _PythonPrimitive(Primitive):
+    def __init__(self, *args, **kwargs):
+        super().__init__(type(self).__name__)
+
+
+class Shape(_PythonPrimitive):
+    def __call__(self, x):
+        return x.shape
+
+
+class DType(_PythonPrimitive):
+    def __call__(self, x):
+        return x.dtype
+
+
+class Rank(_PythonPrimitive):
+    def __call__(self, x):
+        return len(x.shape)
+
+
+class Size(_PythonPrimitive):
+    def __call__(self, x):
+        return values.count(x.shape)
+
+
+class TupleToArray(_PythonPrimitive):
+    def __call__(self, x):
+        return Tensor(list(x))
+
+
+class ScalarToTensor(_PythonPrimitive):
+    def __call__(self, x, dtype=mstype.float32):
+        return Tensor(x, dtype)
+
+
+class ScalarToArray(_PythonPrimitive):
+    def __call__(self, x):
+        return Tensor(x)
+
+
+class MakeRange(_PythonPrimitive):
+    def __call__(self, *args):
+        return tuple(range(*args))
+
+
+class Fill(_PythonPrimitive):
+    def __call__(self, dtype, shape, value):
+        return constant(shape, value, dtype)
+
+
+class Zeros(_PythonPrimitive):
+    def __call__(self, shape, dtype=mstype.float32):
+        return constant(shape, 0, dtype)
+
+
+class Ones(_PythonPrimitive):
+    def __call__(self, shape, dtype=mstype.float32):
+        return constant(shape, 1, dtype)
+
+
+class Eye(_PythonPrimitive):
+    def __call__(self, n, m=None, dtype=mstype.float32):
+        m = n if m is None else m
+        if n * m > values.MAX_KEPT_ELEMENTS:
+            return Tensor(shape=(n, m), dtype=dtype)
+        return Tensor([[1 if i == j else 0 for j in range(m)] for i in range(n)], dtype)
+
+
+class Identity(_PythonPrimitive):
+    def __call__(self, x):
+        return x
+
+
+class _SideEffect(_PythonPrimitive):
+    """Writes to the log or to a file when a job runs; nothing in a dry run."""
+
+    def __call__(self, *args):
+        return args[-1] if args and isinstance(args[-1], Tensor) else None
+
+
+class Print(_SideEffect):
+    pass
+
+
+class TensorDump(_SideEffect):
+    pass
+
+
+class ScalarSummary(_SideEffect):
+    pass
+
+
+class TensorSummary(_SideEffect):
+    pass
+
+
+class ImageSummary(_SideEffect):
+    pass
+
+
+class HistogramSummary(_SideEffect):
+    pass
+
+
+class Partial(_PythonPrimitive):
+    def __call__(self, function, *args):
+        import functools
+        return functools.partial(function, *args)
+
+
+class ReduceOp:
+    SUM, MAX, MIN, PROD = "sum", "max", "min", "prod"
+
+
+def constant(shape, value, dtype):
+    """A tensor of equal elements; its values are kept where it is small."""
+    dtype = mstype.dtype_of(dtype, mstype.float32)
+    shape = values.shape_of_argument(shape)
+    made = Tensor(shape=shape, dtype=dtype)
+    if isinstance(value, Tensor):
+        if not value._known():
+            from mindspore.ops import functional
+            return functional.broadcast_to(cast(value, dtype), shape)
+        value = value.item()
+    if values.count(shape) <= values.MAX_KEPT_ELEMENTS:
+        made._source = values.nest([value] * values.count(shape), shape) if shape else value
+    return made
+
+
+def in_trace():
+    return session.depth > 0

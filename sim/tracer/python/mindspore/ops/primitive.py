@@ -1,0 +1,270 @@
+"""Primitives: operators with their attributes and sharding strategies."""
+import functools
+import inspect
+
+from mindspore._drydock import tracing, values
+from mindspore._drydock.errors import Unsupported, user_error
+from mindspore._drydock.lazy import Stub, module_getattr
+from mindspore._drydock.rank import RankInt
+from mindspore._drydock.session import session
+from mindspore.common import dtype as mstype
+from mindspore.common.tensor import Tensor
+from mindspore.ops import _promotion, _strategy
+from mindspore.ops._table import REQUIRED
+
+
+class Primitive:
+    """See mindspore.ops.Primitive."""
+
+    def __init__(self, name):
+        self.name = name
+        self.attrs = {}
+        self.instance_name = ""
+        self.version = 0        # grows with every change after construction
+        self._added = {}        # attributes added by add_prim_attr
+
+    # -- attributes ---------------------------------------------------------------------------------
+    def add_prim_attr(self, name, value):
+        self.__dict__[name] = value
+        self.attrs[name] = value
+        if name not in _strategy.FIELDS:
+            self._added[name] = value
+        self.version += 1
+        return self
+
+    _set_prim_arg = add_prim_attr
+
+    def del_prim_attr(self, name):
+        self.__dict__.pop(name, None)
+        self.attrs.pop(name, None)
+        self._added.pop(name, None)
+        self.version += 1
+        return self
+
+    def set_device(self, device_target):
+        return self.add_prim_attr("primitive_target", device_target)
+
+    def set_stage(self, stage):
+        return self.add_prim_attr("stage", stage)
+
+    def recompute(self, mode=True):
+        if not isinstance(mode, bool):
+            raise user_error(TypeError, self.name + ":recompute-type", "recompute() takes True or False")
+        return self.add_prim_attr("recompute", mode)
+
+    def place(self, role, rank_id):
+        return self.add_prim_attr("_process_node_role", role)
+
+    def _offload(self):
+        return self.add_prim_attr("offload", True)
+
+    def set_prim_instance_name(self, name):
+        self.instance_name = name
+        return self
+
+    def init_prim_io_names(self, inputs, outputs):
+        return self
+
+    def check_elim(self, *args):
+        return False, None
+
+    def shard(self, in_strategy=None, out_strategy=None):
+        """Cuts of the inputs (and outputs), as tuples of ints or as Layouts."""
+        _strategy.set_strategy(self, in_strategy, out_strategy)
+        return self
+
+    def sharding_fields(self):
+        """What a graph request says about the strategy."""
+        return {field: self.attrs[name] for name, field in _strategy.FIELDS.items() if name in self.attrs}
+
+    def added_attrs(self):
+        return {name: attr_value(value) for name, value in self._added.items()}
+
+    # -- calls --------------------------------------------------------------------------------------
+    def __call__(self, *args, **kwargs):
+        raise Unsupported("mindspore.ops." + self.name,
+                          "operator '%s' is not in the operator table" % self.name,
+                          "see 'drydock list_operators'")
+
+    def __repr__(self):
+        return "Prim[%s]" % self.name
+
+    def __deepcopy__(self, memo):
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
+        copied.__dict__.update(self.__dict__)
+        copied.attrs = dict(self.attrs)
+        copied._added = dict(self._added)
+        return copied
+
+
+def attr_value(value):
+    """A Python value as an attribute: number, text, bool, None or list of them."""
+    if type(value) is RankInt:
+        return int(value)
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, mstype.Type):
+        return value.name
+    if isinstance(value, (tuple, list)):
+        return [attr_value(item) for item in value]
+    if isinstance(value, Tensor):
+        return value.tolist()
+    if isinstance(value, slice):
+        return [attr_value(value.start), attr_value(value.stop), attr_value(value.step)]
+    try:
+        return values.plain_int(value)
+    except TypeError:
+        pass
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)
+
+
+def _bind(name, arguments, args, kwargs):
+    """Values by argument, as Python would bind them."""
+    if len(args) > len(arguments):
+        raise user_error(TypeError, name + ":arguments", "%s takes at most %d arguments, %d were given"
+                         % (name, len(arguments), len(args)))
+    bound = {argument.name: value for argument, value in zip(arguments, args)}
+    names = {argument.name for argument in arguments}
+    for key, value in kwargs.items():
+        if key not in names:
+            raise user_error(TypeError, name + ":arguments", "%s has no argument '%s'" % (name, key))
+        if key in bound:
+            raise user_error(TypeError, name + ":arguments", "%s got argument '%s' twice" % (name, key))
+        bound[key] = value
+    for argument in arguments:
+        if argument.name not in bound:
+            if argument.default is REQUIRED:
+                raise user_error(TypeError, name + ":arguments",
+                                 "%s needs argument '%s'" % (name, argument.name))
+            bound[argument.name] = argument.default
+    return bound
+
+
+def _construct(self, signature, args, kwargs):
+    Primitive.__init__(self, signature.name)
+    bound = _bind(signature.name, signature.constructor, args, kwargs)
+    for argument in signature.constructor:
+        value = bound[argument.name]
+        if isinstance(argument.default, bool) and not isinstance(value, bool):
+            raise user_error(TypeError, "%s:%s-type" % (signature.name, argument.name),
+                             "argument '%s' of %s must be True or False, not %r"
+                             % (argument.name, signature.name, value))
+        self.attrs[argument.name] = value
+        self.__dict__.setdefault(argument.name, value)
+
+
+def _operand(op, argument, value):
+    """A call argument in the form that the recorder takes; a list for a tuple of tensors."""
+    if argument.kind == "tuple":
+        if isinstance(value, Tensor):
+            return [value]
+        if not isinstance(value, (tuple, list)):
+            raise user_error(TypeError, op + ":operand-type", "'%s' takes a tuple of tensors, not %s"
+                             % (op, type(value).__name__))
+        return list(value)
+    if isinstance(value, (Tensor, bool, int, float, list, tuple)) or hasattr(value, "dtype"):
+        return [value]
+    if value is None and argument.kind == "optional":
+        return [None]
+    raise user_error(TypeError, op + ":operand-type", "argument '%s' of '%s' must be a tensor, not %s"
+                     % (argument.name, op, "None" if value is None else type(value).__name__))
+
+
+def _call(self, signature, args, kwargs):
+    attrs = {name: attr_value(value) for name, value in self.attrs.items() if name not in _strategy.FIELDS}
+    tuples = [a for a in signature.call if a.kind == "tuple"]
+    if tuples and len(signature.call) == 1 and len(args) > 1:
+        args = (args,)
+    bound = _bind("'%s'" % signature.name, signature.call, args, kwargs)
+    operands = []
+    for argument in signature.call:
+        if argument.kind == "attr":
+            attrs[argument.name] = attr_value(bound[argument.name])
+        else:
+            operands += _operand(signature.name, argument, bound[argument.name])
+    if session.compute_dtype is not None and signature.kind != "update" and signature.name != "Cast":
+        operands = _promotion.to_compute_type(operands, session.compute_dtype, cast)
+    operands, dtypes = _promotion.prepare(signature.name, operands, cast)
+    results = tracing.apply(signature.name, operands, attrs, self, dtypes)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def make_class(signature):
+    """The primitive class of a table entry."""
+    def __init__(self, *args, **kwargs):
+        _construct(self, signature, args, kwargs)
+
+    def __call__(self, *args, **kwargs):
+        return _call(self, signature, args, kwargs)
+
+    return type(signature.name, (Primitive,), {
+        "__init__": __init__, "__call__": __call__, "__module__": "mindspore.ops.operations",
+        "__doc__": "See mindspore.ops.%s." % signature.name, "signature": signature})
+
+
+_instances = {}
+
+
+def operator(name, **attrs):
+    """A shared, unnamed primitive with the given constructor arguments."""
+    key = (name, repr(sorted(attrs.items())))
+    found = _instances.get(key)
+    if found is None:
+        from mindspore.ops._table import primitive_class
+        made = primitive_class(name)
+        if made is None:
+            raise Unsupported("mindspore.ops." + name, "operator '%s' is not in the operator table" % name,
+                              "see 'drydock list_operators'")
+        found = _instances[key] = made(**attrs)
+    return found
+
+
+def cast(tensor, dtype):
+    """Cast, unless the tensor has the type already."""
+    return tensor if tensor.dtype is dtype else operator("Cast")(tensor, dtype)
+
+
+class PrimitiveWithCheck(Primitive):
+    """Base of user-defined primitives; they can be made, not called."""
+
+
+class PrimitiveWithInfer(Primitive):
+    """Base of user-defined primitives; they can be made, not called."""
+
+
+def prim_attr_register(function):
+    """Decorator of a primitive's __init__: its arguments become attributes."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def deco(self, *args, **kwargs):
+        Primitive.__init__(self, getattr(self, "substitute_name", None) or type(self).__name__)
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        for name, value in list(bound.arguments.items())[1:]:
+            self.add_prim_attr(name, value)
+        self.version = 0
+        return function(self, *args, **kwargs)
+
+    return deco
+
+
+def constexpr(fn=None, get_instance=True, name=None, reuse_result=True, check=True):
+    return fn if fn is not None else lambda function: function
+
+
+_primexpr = constexpr
+
+
+def _run_op(primitive, name, args):
+    return primitive(*args)
+
+
+def unknown(name):
+    return Stub("mindspore.ops." + name)
+
+
+__getattr__ = module_getattr(__name__)

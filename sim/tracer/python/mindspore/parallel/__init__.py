@@ -1,0 +1,23 @@
+"""mindspore.parallel."""
+import sys
+
+import mindspore.parallel.shard as _shard_module
+from mindspore._drydock.lazy import module_getattr
+from mindspore.parallel.algo_parameter_config import (get_algo_parameters, reset_algo_parameters,  # noqa: F401
+                                                      set_algo_parameters)
+from mindspore.parallel.shard import Layout, reshard  # noqa: F401
+
+sys.modules["mindspore.parallel.shard"] = _shard_module
+shard = _shard_module.shard  # the attribute is the function, the module stays importable by its name
+
+
+def set_op_strategy_config(mode="SAVE", path=""):
+    from mindspore._drydock.errors import Unsupported
+    raise Unsupported("mindspore.parallel.set_op_strategy_config")
+
+
+def __getattr__(name):
+    if name == "AutoParallel":
+        from mindspore.parallel.auto_parallel import AutoParallel
+        return AutoParallel
+    return module_getattr(__name__)(name)

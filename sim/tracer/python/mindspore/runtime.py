@@ -1,0 +1,34 @@
+"""Run-time settings; the memory limit is kept for the report."""
+from mindspore._drydock.lazy import module_getattr
+
+
+def set_memory(init_size="2GB", increase_size="2GB", max_size="1024GB", optimize_level="O0",
+               huge_page_reserve_size="0GB"):
+    from mindspore import context
+    context.set_context(max_device_memory=max_size)
+
+
+def synchronize():
+    return None
+
+
+def set_cpu_affinity(*args, **kwargs):
+    return None
+
+
+def set_kernel_launch_group(*args, **kwargs):
+    return None
+
+
+def memory_stats(*args, **kwargs):
+    return {}
+
+
+def _nothing(*args, **kwargs):
+    return 0
+
+
+max_memory_allocated = max_memory_reserved = memory_allocated = memory_reserved = empty_cache = _nothing
+launch_blocking = dispatch_threads_num = set_kernel_launch_capture = _nothing
+
+__getattr__ = module_getattr(__name__)

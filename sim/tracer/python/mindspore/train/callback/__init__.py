@@ -1,0 +1,177 @@
+"""Callbacks: called once per traced step; those that write files write none."""
+from mindspore._drydock.errors import user_error
+from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.session import session
+
+
+class RunContext:
+    """Hands the parameters of a run to callbacks."""
+
+    def __init__(self, original_args):
+        self._original_args = original_args
+        self._stop_requested = False
+
+    def original_args(self):
+        return self._original_args
+
+    def request_stop(self):
+        self._stop_requested = True
+
+    def get_stop_requested(self):
+        return self._stop_requested
+
+
+class Callback:
+    """See mindspore.train.Callback; both generations of method names work."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+    def begin(self, run_context):
+        return None
+
+    def epoch_begin(self, run_context):
+        return None
+
+    def epoch_end(self, run_context):
+        return None
+
+    def step_begin(self, run_context):
+        return None
+
+    def step_end(self, run_context):
+        return None
+
+    def end(self, run_context):
+        return None
+
+    def on_train_begin(self, run_context):
+        self.begin(run_context)
+
+    def on_train_epoch_begin(self, run_context):
+        self.epoch_begin(run_context)
+
+    def on_train_epoch_end(self, run_context):
+        self.epoch_end(run_context)
+
+    def on_train_step_begin(self, run_context):
+        self.step_begin(run_context)
+
+    def on_train_step_end(self, run_context):
+        self.step_end(run_context)
+
+    def on_train_end(self, run_context):
+        self.end(run_context)
+
+    def on_eval_begin(self, run_context):
+        return None
+
+    def on_eval_end(self, run_context):
+        return None
+
+
+class _CallbackList:
+    def __init__(self, callbacks):
+        self._callbacks = callbacks
+
+    def call(self, name, run_context):
+        for callback in self._callbacks:
+            getattr(callback, name)(run_context)
+
+
+def callback_list(callbacks):
+    """None, one callback or a list of them."""
+    items = [] if callbacks is None else list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+    for item in items:
+        if not isinstance(item, Callback):
+            raise user_error(TypeError, "Model:callback-type", "callbacks must be Callbacks, not %s"
+                             % type(item).__name__)
+    return _CallbackList(items)
+
+
+def _check_interval(owner, name, value):
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise user_error(TypeError, "%s:%s-type" % (owner, name), "%s of %s must be a whole number, not %r"
+                         % (name, owner, value))
+    if value < 1:
+        raise user_error(ValueError, "%s:%s" % (owner, name), "%s of %s must be positive" % (name, owner))
+
+
+class LossMonitor(Callback):
+    """Prints the loss; in a dry run it is not known, so nothing is printed."""
+
+    def __init__(self, per_print_times=1):
+        if isinstance(per_print_times, bool) or not isinstance(per_print_times, int) or per_print_times < 0:
+            raise user_error(ValueError, "LossMonitor:per_print_times", "per_print_times must be a whole number >= 0")
+
+
+class TimeMonitor(Callback):
+    """Prints times; nothing runs in a dry run."""
+
+    def __init__(self, data_size=None, data_time=False):
+        return None
+
+
+class CheckpointConfig:
+    """See mindspore.train.CheckpointConfig; arguments are checked and kept."""
+
+    def __init__(self, save_checkpoint_steps=1, save_checkpoint_seconds=0, keep_checkpoint_max=5,
+                 keep_checkpoint_per_n_minutes=0, integrated_save=True, async_save=False, saved_network=None,
+                 append_info=None, enc_key=None, enc_mode="AES-GCM", exception_save=False, crc_check=False,
+                 map_param_inc=False, format="ckpt", num_files=None, remove_redundancy=False, **kwargs):
+        for name, value in (("save_checkpoint_steps", save_checkpoint_steps),
+                            ("keep_checkpoint_max", keep_checkpoint_max)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+                raise user_error(ValueError, "CheckpointConfig:" + name, "%s must be a whole number >= 0" % name)
+        self.save_checkpoint_steps = save_checkpoint_steps
+        self.keep_checkpoint_max = keep_checkpoint_max
+        self.saved_network = saved_network
+
+
+class ModelCheckpoint(Callback):
+    """Saves checkpoints; none is written in a dry run."""
+
+    def __init__(self, prefix="CKP", directory=None, config=None):
+        if not isinstance(prefix, str) and not callable(prefix):
+            raise user_error(TypeError, "ModelCheckpoint:prefix", "prefix of ModelCheckpoint must be a text")
+        if isinstance(prefix, str) and (not prefix or "/" in prefix):
+            raise user_error(ValueError, "ModelCheckpoint:prefix", "prefix of ModelCheckpoint must not be empty or hold '/'")
+        if directory is not None and not isinstance(directory, str) and not callable(directory):
+            raise user_error(TypeError, "ModelCheckpoint:directory", "directory of ModelCheckpoint must be a text")
+        if config is not None and not isinstance(config, CheckpointConfig):
+            raise user_error(TypeError, "ModelCheckpoint:config", "config of ModelCheckpoint must be a CheckpointConfig")
+        session.warn("checkpoints are not written in a dry run")
+        self.latest_ckpt_file_name = ""
+
+
+class _Silent(Callback):
+    """A callback whose effect is output of a real run."""
+
+    def __init__(self, *args, **kwargs):
+        return None
+
+
+class SummaryCollector(_Silent):
+    pass
+
+
+class EarlyStopping(_Silent):
+    pass
+
+
+class LearningRateScheduler(_Silent):
+    pass
+
+
+class OnRequestExit(_Silent):
+    pass
+
+
+class FlopsUtilizationCollector(_Silent):
+    pass
+
+
+__getattr__ = module_getattr("mindspore.train")

@@ -1,0 +1,186 @@
+"""Model: training, evaluation and prediction with one call. Source: spec tracing-frontend 9.2 and 11."""
+from mindspore._drydock.errors import Unsupported, user_error
+from mindspore._drydock.lazy import module_getattr
+from mindspore.common.tensor import Tensor
+from mindspore.nn.cell import Cell
+from mindspore.nn.wrap.cell_wrapper import TrainOneStepCell, WithEvalCell, WithLossCell
+from mindspore.train.callback import RunContext, callback_list
+
+
+class Model:
+    """See mindspore.train.Model."""
+
+    def __init__(self, network, loss_fn=None, optimizer=None, metrics=None, eval_network=None, eval_indexes=None,
+                 amp_level="O0", boost_level="O0", loss_scale_manager=None, **kwargs):
+        if not isinstance(network, Cell):
+            raise user_error(TypeError, "Model:network-type", "Model() takes a Cell, not %s" % type(network).__name__)
+        for name, value in (("loss_fn", loss_fn), ("optimizer", optimizer), ("eval_network", eval_network)):
+            if value is not None and not isinstance(value, Cell) and not callable(value):
+                raise user_error(TypeError, "Model:%s-type" % name, "%s of Model must be a Cell" % name)
+        if amp_level != "O0":
+            raise Unsupported("mindspore.train.Model.amp_level", "amp_level '%s' is not supported" % amp_level,
+                              "use amp_level='O0'")
+        if loss_scale_manager is not None:
+            raise Unsupported("mindspore.train.Model.loss_scale_manager")
+        self._network = network
+        self._loss_fn = loss_fn
+        self._optimizer = optimizer
+        self._metrics = metrics
+        self._parallel_mode = _parallel_mode()
+        self._train_network = self._build_train_network()
+        self._eval_network = eval_network
+        self._predict_network = network
+
+    def _build_train_network(self):
+        network = self._network
+        if self._loss_fn is not None:
+            network = WithLossCell(network, self._loss_fn)
+        if self._optimizer is not None:
+            network = TrainOneStepCell(network, self._optimizer)
+        return network
+
+    @property
+    def train_network(self):
+        return self._train_network
+
+    @property
+    def predict_network(self):
+        return self._predict_network
+
+    @property
+    def eval_network(self):
+        return self._eval_network
+
+    def train(self, epoch, train_dataset, callbacks=None, dataset_sink_mode=False, sink_size=-1, initial_epoch=0):
+        """One step of one epoch; callbacks are called as in a job of one step."""
+        _check_count("epoch", epoch)
+        _check_flag("dataset_sink_mode", dataset_sink_mode)
+        _check_count("sink_size", sink_size, allow=-1)
+        context = RunContext(_CallbackParameters(self, epoch, train_dataset))
+        parameters = context.original_args()
+        hooks = callback_list(callbacks)
+        hooks.call("on_train_begin", context)
+        hooks.call("on_train_epoch_begin", context)
+        self._train_network.set_train()
+        for row in _rows(train_dataset):
+            row = _as_tuple(row)
+            self._check_columns(row)
+            hooks.call("on_train_step_begin", context)
+            parameters.net_outputs = self._train_network(*row)
+            hooks.call("on_train_step_end", context)
+            break
+        else:
+            raise user_error(ValueError, "Model:empty-dataset", "the data set of Model.train() has no rows")
+        hooks.call("on_train_epoch_end", context)
+        hooks.call("on_train_end", context)
+
+    def fit(self, epoch, train_dataset, valid_dataset=None, valid_frequency=1, callbacks=None,
+            dataset_sink_mode=False, valid_dataset_sink_mode=False, sink_size=-1, initial_epoch=0):
+        self.train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size)
+        if valid_dataset is not None:
+            self.eval(valid_dataset, callbacks, valid_dataset_sink_mode)
+
+    def eval(self, valid_dataset, callbacks=None, dataset_sink_mode=False):
+        """One step of the evaluation network; metrics are zero."""
+        if self._eval_network is None:
+            if self._loss_fn is None:
+                raise user_error(ValueError, "Model:no-eval-network", "Model.eval() needs a loss_fn or an eval_network")
+            self._eval_network = WithEvalCell(self._network, self._loss_fn)
+        self._eval_network.set_train(False)
+        for row in _rows(valid_dataset):
+            self._eval_network(*_as_tuple(row))
+            break
+        self._eval_network.set_train(True)
+        names = self._metrics if isinstance(self._metrics, (set, list, tuple, dict)) else []
+        return {name: 0.0 for name in sorted(names, key=str)}
+
+    def predict(self, *predict_data, **kwargs):
+        self._predict_network.set_train(False)
+        return self._predict_network(*predict_data)
+
+    def build(self, train_dataset=None, valid_dataset=None, sink_size=-1, epoch=1):
+        if train_dataset is not None:
+            self.train(1, train_dataset)
+
+    def infer_train_layout(self, train_dataset, dataset_sink_mode=True, sink_size=-1):
+        self.train(1, train_dataset)
+        return self._train_network.parameter_layout_dict
+
+    def infer_predict_layout(self, *predict_data, **kwargs):
+        self.predict(*predict_data)
+        return self._predict_network.parameter_layout_dict
+
+    def _check_columns(self, row):
+        if self._loss_fn is not None and len(row) != 2:
+            raise user_error(ValueError, "Model:columns",
+                             "with a loss_fn the data set must give 2 columns (data, label), not %d" % len(row))
+        for item in row:
+            if not isinstance(item, Tensor):
+                raise user_error(TypeError, "Model:row-type", "the data set gave a %s instead of a Tensor"
+                                 % type(item).__name__)
+
+
+class _CallbackParameters:
+    """What callbacks see of the run."""
+
+    def __init__(self, model, epoch, dataset):
+        self.train_network = model.train_network
+        self.network = model._network
+        self.optimizer = model._optimizer
+        self.loss_fn = model._loss_fn
+        self.parallel_mode = model._parallel_mode
+        self.mode = "train"
+        self.epoch_num = epoch
+        self.batch_num = _size(dataset)
+        self.cur_epoch_num = 1
+        self.cur_step_num = 1
+        self.net_outputs = None
+        self.train_dataset = dataset
+        self.dataset_sink_mode = False
+        self.device_number = 1
+        self.list_callback = None
+
+    def __getattr__(self, name):
+        return None
+
+    def get(self, name, default=None):
+        return self.__dict__.get(name, default)
+
+
+def _parallel_mode():
+    from mindspore import context
+    return context.get_auto_parallel_context("parallel_mode")
+
+
+def _size(dataset):
+    return dataset.get_dataset_size() if hasattr(dataset, "get_dataset_size") else 1
+
+
+def _rows(dataset):
+    if hasattr(dataset, "create_tuple_iterator"):
+        return dataset.create_tuple_iterator()
+    if hasattr(dataset, "create_dict_iterator"):
+        return (tuple(row.values()) for row in dataset.create_dict_iterator())
+    if not hasattr(dataset, "__iter__"):
+        raise user_error(TypeError, "Model:dataset-type", "Model.train() takes a data set, not %s"
+                         % type(dataset).__name__)
+    return iter(dataset)
+
+
+def _as_tuple(row):
+    return tuple(row.values()) if isinstance(row, dict) else tuple(row) if isinstance(row, (list, tuple)) else (row,)
+
+
+def _check_count(name, value, allow=None):
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise user_error(TypeError, "Model:%s-type" % name, "%s must be a whole number, not %r" % (name, value))
+    if value < 1 and value != allow:
+        raise user_error(ValueError, "Model:%s-range" % name, "%s must be positive, not %d" % (name, value))
+
+
+def _check_flag(name, value):
+    if not isinstance(value, bool):
+        raise user_error(TypeError, "Model:%s-type" % name, "%s must be True or False, not %r" % (name, value))
+
+
+__getattr__ = module_getattr("mindspore.train")

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace drydock::sim {
+
+/// Runs of a script for ranks that behave differently, at most; beyond, the remaining ranks are
+/// assumed alike.
+inline constexpr std::size_t kMaxTraces = 8;
+/// Largest graph document that a script may leave, bytes.
+inline constexpr std::int64_t kMaxDocumentBytes = std::int64_t{512} << 20U;
+
+/// A user's script and the job it is dry-run for.
+struct ScriptJob {
+  std::string script = {};  ///< As the user gave it.
+  std::vector<std::string> arguments = {};
+  std::string python = {};  ///< Interpreter; empty: `python`, else `python3` on the PATH.
+  std::int64_t world_size = 1;
+  std::int64_t rank = 0;              ///< The rank the first run plays.
+  bool single_rank = false;           ///< Only that rank is of interest: no further runs.
+  std::int64_t simulation_level = 1;  ///< For MS_SIMULATION_LEVEL.
+  std::int64_t timeout_s = 0;         ///< Per run; 0: no limit.
+  std::string compat = {};            ///< MindSpore release to emulate ("2.7"); empty: the default.
+  std::vector<std::string> environment = {};  ///< "NAME=value" of the caller, all of it.
+  std::string trace_library = {};             ///< libdrydock_trace.so
+  std::string python_folder = {};             ///< Holds the package that stands in for `mindspore`.
+};
+
+/// A graph document recorded by the script.
+struct TracedProgram {
+  std::string document = {};  ///< Schema drydock.graph/1.
+  bool training = false;      ///< Has gradients.
+};
+
+struct TraceOutcome {
+  /// In the order of the script; the first training step (else the first of all) comes first.
+  std::vector<TracedProgram> programs = {};
+  std::string installed_release =
+      {};  ///< Of a MindSpore in that interpreter; empty if there is none.
+  /// What a user should know about the recording; those that begin with "unsupported: " say that
+  /// something was left out.
+  std::vector<std::string> warnings = {};
+  std::vector<std::int64_t> traced_ranks = {};
+};
+
+/// Runs the script once per class of ranks and collects what it computes.
+///
+/// Child processes in groups of their own; nothing of them and no file stays behind.
+/// @error kInvalidArgument  the script raised, exited, recorded nothing ("script:nothing-traced"),
+/// cannot be read
+///                          ("script:unreadable"), or there is no interpreter
+///                          ("script:no-interpreter"); a stop signal came (see StopSignalOf)
+/// @error kTimeout          the time limit
+/// @error kUnsupported      an operator, a function, or programs that differ between ranks
+[[nodiscard]] Result<TraceOutcome> TraceScript(const ScriptJob& job);
+
+/// The signal (SIGINT, SIGTERM, SIGHUP) that ended TraceScript, if that is what the error says.
+[[nodiscard]] std::optional<int> StopSignalOf(const Error& error);
+
+}  // namespace drydock::sim

@@ -1,0 +1,158 @@
+#include "sim/tracer/trace_result.h"
+
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/tracer/json_values.h"
+
+namespace drydock::sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kResultVersion = 1;
+/// Frames of a traceback that are shown.
+constexpr std::size_t kMaxFrames = 20;
+
+tl::unexpected<Error> BadResult(const char* what) {
+  return tl::unexpected(
+      Error{.code = ErrorCode::kInternal,
+            .message = std::string("the result of the trace is not readable: ") + what,
+            .reason = "script:result"});
+}
+
+std::vector<std::string> Texts(const json& value, const char* name) {
+  std::vector<std::string> texts;
+  const auto it = value.find(name);
+  if (it != value.end() && it->is_array()) {
+    for (const json& item : *it) {
+      if (item.is_string()) {
+        texts.push_back(item.get<std::string>());
+      }
+    }
+  }
+  return texts;
+}
+
+/// `in forward_fn, net.py:12` for every frame but the innermost, which is the error's place.
+std::vector<std::string> FrameNotes(const json& error) {
+  std::vector<std::string> notes;
+  const auto frames = error.find("frames");
+  if (frames == error.end() || !frames->is_array()) {
+    return notes;
+  }
+  for (std::size_t i = 1; i < frames->size() && notes.size() < kMaxFrames; ++i) {
+    const Result<SourcePlace> place = PlaceFrom((*frames)[i]);
+    if (place) {
+      notes.push_back("called at " + place->file + ":" + std::to_string(place->line) + " in " +
+                      TextFieldOr((*frames)[i], "function", "?"));
+    }
+  }
+  return notes;
+}
+
+Error ErrorFrom(const json& value) {
+  const std::string family = TextFieldOr(value, "family", "internal");
+  const std::string type = TextFieldOr(value, "type", "Exception");
+  const std::string text = TextFieldOr(value, "message", "");
+  Error error{.hint = TextFieldOr(value, "hint", ""), .reason = TextFieldOr(value, "reason", "")};
+  if (family == "unsupported") {
+    error.code = ErrorCode::kUnsupported;
+    error.message = text;
+  } else if (family == "user") {
+    error.code = ErrorCode::kInvalidArgument;
+    error.message = text.empty() ? type : type + ": " + text;
+  } else {
+    error.code = ErrorCode::kInternal;
+    error.message = "the recording of the script failed: " + type + ": " + text;
+  }
+  const auto place = value.find("place");
+  if (place != value.end() && place->is_object()) {
+    if (Result<SourcePlace> read = PlaceFrom(*place)) {
+      error.place = *std::move(read);
+    }
+  }
+  error.notes = Texts(value, "notes");
+  for (std::string& note : FrameNotes(value)) {
+    error.notes.push_back(std::move(note));
+  }
+  return error;
+}
+
+Result<std::vector<RankSpan>> Spans(const json& result) {
+  std::vector<RankSpan> spans;
+  const auto it = result.find("covered_ranks");
+  if (it == result.end() || !it->is_array()) {
+    return BadResult("no covered ranks");
+  }
+  for (const json& item : *it) {
+    if (!item.is_array() || item.size() != 2 || !item[0].is_number_integer() ||
+        !item[1].is_number_integer()) {
+      return BadResult("covered ranks");
+    }
+    spans.push_back({.first = item[0].get<std::int64_t>(), .last = item[1].get<std::int64_t>()});
+  }
+  return spans;
+}
+
+Result<std::vector<TracedProgramFile>> Programs(const json& result) {
+  std::vector<TracedProgramFile> programs;
+  const auto it = result.find("programs");
+  if (it == result.end() || !it->is_array()) {
+    return BadResult("no programs");
+  }
+  for (const json& item : *it) {
+    TracedProgramFile program;
+    DRYDOCK_TRY(program.file, TextField(item, "file"));
+    DRYDOCK_TRY(program.nodes, IntFieldOr(item, "nodes", 0));
+    program.training = BoolFieldOr(item, "training", false);
+    if (program.file.find('/') != std::string::npos) {
+      return BadResult("a file name with a slash");
+    }
+    programs.push_back(std::move(program));
+  }
+  return programs;
+}
+
+tl::unexpected<Error> NothingTraced(std::int64_t exit_code) {
+  if (exit_code != 0) {
+    return FailInput("script:exit", "the script ended with exit status " +
+                                        std::to_string(exit_code) +
+                                        " before a network was recorded");
+  }
+  return FailInput(
+      "script:nothing-traced", "the script came to its end without calling a network",
+      "call a Cell, Model.train() or a function made by value_and_grad() once with data");
+}
+
+}  // namespace
+
+Result<TraceResult> ReadTraceResult(std::string_view text) {
+  const json value = json::parse(text, nullptr, false);
+  if (!value.is_object()) {
+    return BadResult("not a JSON object");
+  }
+  DRYDOCK_TRY(const std::int64_t version, IntFieldOr(value, "version", 0));
+  if (version != kResultVersion) {
+    return BadResult("it belongs to another release");
+  }
+  const auto error = value.find("error");
+  if (error != value.end() && error->is_object()) {
+    return tl::unexpected(ErrorFrom(*error));
+  }
+  TraceResult result;
+  DRYDOCK_TRY(result.programs, Programs(value));
+  DRYDOCK_TRY(result.exit_code, IntFieldOr(value, "exit_code", 0));
+  DRYDOCK_TRY(result.covered, Spans(value));
+  result.release = TextFieldOr(value, "release", "");
+  result.warnings = Texts(value, "warnings");
+  result.guard_places = Texts(value, "guard_places");
+  if (result.exit_code != 0 || result.programs.empty()) {
+    return NothingTraced(result.exit_code);
+  }
+  return result;
+}
+
+}  // namespace drydock::sim

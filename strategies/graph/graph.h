@@ -1,0 +1,142 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "strategies/graph/attr.h"
+#include "strategies/graph/dtype.h"
+#include "strategies/layout/tensor_layout.h"
+
+namespace drydock::strategies {
+
+struct OpEntry;
+
+/// Cuts per tensor input (or per strategy entry of the operator): ((2, 4), (4, 1)).
+using Strategy = std::vector<std::vector<std::int64_t>>;
+
+/// No value: an optional operand that was not given.
+inline constexpr ValueId kNoValue = ValueId{-1};
+inline constexpr NodeId kNoNode = NodeId{-1};
+
+/// What a value of a graph is.
+enum class ValueKind : std::uint8_t {
+  kInput,      ///< Fed by the data set at every step.
+  kParameter,  ///< Lives for the whole job: weight, optimizer state, counter.
+  kConstant,   ///< Known when the graph is built.
+  kOutput,     ///< Result of a node.
+};
+
+/// Why a parameter exists; decides its line in the memory report.
+enum class ParameterRole : std::uint8_t {
+  kWeight,          ///< Owned by the network.
+  kOptimizerState,  ///< Moment or accumulator cloned from a weight (`state_of`).
+  kHyper,           ///< Learning rate, momentum, step counter: small and never cut.
+};
+
+/// A tensor of the graph, named once and used by any number of nodes.
+struct Value {
+  ValueKind kind = ValueKind::kOutput;
+  TensorType type = {};
+  std::string name = {};          ///< Input, parameter or variable name; may be empty.
+  NodeId producer = kNoNode;      ///< For kOutput.
+  std::int32_t output_index = 0;  ///< For kOutput: which result of the producer.
+  std::int32_t detail = -1;  ///< Index in Graph::parameters or Graph::constants for those kinds.
+};
+
+/// What is known about a parameter beyond its value entry.
+struct Parameter {
+  ValueId value = kNoValue;
+  ParameterRole role = ParameterRole::kWeight;
+  ValueId state_of = kNoValue;  ///< The weight this state belongs to; same layout.
+  bool requires_grad = true;
+  bool layerwise_parallel = false;
+  bool parallel_optimizer = true;
+  std::int64_t comm_fusion = 1;
+};
+
+/// Contents of a constant, if they are small enough to matter; row major.
+struct Constant {
+  ValueId value = kNoValue;
+  std::optional<std::vector<double>> data = {};
+};
+
+/// Part of a training step a node belongs to.
+enum class Phase : std::uint8_t { kForward, kBackward, kOptimizer };
+
+/// Why a collective or a helper node of a sharded program exists; shown to users.
+enum class CommReason : std::uint8_t {
+  kNone,                ///< Not inserted by the compiler, or not a communication.
+  kUser,                ///< Written in the script.
+  kPartialSum,          ///< Operator cut along a contracted or reduced dimension.
+  kRedistribution,      ///< Producer and consumer want different layouts.
+  kParameterGradient,   ///< Sum of a parameter's gradient over its replicas (mirror).
+  kBackwardOfForward,   ///< Gradient of a forward collective.
+  kDataParallelReducer  ///< Gradient averaging of data_parallel mode.
+};
+
+/// One operator application.
+struct Node {
+  std::string op = {};               ///< Primitive name, e.g. "MatMul".
+  const OpEntry* entry = nullptr;    ///< Table entry; null if the operator is unknown.
+  std::vector<ValueId> inputs = {};  ///< Tensor operands; kNoValue for an absent optional one.
+  std::vector<ValueId> outputs = {};
+  AttrMap attrs = {};
+  std::string scope = {};          ///< "Default/network-WithLossCell/_backbone-Net".
+  std::string instance_name = {};  ///< Attribute that holds the primitive, e.g. "matmul".
+  std::int32_t place = -1;         ///< Index in Graph::stacks: where the user's script applies it.
+  Phase phase = Phase::kForward;
+  std::int32_t stage = -1;  ///< Pipeline stage, -1 if not set.
+  std::optional<Strategy> in_strategy = {};
+  std::optional<Strategy> out_strategy = {};
+  /// Layouts given by the user instead of a strategy; shapes are filled in by the compiler.
+  std::optional<std::vector<TensorLayout>> in_layout = {};
+  std::optional<std::vector<TensorLayout>> out_layout = {};
+
+  // Filled in sharded programs only.
+  std::optional<GroupPattern> group = {};  ///< Ranks that take part in a collective.
+  CommReason reason = CommReason::kNone;
+  std::string reason_text = {};  ///< "partial sum of MatMul-op0 over k", "gradient of w".
+  NodeId origin = kNoNode;       ///< Node of the traced graph this one comes from.
+};
+
+/// Source frames of a node, innermost (the operator's own line) first.
+using SourceStack = std::vector<SourcePlace>;
+
+/// Operators in execution order with their tensors: what a script computes in one step.
+///
+/// Nodes are topologically ordered: every operand is defined before its use. Training steps contain
+/// gradient nodes (OpEntry kind kGradient): loss first, then the values to differentiate by;
+/// outputs are the gradients. A sharded program is the same type with local shapes.
+struct Graph {
+  std::string name = {};
+  std::vector<Value> values = {};
+  std::vector<Node> nodes = {};
+  std::vector<ValueId> inputs = {};
+  std::vector<Parameter> parameters = {};
+  std::vector<Constant> constants = {};
+  std::vector<ValueId> outputs = {};
+  std::vector<SourceStack> stacks = {};
+
+  [[nodiscard]] const Value& at(ValueId id) const { return values[ToIndex(id)]; }
+  [[nodiscard]] const Node& at(NodeId id) const { return nodes[ToIndex(id)]; }
+};
+
+/// Place of the user's line that applies a node, if known.
+[[nodiscard]] std::optional<SourcePlace> PlaceOf(const Graph& graph, const Node& node);
+
+/// Full names of all nodes, "<scope>/<op>-op<n>"; n counts per scope and operator in node order.
+/// Source: spec tracing-frontend 5.3.
+[[nodiscard]] std::vector<std::string> FullNames(const Graph& graph);
+
+/// Nodes that consume each value, in node order.
+[[nodiscard]] std::vector<std::vector<NodeId>> UsersOf(const Graph& graph);
+
+/// Text form of a graph, one node a line, for people and tests.
+[[nodiscard]] std::string GraphText(const Graph& graph);
+
+}  // namespace drydock::strategies

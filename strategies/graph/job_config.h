@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "strategies/graph/dtype.h"
+#include "strategies/layout/tensor_layout.h"
+
+namespace drydock::strategies {
+
+enum class ParallelMode : std::uint8_t {
+  kStandAlone,
+  kDataParallel,
+  kHybridParallel,
+  kSemiAutoParallel,
+  kAutoParallel,
+};
+
+enum class SearchMode : std::uint8_t {
+  kRecursiveProgramming,
+  kDynamicProgramming,
+  kShardingPropagation,
+};
+
+/// MindSpore release whose defaults are emulated, e.g. {2, 7}. Source: spec compiler-passes.
+struct CompatRelease {
+  std::int32_t major = 2;
+  std::int32_t minor = 7;
+  friend auto operator<=>(const CompatRelease&, const CompatRelease&) = default;
+};
+
+/// "2.0", "2.7.0", "r2.0" -> release. @error kInvalidArgument  not a release the specs cover
+[[nodiscard]] Result<CompatRelease> ParseCompat(std::string_view text);
+
+/// "2.7".
+[[nodiscard]] std::string CompatText(const CompatRelease& release);
+
+/// How the batch is spread over the ranks.
+struct DatasetStrategy {
+  enum class Kind : std::uint8_t { kDataParallel, kFullBatch, kCuts };
+  Kind kind = Kind::kDataParallel;
+  std::vector<std::vector<std::int64_t>> cuts = {};  ///< One entry per input for kCuts.
+  friend bool operator==(const DatasetStrategy&, const DatasetStrategy&) = default;
+};
+
+/// Everything about a job that is not the network: what set_auto_parallel_context and friends say.
+struct JobConfig {
+  std::int64_t world_size = 1;
+  ParallelMode mode = ParallelMode::kStandAlone;
+  SearchMode search_mode = SearchMode::kRecursiveProgramming;
+  DatasetStrategy dataset = {};
+  bool dataset_repeat_on_right = false;
+  std::int64_t pipeline_stages = 1;
+  bool gradients_mean = false;
+  bool loss_repeated_mean = true;
+  bool gradient_fp32_sync = true;
+  bool enable_alltoall = false;
+  bool enable_parallel_optimizer = false;
+  bool elementwise_op_strategy_follow = false;
+  bool any_device_count = false;  ///< Lift the reference's rule "1, 2, 4 or a multiple of 8".
+  std::optional<bool> fully_use_devices = {};  ///< Unset: the default of `compat`.
+  CompatRelease compat = {};
+  std::string device_target = "Ascend";  ///< "Ascend", "GPU" or "CPU".
+  std::string max_device_memory = {};    ///< "58GB" as the script gave it; empty if not.
+  std::int32_t save_graphs = 0;          ///< 0..3
+  std::string save_graphs_path = ".";
+};
+
+/// Value in force: the script's, else the release's default (true before 2.5).
+[[nodiscard]] bool FullyUseDevices(const JobConfig& config);
+
+/// "hccl", "nccl" or "mccl": the communication library of the device target.
+[[nodiscard]] std::string_view BackendName(const JobConfig& config);
+
+/// Ranks of one pipeline stage.
+[[nodiscard]] std::int64_t StageDevices(const JobConfig& config);
+
+/// Spelling used by set_auto_parallel_context: "semi_auto_parallel".
+[[nodiscard]] std::string_view ParallelModeName(ParallelMode mode);
+[[nodiscard]] Result<ParallelMode> ParseParallelMode(std::string_view text);
+[[nodiscard]] std::string_view SearchModeName(SearchMode mode);
+[[nodiscard]] Result<SearchMode> ParseSearchMode(std::string_view text);
+
+/// True for the modes in which operators are cut.
+[[nodiscard]] bool CutsOperators(ParallelMode mode);
+
+/// Checks sizes and combinations. @error kInvalidArgument / kUnsupported with remedy
+[[nodiscard]] Status ValidateJob(const JobConfig& config);
+
+/// Shape the compiler sees for data-set input `index` whose per-rank shape is `local`: local times
+/// the cuts of the dataset strategy. Source: spec layout-and-redistribution section 6.
+[[nodiscard]] Result<TensorType> GlobalInputType(const TensorType& local, std::size_t index,
+                                                 const JobConfig& config);
+
+/// Cuts of data-set input `index` with `rank` dimensions under the job's dataset strategy.
+[[nodiscard]] Result<std::vector<std::int64_t>> DatasetCuts(std::size_t rank, std::size_t index,
+                                                            const JobConfig& config);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,157 @@
+#include "strategies/layout/redistribution_plan.h"
+
+#include <string>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "strategies/layout/layout_unification.h"
+
+namespace drydock::strategies {
+namespace {
+
+Status CheckPair(const TensorLayout& from, const TensorLayout& to) {
+  DRYDOCK_RETURN_IF_ERROR(ValidateLayout(from));
+  DRYDOCK_RETURN_IF_ERROR(ValidateLayout(to));
+  if (Product(from.device_matrix) != Product(to.device_matrix)) {
+    return FailInput("Redistribution:device-count",
+                     "device matrices " + TupleText(from.device_matrix) + " and " +
+                         TupleText(to.device_matrix) + " have different numbers of devices",
+                     "both layouts must lie on all devices of the stage");
+  }
+  if (Product(from.shape) != Product(to.shape)) {
+    return FailInput("Redistribution:element-count", "shapes " + TupleText(from.shape) + " and " +
+                                                         TupleText(to.shape) +
+                                                         " have different numbers of elements");
+  }
+  return {};
+}
+
+PlanOp ToPlanOp(const LayoutStep& step, const std::vector<std::int64_t>& device_matrix) {
+  const std::size_t axis = device_matrix.size() - 1 - static_cast<std::size_t>(step.axis);
+  PlanOp op{.axis = step.dimension, .parts = step.count, .digit = AxisDigit(device_matrix, axis)};
+  switch (step.kind) {
+    case LayoutStep::Kind::kSplit:
+      op.kind = PlanOp::Kind::kSlice;
+      op.index = DigitTimes(op.digit, 1);
+      break;
+    case LayoutStep::Kind::kConcat:
+      op.kind = PlanOp::Kind::kConcat;
+      break;
+    case LayoutStep::Kind::kPermute:
+      op.kind = PlanOp::Kind::kExchange;
+      op.concat_axis = step.concat_dimension;
+      break;
+  }
+  return op;
+}
+
+/// The two layouts of a redistribution in the forms section 8.5 names.
+struct Endpoints {
+  PlainLayout from = {};  ///< Extended, standard form ("f0").
+  PlainLayout to = {};
+  Shape from_base = {};  ///< Slice shapes on the dimensions the user wrote.
+  Shape to_base = {};
+  Shape from_slice = {};  ///< Slice shapes of the extended forms.
+  Shape to_slice = {};
+};
+
+void AppendSteps(std::vector<LayoutStep> steps, const std::vector<std::int64_t>& device_matrix,
+                 RedistributionPlan* plan) {
+  const std::int64_t elements = steps.empty() ? 0 : Product(steps[0].slice_before);
+  plan->step_elements.resize(plan->step_elements.size() + steps.size(), elements);
+  for (LayoutStep& step : steps) {
+    plan->ops.push_back(ToPlanOp(step, device_matrix));
+    plan->steps.push_back(std::move(step));
+  }
+}
+
+void PlanUnified(const Endpoints& ends, const UnifiedLayouts& unified, bool enable_alltoall,
+                 RedistributionPlan* plan) {
+  Shape unified_from = SliceShape(unified.from);
+  if (ends.from_slice != unified_from) {
+    plan->ops.push_back(ReshapeTo(std::move(unified_from)));
+  }
+  AppendSteps(InferSteps(unified.from, unified.to.tensor_map, enable_alltoall),
+              unified.from.device_matrix, plan);
+  if (SliceShape(unified.to) != ends.to_slice) {
+    plan->ops.push_back(ReshapeTo(ends.to_slice));
+  }
+}
+
+/// Through the whole tensor on every rank.
+void PlanThroughWhole(const Endpoints& ends, bool enable_alltoall, RedistributionPlan* plan) {
+  const std::vector<std::int64_t> whole_from(ends.from.shape.size(), -1);
+  AppendSteps(InferSteps(ends.from, whole_from, enable_alltoall), ends.from.device_matrix, plan);
+  if (ends.from.shape != ends.to.shape) {
+    plan->ops.push_back(ReshapeTo(ends.to.shape));
+  }
+  PlainLayout whole = ends.to;
+  whole.tensor_map.assign(whole.tensor_map.size(), -1);
+  AppendSteps(InferSteps(whole, ends.to.tensor_map, enable_alltoall), whole.device_matrix, plan);
+}
+
+}  // namespace
+
+Result<RedistributionPlan> PlanRedistribution(const TensorLayout& from, const TensorLayout& to,
+                                              const RedistributionOptions& options) {
+  DRYDOCK_RETURN_IF_ERROR(CheckPair(from, to));
+  Endpoints ends{.from = StandardForm(ExtendedForm(from)),
+                 .to = StandardForm(ExtendedForm(to)),
+                 .from_base = SliceShape(from),
+                 .to_base = SliceShape(to)};
+  ends.from_slice = SliceShape(ends.from);
+  ends.to_slice = SliceShape(ends.to);
+
+  RedistributionPlan plan{.start = ends.from_base};
+  if (ends.from_base != ends.from_slice) {
+    plan.ops.push_back(ReshapeTo(ends.from_slice));
+  }
+  const PlainLayout squeezed_from = Squeezed(ends.from);
+  const auto unified = UnifyLayouts(squeezed_from, Squeezed(ends.to));
+  plan.expandable = unified.has_value();
+  if (unified) {
+    PlanUnified(ends, *unified, options.enable_alltoall, &plan);
+    plan.reshaped_elements = Product(SliceShape(squeezed_from));
+  } else {
+    PlanThroughWhole(ends, options.enable_alltoall, &plan);
+    plan.reshaped_elements = Product(squeezed_from.shape);
+  }
+  if (ends.to_slice != ends.to_base) {
+    plan.ops.push_back(ReshapeTo(ends.to_base));
+  }
+  if (plan.steps.empty()) {
+    plan.ops.clear();
+    if (ends.from_base != ends.to_base || options.keep_reshape) {
+      plan.ops.push_back(ReshapeTo(ends.to_base));
+    }
+  }
+  return plan;
+}
+
+PlanOp ReshapeTo(Shape shape) {
+  return {.kind = PlanOp::Kind::kReshape, .shape = std::move(shape)};
+}
+
+Shape ShapeAfter(const PlanOp& op, const Shape& input) {
+  Shape output = input;
+  const auto axis = static_cast<std::size_t>(op.axis);
+  switch (op.kind) {
+    case PlanOp::Kind::kConcat:
+      output[axis] *= op.parts;
+      break;
+    case PlanOp::Kind::kSlice:
+      output[axis] /= op.parts;
+      break;
+    case PlanOp::Kind::kExchange:
+      output[axis] /= op.parts;
+      output[static_cast<std::size_t>(op.concat_axis)] *= op.parts;
+      break;
+    case PlanOp::Kind::kReshape:
+      output = op.shape;
+      break;
+  }
+  return output;
+}
+
+}  // namespace drydock::strategies

@@ -1,0 +1,55 @@
+#include "strategies/passes/assign.h"
+#include "strategies/passes/fuse.h"
+#include "strategies/passes/localize.h"
+#include "strategies/passes/program.h"
+#include "strategies/passes/propagate.h"
+#include "strategies/passes/rewrite.h"
+
+/// The pass pipeline: the one place that lists what runs, in order.
+namespace drydock::strategies {
+namespace {
+
+Status CheckNotEmpty(const Graph& graph) {
+  if (graph.nodes.empty()) {
+    return FailInput("graph:empty", "the network has no operator that contributes to its result",
+                     "return the loss or an output from the network");
+  }
+  return {};
+}
+
+Result<Assignment> ChooseStrategies(const Graph& graph, const std::vector<Region>& regions,
+                                    const JobConfig& config) {
+  if (!CutsOperators(config.mode)) {
+    return Assignment{.plans = std::vector<NodePlan>(graph.nodes.size())};
+  }
+  DRYDOCK_TRY(Assignment assignment, AssignGiven(graph, regions, config));
+  if (config.mode == ParallelMode::kAutoParallel) {
+    DRYDOCK_RETURN_IF_ERROR(PropagateStrategies(graph, regions, config, assignment));
+  }
+  DRYDOCK_RETURN_IF_ERROR(AssignDefaults(graph, regions, config, assignment));
+  return assignment;
+}
+
+}  // namespace
+
+Result<CompiledProgram> Compile(Graph traced, const JobConfig& config) {
+  DRYDOCK_RETURN_IF_ERROR(ValidateJob(config));
+  CompiledProgram program{.config = config, .traced = CleanTraced(traced)};
+  DRYDOCK_RETURN_IF_ERROR(CheckNotEmpty(program.traced));
+  if (CutsOperators(config.mode)) {
+    program.traced = InsertDatasetNode(std::move(program.traced));
+  }
+  const std::vector<Region> regions = ClassifyNodes(program.traced);
+  DRYDOCK_TRY(Assignment assignment, ChooseStrategies(program.traced, regions, config));
+  program.plans = std::move(assignment.plans);
+  program.diagnostics = std::move(assignment.diagnostics);
+  DRYDOCK_TRY(LocalProgram local,
+              BuildLocalProgram(program.traced, regions, program.plans, config));
+  program.local = FuseCollectives(local.graph);
+  program.parameter_layouts = std::move(local.parameter_layouts);
+  program.output_layouts = std::move(local.output_layouts);
+  program.redistribution_count = local.redistribution_count;
+  return program;
+}
+
+}  // namespace drydock::strategies

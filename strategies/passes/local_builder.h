@@ -1,0 +1,81 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "strategies/graph/builder.h"
+#include "strategies/passes/localize.h"
+#include "strategies/passes/wanted_layout.h"
+
+namespace drydock::strategies {
+
+/// Translates a traced program node by node into the local program; used by BuildLocalProgram only.
+class LocalBuilder {
+ public:
+  LocalBuilder(const Graph& traced, const std::vector<Region>& regions,
+               const std::vector<NodePlan>& plans, const JobConfig& config);
+
+  [[nodiscard]] Result<LocalProgram> Build() &&;
+
+ private:
+  /// A traced value in the local program.
+  struct Local {
+    ValueId id = kNoValue;
+    std::optional<TensorLayout> layout =
+        {};  ///< Absent: every rank has its own, or nothing is cut.
+  };
+
+  [[nodiscard]] Status AddLeaves();
+  [[nodiscard]] Status AddParameter(const Parameter& parameter);
+  [[nodiscard]] Status AddConstants();
+  [[nodiscard]] Status Translate(NodeId id);
+  [[nodiscard]] Status TranslateForward(NodeId id);
+  [[nodiscard]] Status TranslatePlanned(NodeId id, const OpSharding& sharding);
+  [[nodiscard]] Status TranslateReshape(NodeId id);
+  [[nodiscard]] Status TranslatePassing(NodeId id);
+  [[nodiscard]] Status TranslateGradient(NodeId id);
+  [[nodiscard]] Status TranslatePost(NodeId id);
+  [[nodiscard]] Status CheckPost(const Node& node) const;
+
+  /// The value in the layout that an operand wants (redistributed if need be, mirrored if a
+  /// weight).
+  [[nodiscard]] Result<ValueId> Operand(NodeId user, std::size_t operand,
+                                        const TensorLayout& wanted);
+  [[nodiscard]] Result<ValueId> ConstantSlice(ValueId value, const TensorLayout& wanted,
+                                              const NodeSpec& base);
+  [[nodiscard]] Result<ValueId> Mirrored(ValueId weight);
+  [[nodiscard]] Result<std::vector<ValueId>> WithLossDivision(NodeId id, const OpSharding& sharding,
+                                                              std::vector<ValueId> operands);
+  [[nodiscard]] Result<ValueId> WithForwardCommunication(NodeId id, const OpSharding& sharding,
+                                                         std::int32_t output, ValueId value);
+  [[nodiscard]] Result<std::vector<ValueId>> EmitLocal(NodeId id, const OpSharding& sharding,
+                                                       NodeSpec spec);
+  [[nodiscard]] NodeSpec SpecOf(NodeId id) const;
+  [[nodiscard]] std::string NameOf(ValueId value) const;
+  [[nodiscard]] std::string ShortNameOf(NodeId id) const;
+  [[nodiscard]] TensorLayout LayoutOf(ValueId value) const;
+  [[nodiscard]] bool IsCut(ValueId value) const;
+  void SetOutputs(NodeId id, const std::vector<ValueId>& ids, const OpSharding* sharding);
+  void StampOrigins(NodeId origin, std::size_t first_new_node);
+
+  const Graph& traced_;
+  const std::vector<Region>& regions_;
+  const std::vector<NodePlan>& plans_;
+  const JobConfig& config_;
+  WantedLayouts wanted_;
+  std::vector<std::string> full_names_;
+  GraphBuilder builder_;
+  std::vector<Local> locals_;                                   ///< Per traced value.
+  std::vector<std::optional<TensorLayout>> parameter_layouts_;  ///< Per traced parameter.
+  std::vector<bool> differentiated_;  ///< Per traced value: a gradient is asked for.
+  std::vector<ValueId> mirrored_;     ///< Per traced value: local value behind the mirror.
+  std::map<std::pair<ValueId, std::string>, ValueId> redistributed_;
+  std::vector<NodeId> loss_nodes_;
+  std::int64_t redistribution_count_ = 0;
+};
+
+}  // namespace drydock::strategies

@@ -1,0 +1,153 @@
+#include "base/text.h"
+#include "strategies/passes/differentiate.h"
+#include "strategies/passes/local_builder.h"
+#include "strategies/passes/redistribute.h"
+#include "strategies/rules/known_ops.h"
+
+/// Steps of the local builder for nodes that have no strategy of their own.
+namespace drydock::strategies {
+namespace {
+
+/// Operators that may follow the gradients when those are slices: element by element, or updates.
+bool WorksOnSlices(const Node& node) {
+  switch (node.entry->kind) {
+    case OpKind::kView:
+    case OpKind::kTransparent:
+    case OpKind::kUpdate:
+    case OpKind::kNoGradient:
+      return true;
+    default:
+      return node.entry->elementwise || node.entry->cost == CostFamily::kArithmetic;
+  }
+}
+
+}  // namespace
+
+Status LocalBuilder::TranslateReshape(NodeId id) {
+  const Node& node = traced_.at(id);
+  const ValueId input = node.inputs.front();
+  const Value& traced_input = traced_.at(input);
+  const Shape& target = traced_.at(node.outputs.front()).type.shape;
+  const TensorLayout from = LayoutOf(input);
+  const std::optional<TensorLayout> wanted = wanted_.Of(node.outputs.front());
+  const TensorLayout to = wanted ? *wanted : ReplicatedLayout(StageDevices(config_), target);
+  ValueId local = locals_[ToIndex(input)].id;
+  if (traced_input.kind == ValueKind::kParameter) {
+    DRYDOCK_TRY(local, Mirrored(input));
+  }
+  const RedistributionLabel label{.producer_name = NameOf(input), .reason_text = ShortNameOf(id)};
+  const RedistributionOptions options{.enable_alltoall = config_.enable_alltoall,
+                                      .keep_reshape = true};
+  const std::size_t before = builder_.graph().nodes.size();
+  DRYDOCK_TRY(const ValueId result,
+              EmitRedistribution(builder_, local, from, to, options, label, SpecOf(id)));
+  if (builder_.graph().nodes.size() > before + 1) {
+    ++redistribution_count_;
+  } else if (builder_.graph().nodes.size() == before + 1) {
+    // A single local Reshape is the user's own operator, not an inserted one.
+    Node& reshape = builder_.mutable_graph().nodes.back();
+    reshape.instance_name = node.instance_name;
+    reshape.reason = CommReason::kNone;
+    reshape.reason_text.clear();
+  }
+  SetOutputs(id, {result}, nullptr);
+  locals_[ToIndex(node.outputs.front())].layout = to;
+  return {};
+}
+
+Status LocalBuilder::TranslatePassing(NodeId id) {
+  const Node& node = traced_.at(id);
+  NodeSpec spec = SpecOf(id);
+  for (const ValueId input : node.inputs) {
+    ValueId local = input == kNoValue ? kNoValue : locals_[ToIndex(input)].id;
+    if (input != kNoValue && traced_.at(input).kind == ValueKind::kParameter) {
+      DRYDOCK_TRY(local, Mirrored(input));
+    }
+    spec.inputs.push_back(local);
+  }
+  DRYDOCK_TRY(const NodeId local, builder_.AddNode(std::move(spec)));
+  const std::vector<ValueId> outputs = builder_.graph().at(local).outputs;
+  SetOutputs(id, outputs, nullptr);
+  if (!node.inputs.empty() && node.inputs.front() != kNoValue) {
+    for (const ValueId output : node.outputs) {
+      if (traced_.at(output).type.shape == traced_.at(node.inputs.front()).type.shape) {
+        locals_[ToIndex(output)].layout = LayoutOf(node.inputs.front());
+      }
+    }
+  }
+  return {};
+}
+
+Status LocalBuilder::TranslateGradient(NodeId id) {
+  const Node& node = traced_.at(id);
+  DRYDOCK_TRY(const bool has_sens, BoolAttr(node.attrs, "has_sens", false));
+  const std::size_t wrt_end = node.inputs.size() - (has_sens ? 1 : 0);
+  std::vector<ValueId> wrt;
+  for (std::size_t i = 1; i < wrt_end; ++i) {
+    wrt.push_back(locals_[ToIndex(node.inputs[i])].id);
+  }
+  const ValueId sens = has_sens ? locals_[ToIndex(node.inputs.back())].id : kNoValue;
+  DRYDOCK_TRY(const std::vector<ValueId> gradients,
+              Differentiate(builder_, locals_[ToIndex(node.inputs.front())].id, wrt, sens));
+  for (std::size_t i = 0; i < node.outputs.size() && i < gradients.size(); ++i) {
+    Local& local = locals_[ToIndex(node.outputs[i])];
+    local.id = gradients[i];
+    local.layout = locals_[ToIndex(node.inputs[i + 1])].layout;
+    Value& value = builder_.mutable_graph().values[ToIndex(gradients[i])];
+    if (value.name.empty() && value.kind == ValueKind::kOutput) {
+      value.name = "grad." + traced_.at(node.inputs[i + 1]).name;
+    }
+  }
+  return {};
+}
+
+Status LocalBuilder::CheckPost(const Node& node) const {
+  if (WorksOnSlices(node)) {
+    return {};
+  }
+  for (const ValueId input : node.inputs) {
+    if (IsCut(input)) {
+      return Fail(ErrorCode::kUnsupported,
+                  "'" + node.op +
+                      "' combines elements of a gradient or weight that is cut over ranks; " +
+                      "its result would differ per rank",
+                  "leave gradient clipping and norms out of the dry run for now");
+    }
+  }
+  return {};
+}
+
+Status LocalBuilder::TranslatePost(NodeId id) {
+  const Node& node = traced_.at(id);
+  if (CutsOperators(config_.mode)) {
+    DRYDOCK_RETURN_IF_ERROR(CheckPost(node));
+  }
+  NodeSpec spec = SpecOf(id);
+  if (regions_[ToIndex(id)] == Region::kPost && spec.phase == Phase::kForward) {
+    spec.phase = node.entry->kind == OpKind::kUpdate ? Phase::kOptimizer : Phase::kBackward;
+  }
+  for (const ValueId input : node.inputs) {
+    spec.inputs.push_back(input == kNoValue ? kNoValue : locals_[ToIndex(input)].id);
+  }
+  if (node.entry->kind != OpKind::kCollective) {
+    DRYDOCK_TRY(const NodeId local, builder_.AddNode(std::move(spec)));
+    const std::vector<ValueId> outputs = builder_.graph().at(local).outputs;
+    SetOutputs(id, outputs, nullptr);
+    return {};
+  }
+  const bool reducer = regions_[ToIndex(id)] == Region::kPost;
+  const GroupPattern group =
+      node.group ? *node.group
+                 : MakeGroupPattern({RankDigit{.stride = 1, .extent = config_.world_size}});
+  const std::string& operand = traced_.at(node.inputs.front()).name;
+  DRYDOCK_TRY(
+      const ValueId output,
+      EmitCollective(builder_, std::move(spec), group,
+                     reducer ? CommReason::kDataParallelReducer : CommReason::kUser,
+                     reducer ? "gradient averaging" + (operand.empty() ? "" : " of " + operand)
+                             : "written in the script"));
+  SetOutputs(id, {output}, nullptr);
+  return {};
+}
+
+}  // namespace drydock::strategies

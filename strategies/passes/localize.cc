@@ -1,0 +1,13 @@
+#include "strategies/passes/localize.h"
+
+#include "strategies/passes/local_builder.h"
+
+namespace drydock::strategies {
+
+Result<LocalProgram> BuildLocalProgram(const Graph& traced, const std::vector<Region>& regions,
+                                       const std::vector<NodePlan>& plans,
+                                       const JobConfig& config) {
+  return LocalBuilder(traced, regions, plans, config).Build();
+}
+
+}  // namespace drydock::strategies

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "strategies/passes/assign.h"
+#include "strategies/passes/program.h"
+
+namespace drydock::strategies {
+
+/// Local program made from a traced one.
+struct LocalProgram {
+  Graph graph = {};  ///< Helpers of differentiation already removed; node order = execution order.
+  std::vector<TensorLayout> parameter_layouts = {};              ///< Per entry of graph.parameters.
+  std::vector<std::optional<TensorLayout>> output_layouts = {};  ///< Per output.
+  std::int64_t redistribution_count = 0;
+};
+
+/// Builds the program of one rank, symbolic in the rank: local shapes, forward communication,
+/// redistribution, mirrors, virtual division, backward by differentiation, optimizer on slices.
+///
+/// @error kInvalidArgument  a parameter is wanted in two layouts
+/// @error kUnsupported      a reduction over gradients that are cut
+/// Source: spec compiler-passes 1.2; layout-and-redistribution 7, 8.8, 10, 11.
+[[nodiscard]] Result<LocalProgram> BuildLocalProgram(const Graph& traced,
+                                                     const std::vector<Region>& regions,
+                                                     const std::vector<NodePlan>& plans,
+                                                     const JobConfig& config);
+
+}  // namespace drydock::strategies

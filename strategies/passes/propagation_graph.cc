@@ -1,0 +1,179 @@
+#include "strategies/passes/propagation_graph.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/checked.h"
+#include "strategies/layout/redistribution.h"
+#include "strategies/passes/wanted_layout.h"
+
+namespace drydock::strategies {
+namespace {
+
+/// Messages are charged for latency: up to the threshold a constant, above it a bias (bytes).
+constexpr double kCommThreshold = 2048;
+constexpr double kCommConstant = 3072;
+constexpr double kCommBias = 1024;
+
+double Refined(double bytes) {
+  if (bytes <= 0) {
+    return 0;
+  }
+  return bytes <= kCommThreshold ? kCommConstant : bytes + kCommBias;
+}
+
+double SliceBytes(const TensorLayout& layout, DType dtype) {
+  return static_cast<double>(Product(SliceShape(layout)) * DTypeBytes(dtype));
+}
+
+double InputBytes(const OpView& view, const OpSharding& sharding, std::size_t i) {
+  return i < view.inputs.size() ? SliceBytes(sharding.inputs[i], view.inputs[i].dtype) : 0;
+}
+
+double OutputBytes(const OpView& view, const OpSharding& sharding) {
+  return SliceBytes(sharding.outputs.front(), view.outputs.front().dtype);
+}
+
+double AllInputBytes(const OpView& view, const OpSharding& sharding) {
+  double bytes = 0;
+  for (std::size_t i = 0; i < view.inputs.size(); ++i) {
+    bytes += InputBytes(view, sharding, i);
+  }
+  return bytes;
+}
+
+double ComputationBytes(CostFamily family, const OpView& view, const OpSharding& sharding) {
+  const bool reduced = !sharding.communication.empty();
+  const double reduced_bytes = reduced ? OutputBytes(view, sharding) : 0;
+  switch (family) {
+    case CostFamily::kCast:
+    case CostFamily::kActivation:
+    case CostFamily::kOneHot:
+      return InputBytes(view, sharding, 0);
+    case CostFamily::kSoftmax:
+      return OutputBytes(view, sharding);
+    case CostFamily::kArithmetic:
+    case CostFamily::kCrossEntropy:
+    case CostFamily::kGather:
+      return InputBytes(view, sharding, 0) + InputBytes(view, sharding, 1);
+    case CostFamily::kMatMul:
+      return InputBytes(view, sharding, 0) + InputBytes(view, sharding, 1) + reduced_bytes;
+    case CostFamily::kReduce:
+      return InputBytes(view, sharding, 0) + reduced_bytes;
+    case CostFamily::kNorm:
+      return AllInputBytes(view, sharding);
+    case CostFamily::kFree:
+      return 0;
+  }
+  return 0;
+}
+
+/// Pure data parallelism is preferred among equals. Source: spec compiler-passes section 2.
+void Sweeten(const JobConfig& config, Candidate& candidate) {
+  const Strategy& strategy = candidate.sharding.strategy;
+  if (strategy.empty() || strategy.front().empty() ||
+      strategy.front().front() != StageDevices(config)) {
+    return;
+  }
+  candidate.computation -= candidate.computation > 1 ? 1 : 0;
+  candidate.forward_communication -= candidate.forward_communication > 1 ? 1 : 0;
+}
+
+struct Source {
+  NodeId producer = kNoNode;
+  std::int32_t output = 0;
+};
+
+/// Operator that really makes `value`, behind Cast, Depend and Reshape; kNoNode for leaves.
+Source SourceOf(const Graph& graph, ValueId value) {
+  const Value* current = &graph.at(value);
+  while (current->kind == ValueKind::kOutput) {
+    const Node& node = graph.at(current->producer);
+    if (!PassesLayoutOn(node) && node.entry->kind != OpKind::kReshape) {
+      return {.producer = current->producer, .output = current->output_index};
+    }
+    current = &graph.at(node.inputs.front());
+  }
+  return {};
+}
+
+}  // namespace
+
+PropagationGraph ConnectOperators(const Graph& graph, const std::vector<Region>& regions) {
+  PropagationGraph result;
+  result.successors.resize(graph.nodes.size());
+  result.predecessors.resize(graph.nodes.size());
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (regions[n] != Region::kForward || !HasRule(node)) {
+      continue;
+    }
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const Source source = node.inputs[i] == kNoValue ? Source{} : SourceOf(graph, node.inputs[i]);
+      if (source.producer == kNoNode) {
+        continue;
+      }
+      const Node& producer = graph.at(source.producer);
+      if (!HasRule(producer) && producer.entry->kind != OpKind::kDataset) {
+        continue;
+      }
+      result.successors[ToIndex(source.producer)].push_back(result.edges.size());
+      result.predecessors[n].push_back(result.edges.size());
+      result.edges.push_back({.producer = source.producer,
+                              .output = source.output,
+                              .consumer = NodeId{static_cast<std::int32_t>(n)},
+                              .tensor = static_cast<std::int32_t>(TensorIndex(node, i)),
+                              .dtype = graph.at(node.inputs[i]).type.dtype});
+    }
+  }
+  return result;
+}
+
+Result<std::vector<Candidate>> CandidatesOf(const Graph& graph, const Node& node,
+                                            const JobConfig& config) {
+  OpViewStorage storage;
+  OpView view = ViewOf(graph, node, storage);
+  DRYDOCK_TRY(const std::vector<Strategy> strategies,
+              EnumerateStrategies(*node.entry, view, DevicesOf(config), FullyUseDevices(config)));
+  view.out_strategy = node.out_strategy ? &*node.out_strategy : nullptr;
+  std::vector<Candidate> candidates;
+  for (const Strategy& strategy : strategies) {
+    Result<OpSharding> sharding = TrySharding(*node.entry, view, strategy, DevicesOf(config));
+    if (!sharding) {
+      continue;  // candidates that fail a check are dropped silently, as in the reference
+    }
+    Candidate candidate{.sharding = *std::move(sharding)};
+    candidate.computation = ComputationBytes(node.entry->cost, view, candidate.sharding);
+    candidate.forward_communication = candidate.sharding.communication.empty()
+                                          ? 0
+                                          : Refined(OutputBytes(view, candidate.sharding));
+    Sweeten(config, candidate);
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+Candidate DecidedCandidate(const OpSharding& sharding) {
+  return {.sharding = sharding};
+}
+
+EdgeCost CostOfEdge(const PropagationEdge& edge, const OpSharding& producer,
+                    const OpSharding& consumer, bool enable_alltoall) {
+  const TensorLayout& from = producer.outputs[static_cast<std::size_t>(edge.output)];
+  const TensorLayout& to = consumer.inputs[static_cast<std::size_t>(edge.tensor)];
+  const Result<RedistributionCost> cost =
+      CostOfRedistribution(from, to, {.enable_alltoall = enable_alltoall});
+  if (!cost) {
+    return {.possible = false};
+  }
+  const auto element_bytes = static_cast<double>(DTypeBytes(edge.dtype));
+  EdgeCost result{.communication = Refined(cost->forward_communication * element_bytes) +
+                                   Refined(cost->backward_communication * element_bytes),
+                  .computation = cost->computation * element_bytes};
+  if (edge.dtype == DType::kBool && result.communication > 0) {
+    result.communication = std::numeric_limits<double>::infinity();
+  }
+  return result;
+}
+
+}  // namespace drydock::strategies

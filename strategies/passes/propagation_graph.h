@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "strategies/passes/assign.h"
+
+namespace drydock::strategies {
+
+/// One strategy an operator may get, with its costs in bytes per device.
+struct Candidate {
+  OpSharding sharding = {};
+  double computation = 0;
+  double forward_communication = 0;  ///< "communication without parameter", refined.
+};
+
+/// Producer -> consumer connection between two operators that have strategies, looking through
+/// operators that pass layouts on and through Reshape.
+struct PropagationEdge {
+  NodeId producer = kNoNode;
+  std::int32_t output = 0;
+  NodeId consumer = kNoNode;
+  std::int32_t tensor = 0;  ///< Index among the consumer's present operands.
+  DType dtype = DType::kFloat32;
+};
+
+/// Operators and connections the search works on.
+struct PropagationGraph {
+  std::vector<PropagationEdge> edges = {};
+  std::vector<std::vector<std::size_t>> successors = {};    ///< Edges out of each node, in order.
+  std::vector<std::vector<std::size_t>> predecessors = {};  ///< Edges into each node, in order.
+};
+
+[[nodiscard]] PropagationGraph ConnectOperators(const Graph& graph,
+                                                const std::vector<Region>& regions);
+
+/// All legal candidates of a node in enumeration order, with costs.
+/// Source: spec compiler-passes sections 2 and 4.2.
+[[nodiscard]] Result<std::vector<Candidate>> CandidatesOf(const Graph& graph, const Node& node,
+                                                          const JobConfig& config);
+
+/// A decided sharding as a candidate (costs of its operator are not needed any more).
+[[nodiscard]] Candidate DecidedCandidate(const OpSharding& sharding);
+
+/// Cost of one connection between two candidates.
+struct EdgeCost {
+  double communication = 0;
+  double computation = 0;
+  bool possible = true;
+};
+
+/// Source: spec compiler-passes 3.2.
+[[nodiscard]] EdgeCost CostOfEdge(const PropagationEdge& edge, const OpSharding& producer,
+                                  const OpSharding& consumer, bool enable_alltoall);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "strategies/graph/builder.h"
+#include "strategies/layout/redistribution.h"
+
+namespace drydock::strategies {
+
+/// What a redistribution looks like to people and to IR dumps.
+struct RedistributionLabel {
+  std::string producer_name = {};  ///< Full name of the producing node, hashed into instance names.
+  std::string reason_text = {};    ///< "MatMul-op0 -> ReLU-op0".
+  bool trailing_underscore = true;  ///< Instance names of releases after 2.2 end in "_".
+};
+
+/// Appends the operators that bring `value` from layout `from` to layout `to` and returns the
+/// result; the value itself if nothing has to be done.
+[[nodiscard]] Result<ValueId> EmitRedistribution(GraphBuilder& builder, ValueId value,
+                                                 const TensorLayout& from, const TensorLayout& to,
+                                                 const RedistributionOptions& options,
+                                                 const RedistributionLabel& label,
+                                                 const NodeSpec& base);
+
+/// Appends one collective with its group, size and reason.
+[[nodiscard]] Result<ValueId> EmitCollective(GraphBuilder& builder, NodeSpec spec,
+                                             const GroupPattern& group, CommReason reason,
+                                             std::string reason_text);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,213 @@
+#include "strategies/passes/rewrite.h"
+
+#include <algorithm>
+
+#include "strategies/rules/known_ops.h"
+#include "strategies/rules/op_entry.h"
+
+namespace drydock::strategies {
+namespace {
+
+bool HasKind(const Node& node, OpKind kind) {
+  return node.entry != nullptr && node.entry->kind == kind;
+}
+
+ValueId Follow(const std::vector<ValueId>& replacement, ValueId id) {
+  while (id != kNoValue && replacement[ToIndex(id)] != kNoValue) {
+    id = replacement[ToIndex(id)];
+  }
+  return id;
+}
+
+/// Copies the values that survive and remembers their new ids.
+class ValueCopier {
+ public:
+  ValueCopier(const Graph& from, Graph& to)
+      : from_(from), to_(to), map_(from.values.size(), kNoValue) {}
+
+  ValueId Copy(ValueId id) {
+    if (id == kNoValue || map_[ToIndex(id)] != kNoValue) {
+      return id == kNoValue ? kNoValue : map_[ToIndex(id)];
+    }
+    map_[ToIndex(id)] = ValueId{static_cast<std::int32_t>(to_.values.size())};
+    to_.values.push_back(from_.at(id));
+    return map_[ToIndex(id)];
+  }
+
+  [[nodiscard]] ValueId MapOf(ValueId id) const {
+    return id == kNoValue ? kNoValue : map_[ToIndex(id)];
+  }
+
+ private:
+  const Graph& from_;
+  Graph& to_;
+  std::vector<ValueId> map_;
+};
+
+void CopyDetails(const Graph& from, const ValueCopier& copier, Graph& to) {
+  for (const Parameter& parameter : from.parameters) {
+    const ValueId id = copier.MapOf(parameter.value);
+    if (id != kNoValue) {
+      to.values[ToIndex(id)].detail = static_cast<std::int32_t>(to.parameters.size());
+      to.parameters.push_back(parameter);
+      to.parameters.back().value = id;
+      to.parameters.back().state_of = copier.MapOf(parameter.state_of);
+    }
+  }
+  for (const Constant& constant : from.constants) {
+    const ValueId id = copier.MapOf(constant.value);
+    if (id != kNoValue) {
+      to.values[ToIndex(id)].detail = static_cast<std::int32_t>(to.constants.size());
+      to.constants.push_back(constant);
+      to.constants.back().value = id;
+    }
+  }
+}
+
+bool IsLive(const Node& node, const std::vector<bool>& live_values) {
+  return HasKind(node, OpKind::kUpdate) ||
+         std::ranges::any_of(node.outputs, [&](ValueId id) { return live_values[ToIndex(id)]; });
+}
+
+std::vector<bool> LiveNodes(const Graph& graph) {
+  std::vector<bool> live_values(graph.values.size(), false);
+  for (const ValueId output : graph.outputs) {
+    live_values[ToIndex(output)] = true;
+  }
+  std::vector<bool> live(graph.nodes.size(), false);
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    live[n] = IsLive(graph.nodes[n], live_values);
+    if (live[n]) {
+      for (const ValueId input : graph.nodes[n].inputs) {
+        if (input != kNoValue) {
+          live_values[ToIndex(input)] = true;
+        }
+      }
+    }
+  }
+  return live;
+}
+
+bool SteersDifferentiationOnly(const Node& node) {
+  return node.op == ops::kMirror || node.op == ops::kVirtualDiv;
+}
+
+}  // namespace
+
+std::vector<Region> ClassifyNodes(const Graph& graph) {
+  std::vector<bool> after_gradient(graph.values.size(), false);
+  std::vector<Region> regions(graph.nodes.size(), Region::kForward);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    const bool depends = std::ranges::any_of(
+        node.inputs, [&](ValueId id) { return id != kNoValue && after_gradient[ToIndex(id)]; });
+    if (HasKind(node, OpKind::kGradient)) {
+      regions[n] = Region::kGradient;
+    } else if (depends || HasKind(node, OpKind::kUpdate) || node.phase == Phase::kOptimizer) {
+      regions[n] = Region::kPost;
+    }
+    if (regions[n] != Region::kForward) {
+      for (const ValueId output : node.outputs) {
+        after_gradient[ToIndex(output)] = true;
+      }
+    }
+  }
+  return regions;
+}
+
+Graph Rewrite(const Graph& graph, const std::vector<bool>& keep,
+              const std::vector<ValueId>& replacement) {
+  Graph result{.name = graph.name, .stacks = graph.stacks};
+  ValueCopier copier(graph, result);
+  for (const ValueId input : graph.inputs) {
+    result.inputs.push_back(copier.Copy(input));
+  }
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (!keep[n]) {
+      continue;
+    }
+    Node node = graph.nodes[n];
+    const NodeId id{static_cast<std::int32_t>(result.nodes.size())};
+    for (ValueId& input : node.inputs) {
+      input = copier.Copy(Follow(replacement, input));
+    }
+    for (ValueId& output : node.outputs) {
+      output = copier.Copy(output);
+      result.values[ToIndex(output)].producer = id;
+    }
+    result.nodes.push_back(std::move(node));
+  }
+  for (const ValueId output : graph.outputs) {
+    result.outputs.push_back(copier.Copy(Follow(replacement, output)));
+  }
+  CopyDetails(graph, copier, result);
+  return result;
+}
+
+Graph RemoveDeadNodes(const Graph& graph) {
+  return Rewrite(graph, LiveNodes(graph), std::vector<ValueId>(graph.values.size(), kNoValue));
+}
+
+Graph CleanTraced(const Graph& graph) {
+  Graph merged = graph;
+  for (Node& node : merged.nodes) {
+    if (!HasKind(node, OpKind::kReshape)) {
+      continue;
+    }
+    const Value* input = &merged.at(node.inputs.front());
+    while (input->kind == ValueKind::kOutput &&
+           HasKind(merged.at(input->producer), OpKind::kReshape)) {
+      node.inputs.front() = merged.at(input->producer).inputs.front();
+      input = &merged.at(node.inputs.front());
+    }
+  }
+  return RemoveDeadNodes(merged);
+}
+
+Graph CleanLocal(const Graph& graph) {
+  std::vector<ValueId> replacement(graph.values.size(), kNoValue);
+  std::vector<bool> keep(graph.nodes.size(), true);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (SteersDifferentiationOnly(node)) {
+      replacement[ToIndex(node.outputs.front())] = node.inputs.front();
+      keep[n] = false;
+    }
+  }
+  return RemoveDeadNodes(Rewrite(graph, keep, replacement));
+}
+
+Graph InsertDatasetNode(Graph graph) {
+  if (graph.inputs.empty()) {
+    return graph;
+  }
+  Node dataset{.op = std::string(ops::kVirtualDataset),
+               .entry = FindOp(ops::kVirtualDataset),
+               .inputs = graph.inputs,
+               .scope = "Default"};
+  DRYDOCK_CHECK(dataset.entry != nullptr);
+  std::vector<ValueId> fed(graph.values.size(), kNoValue);
+  for (const ValueId input : graph.inputs) {
+    const ValueId output{static_cast<std::int32_t>(graph.values.size())};
+    fed[ToIndex(input)] = output;
+    graph.values.push_back({.kind = ValueKind::kOutput,
+                            .type = graph.at(input).type,
+                            .producer = NodeId{-1},
+                            .output_index = static_cast<std::int32_t>(dataset.outputs.size())});
+    dataset.outputs.push_back(output);
+  }
+  for (Node& node : graph.nodes) {
+    for (ValueId& input : node.inputs) {
+      input = input != kNoValue && fed[ToIndex(input)] != kNoValue ? fed[ToIndex(input)] : input;
+    }
+  }
+  graph.nodes.insert(graph.nodes.begin(), std::move(dataset));
+  for (Value& value : graph.values) {
+    if (value.kind == ValueKind::kOutput) {
+      value.producer = NodeId{static_cast<std::int32_t>(ToInt(value.producer)) + 1};
+    }
+  }
+  return graph;
+}
+
+}  // namespace drydock::strategies

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "strategies/graph/graph.h"
+
+namespace drydock::strategies {
+
+/// Part of a training step a node belongs to, by data dependence.
+enum class Region : std::uint8_t {
+  kForward,   ///< Feeds the loss or is independent of gradients: gets a strategy.
+  kGradient,  ///< The gradient node itself.
+  kPost,      ///< Reducers and optimizer updates: run on local values.
+};
+
+/// Region of every node.
+[[nodiscard]] std::vector<Region> ClassifyNodes(const Graph& graph);
+
+/// Removes the nodes with keep[n] == false, replaces operands by `replacement[v]` (kNoValue =
+/// itself, chains are followed), and drops values, parameters and constants that nothing uses.
+/// Graph inputs stay.
+[[nodiscard]] Graph Rewrite(const Graph& graph, const std::vector<bool>& keep,
+                            const std::vector<ValueId>& replacement);
+
+/// Removes nodes whose results reach neither an output nor a node that writes a parameter.
+[[nodiscard]] Graph RemoveDeadNodes(const Graph& graph);
+
+/// Clean-up before strategies are looked at: dead nodes, Reshape of Reshape.
+[[nodiscard]] Graph CleanTraced(const Graph& graph);
+
+/// Removes the helpers that only steer differentiation (mirror, virtual division) and dead nodes.
+[[nodiscard]] Graph CleanLocal(const Graph& graph);
+
+/// Puts a data-set node in front of everything that reads a graph input.
+[[nodiscard]] Graph InsertDatasetNode(Graph graph);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,52 @@
+#include "strategies/passes/wanted_layout.h"
+
+#include "strategies/rules/op_entry.h"
+
+namespace drydock::strategies {
+
+std::size_t TensorIndex(const Node& node, std::size_t operand) {
+  std::size_t index = 0;
+  for (std::size_t i = 0; i < operand; ++i) {
+    index += node.inputs[i] == kNoValue ? 0 : 1;
+  }
+  return index;
+}
+
+bool PassesLayoutOn(const Node& node) {
+  // A view with a rule (ExpandDims) changes dimensions and is planned like a kernel.
+  const bool plain_view = node.entry->kind == OpKind::kView && node.entry->shard == nullptr;
+  return plain_view || node.entry->kind == OpKind::kTransparent ||
+         node.entry->kind == OpKind::kNoGradient;
+}
+
+WantedLayouts::WantedLayouts(const Graph& traced, const std::vector<NodePlan>& plans)
+    : traced_(traced), plans_(plans), users_(UsersOf(traced)) {}
+
+std::optional<TensorLayout> WantedLayouts::AtOperand(NodeId node, std::size_t operand) const {
+  const std::optional<OpSharding>& sharding = plans_[ToIndex(node)].sharding;
+  if (!sharding) {
+    return std::nullopt;
+  }
+  return sharding->inputs[TensorIndex(traced_.at(node), operand)];
+}
+
+std::optional<TensorLayout> WantedLayouts::Of(ValueId value) const {
+  for (const NodeId user : users_[ToIndex(value)]) {
+    const Node& node = traced_.at(user);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != value) {
+        continue;
+      }
+      std::optional<TensorLayout> wanted = AtOperand(user, i);
+      if (!wanted && i == 0 && PassesLayoutOn(node)) {
+        wanted = Of(node.outputs.front());
+      }
+      if (wanted) {
+        return wanted;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace drydock::strategies

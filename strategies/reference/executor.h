@@ -1,0 +1,39 @@
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "strategies/passes/program.h"
+#include "strategies/reference/nd_array.h"
+
+namespace drydock::strategies {
+
+/// Numbers fed to one training step, as one device without sharding would hold them.
+struct StepData {
+  std::vector<NdArray> inputs = {};  ///< Whole batch, per graph input.
+  std::vector<NdArray> parameters =
+      {};  ///< Whole tensors, per parameter of `CompiledProgram::traced`.
+};
+
+/// What one rank holds at the end of the step.
+struct RankOutcome {
+  std::vector<NdArray> outputs = {};     ///< Per output of the local program.
+  std::vector<NdArray> parameters = {};  ///< Per parameter of the local program, after updates.
+};
+
+/// Runs the program of every rank on small numbers, collectives in memory: slow, obvious, the
+/// oracle that sharded programs are compared with.
+///
+/// All ranks run node by node in lock step. Element types are ignored except that integers stay
+/// whole.
+/// @error kUnsupported      an operator has no reference evaluation
+/// @error kInvalidArgument  data do not fit the program
+[[nodiscard]] Result<std::vector<RankOutcome>> RunAllRanks(const CompiledProgram& program,
+                                                           const StepData& data);
+
+/// Result of one collective for every member, members in group order; all inputs have one shape.
+/// @error kUnsupported  the operator or its reduction has no reference execution
+[[nodiscard]] Result<std::vector<NdArray>> RunCollective(const Node& node,
+                                                         const std::vector<NdArray>& inputs);
+
+}  // namespace drydock::strategies

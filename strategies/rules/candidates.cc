@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "base/checked.h"
+#include "strategies/rules/sharding.h"
+#include "strategies/rules/strategy_check.h"
+
+/// Default and candidate strategies (spec operators 1.5, compiler-passes section 2).
+namespace drydock::strategies {
+namespace {
+
+/// At most this many candidates are looked at for a suggestion in an error message.
+constexpr std::size_t kMaxSuggestionCandidates = 20000;
+
+/// Walks all cuts of the axes, first axis outermost, factors ascending.
+class CutEnumerator {
+ public:
+  CutEnumerator(std::vector<std::int64_t> extents, std::vector<bool> cuttable)
+      : extents_(std::move(extents)), cuttable_(std::move(cuttable)), cuts_(extents_.size(), 1) {}
+
+  /// All combinations of powers of two whose product is at most `devices` (a power of two).
+  [[nodiscard]] std::vector<std::vector<std::int64_t>> PowersOfTwo(std::int64_t devices) {
+    result_.clear();
+    Walk(0, devices);
+    return std::move(result_);
+  }
+
+ private:
+  void Walk(std::size_t axis, std::int64_t remaining) {
+    if (axis == extents_.size()) {
+      result_.push_back(cuts_);
+      return;
+    }
+    for (std::int64_t factor = 1; factor <= remaining; factor *= 2) {
+      const bool allowed = factor == 1 || (cuttable_[axis] && extents_[axis] % factor == 0);
+      if (allowed && remaining % factor == 0) {
+        cuts_[axis] = factor;
+        Walk(axis + 1, remaining / factor);
+      }
+    }
+    cuts_[axis] = 1;
+  }
+
+  std::vector<std::int64_t> extents_;
+  std::vector<bool> cuttable_;
+  std::vector<std::int64_t> cuts_;
+  std::vector<std::vector<std::int64_t>> result_;
+};
+
+std::vector<bool> CuttableAxes(const ShardRule& rule) {
+  std::vector<bool> cuttable(static_cast<std::size_t>(rule.axis_count), true);
+  for (const ShardRule::Uncut& uncut : rule.uncut) {
+    cuttable[static_cast<std::size_t>(uncut.axis)] = false;
+  }
+  return cuttable;
+}
+
+/// For device counts that are no power of two: one factor of each candidate takes the odd part.
+std::vector<std::vector<std::int64_t>> WithOddPart(
+    const std::vector<std::vector<std::int64_t>>& candidates, std::int64_t odd,
+    const std::vector<std::int64_t>& extents, const std::vector<bool>& cuttable) {
+  std::vector<std::vector<std::int64_t>> result;
+  for (const std::vector<std::int64_t>& cuts : candidates) {
+    for (std::size_t axis = 0; axis < cuts.size(); ++axis) {
+      if (cuttable[axis] && extents[axis] % (cuts[axis] * odd) == 0) {
+        result.push_back(cuts);
+        result.back()[axis] *= odd;
+      }
+    }
+  }
+  if (!candidates.empty()) {
+    result.emplace_back(candidates.front().size(), 1);
+  }
+  return result;
+}
+
+std::size_t ChangedEntries(const Strategy& a, const Strategy& b) {
+  std::size_t changed = 0;
+  for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+    const std::vector<std::int64_t> none;
+    const auto& left = i < a.size() ? a[i] : none;
+    const auto& right = i < b.size() ? b[i] : none;
+    for (std::size_t d = 0; d < std::max(left.size(), right.size()); ++d) {
+      changed += d >= left.size() || d >= right.size() || left[d] != right[d] ? 1U : 0U;
+    }
+  }
+  return changed;
+}
+
+std::int64_t CutProduct(const Strategy& strategy) {
+  std::int64_t product = 1;
+  for (const auto& entry : strategy) {
+    product *= Product(entry);
+  }
+  return product;
+}
+
+/// Correction of spec operators 1.5: reduce the batch cut to what divides all extents it applies
+/// to.
+void ReduceToDivisor(const StrategyEntries& entries, std::int64_t devices, Strategy& strategy) {
+  std::int64_t common = devices;
+  for (std::size_t i = 0; i < strategy.size(); ++i) {
+    for (std::size_t d = 0; d < strategy[i].size(); ++d) {
+      if (strategy[i][d] > 1 && strategy[i][d] != devices) {
+        return;
+      }
+      common = strategy[i][d] > 1 ? std::gcd(common, entries.extents[i][d]) : common;
+    }
+  }
+  for (auto& entry : strategy) {
+    for (std::int64_t& cut : entry) {
+      cut = cut > 1 ? common : cut;
+    }
+  }
+}
+
+}  // namespace
+
+Strategy ReplicatedStrategy(const OpEntry& entry, const OpView& view) {
+  if (entry.shard != nullptr) {
+    if (const Result<ShardRule> rule = entry.shard(view, {}); rule) {
+      const std::vector<std::int64_t> ones(static_cast<std::size_t>(rule->axis_count), 1);
+      return StrategyFromCuts(EntriesOf(*rule, view), ones);
+    }
+  }
+  Strategy strategy;
+  for (const TensorType& type : view.inputs) {
+    strategy.emplace_back(type.shape.size(), 1);
+  }
+  return strategy;
+}
+
+Result<Strategy> DefaultStrategy(const OpEntry& entry, const OpView& view,
+                                 const DeviceContext& devices) {
+  Strategy strategy = ReplicatedStrategy(entry, view);
+  if (entry.default_strategy != nullptr) {
+    DRYDOCK_TRY(strategy, entry.default_strategy(view, devices.stage_devices));
+  } else if (!strategy.empty() && !strategy.front().empty()) {
+    strategy.front().front() = devices.stage_devices;
+  }
+  DRYDOCK_TRY(const ShardRule rule, entry.shard(view, strategy));
+  const StrategyEntries entries = EntriesOf(rule, view);
+  const bool same_form = std::ranges::equal(
+      strategy, entries.extents, [](const auto& a, const auto& b) { return a.size() == b.size(); });
+  if (same_form) {
+    ReduceToDivisor(entries, devices.stage_devices, strategy);
+  }
+  return strategy;
+}
+
+Result<std::vector<Strategy>> EnumerateStrategies(const OpEntry& entry, const OpView& view,
+                                                  const DeviceContext& devices,
+                                                  bool fully_use_devices) {
+  DRYDOCK_TRY(const ShardRule rule, entry.shard(view, {}));
+  const std::vector<std::int64_t> extents = AxisExtents(rule, view);
+  const std::vector<bool> cuttable = CuttableAxes(rule);
+  const std::int64_t power = devices.stage_devices & -devices.stage_devices;
+  const std::int64_t odd = devices.stage_devices / power;
+  std::vector<std::vector<std::int64_t>> all = CutEnumerator(extents, cuttable).PowersOfTwo(power);
+  if (odd > 1) {
+    all = WithOddPart(all, odd, extents, cuttable);
+  }
+  const StrategyEntries entries = EntriesOf(rule, view);
+  std::vector<Strategy> strategies;
+  for (const std::vector<std::int64_t>& cuts : all) {
+    const std::int64_t product = Product(cuts);
+    if (!fully_use_devices || product == devices.stage_devices || product == 1) {
+      strategies.push_back(StrategyFromCuts(entries, cuts));
+    }
+  }
+  return strategies;
+}
+
+std::optional<Strategy> NearestLegalStrategy(const OpEntry& entry, const OpView& view,
+                                             const Strategy& wanted, const DeviceContext& devices) {
+  OpView plain = view;
+  plain.out_strategy = nullptr;
+  const Result<std::vector<Strategy>> candidates =
+      entry.shard == nullptr ? std::vector<Strategy>{}
+                             : EnumerateStrategies(entry, plain, devices, false);
+  if (!candidates) {
+    return std::nullopt;
+  }
+  std::vector<std::pair<std::pair<std::size_t, std::int64_t>, const Strategy*>> ranked;
+  for (const Strategy& candidate : *candidates) {
+    if (ranked.size() >= kMaxSuggestionCandidates) {
+      break;
+    }
+    ranked.push_back({{ChangedEntries(candidate, wanted), -CutProduct(candidate)}, &candidate});
+  }
+  std::ranges::stable_sort(ranked, {}, [](const auto& item) { return item.first; });
+  for (const auto& [distance, candidate] : ranked) {
+    // The suggestion is checked by the same rule; candidates never ask for another suggestion.
+    const Result<ShardRule> rule = entry.shard(plain, *candidate);
+    if (rule && AxisCuts(*rule, plain, *candidate, devices)) {
+      return *candidate;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace drydock::strategies

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "strategies/rules/op_entry.h"
+
+/// Building blocks of gradient functions. Everything works on local values of the sharded program.
+namespace drydock::strategies {
+
+/// No gradient for any input.
+[[nodiscard]] std::vector<ValueId> NoGradients(const GradientContext& context);
+
+/// Gradient of output 0. Gradient functions are only called when at least one gradient arrives.
+[[nodiscard]] ValueId OutputGradient(const GradientContext& context);
+
+/// `gradient` summed over the dimensions in which `shape` was broadcast, with shape `shape`.
+[[nodiscard]] Result<ValueId> ReduceTo(const GradientContext& context, ValueId gradient,
+                                       const Shape& shape);
+
+/// `gradient` cast to `dtype` unless it has it already.
+[[nodiscard]] Result<ValueId> CastTo(const GradientContext& context, ValueId gradient, DType dtype);
+
+/// `gradient` in the form an input of a broadcasting operator needs: its shape and its type.
+[[nodiscard]] Result<ValueId> FitToInput(const GradientContext& context, ValueId gradient,
+                                         std::size_t input);
+
+/// `value` times a constant.
+[[nodiscard]] Result<ValueId> EmitScaled(const GradientContext& context, ValueId value,
+                                         double factor);
+
+/// Appends a backward node of several outputs.
+[[nodiscard]] Result<std::vector<ValueId>> EmitAll(const GradientContext& context,
+                                                   std::string_view op, std::vector<ValueId> inputs,
+                                                   AttrMap attrs = {});
+
+/// Zeros of the shape and type of `like`.
+[[nodiscard]] Result<ValueId> EmitZeros(const GradientContext& context, ValueId like);
+
+/// Tensors a gradient kernel of a one-input operator reads.
+enum class Reads : std::uint8_t { kGradient, kInput, kOutput };
+
+/// The tensor a kernel reads: gradient of output 0, input 0 or output 0.
+[[nodiscard]] ValueId OperandOf(const GradientContext& context, Reads what);
+
+/// GradientFn of a one-input operator: kernel `Op` on the listed tensors gives the input's
+/// gradient.
+template <const char* Op, Reads... Operands>
+[[nodiscard]] Result<std::vector<ValueId>> GradientKernel(const GradientContext& context) {
+  DRYDOCK_TRY(const ValueId gradient, context.Emit(Op, {OperandOf(context, Operands)...}));
+  return std::vector<ValueId>{gradient};
+}
+
+/// One input; its gradient is the output's gradient.
+[[nodiscard]] Result<std::vector<ValueId>> GradientPassedOn(const GradientContext& context);
+
+/// One input; its gradient is the output's gradient reshaped to the input's shape.
+[[nodiscard]] Result<std::vector<ValueId>> GradientReshaped(const GradientContext& context);
+
+}  // namespace drydock::strategies

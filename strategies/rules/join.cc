@@ -1,0 +1,154 @@
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "strategies/rules/array_math.h"
+#include "strategies/rules/common_gradients.h"
+#include "strategies/rules/common_rules.h"
+#include "strategies/rules/known_ops.h"
+
+/// Joining and splitting along one dimension. Source: spec operators 3.8.
+namespace drydock::strategies {
+namespace {
+
+Result<std::size_t> AxisOf(const OpView& op) {
+  DRYDOCK_TRY(const std::int64_t axis, IntAttr(*op.attrs, "axis", 0));
+  return NormalisedAxis(op, axis, op.inputs[0].shape.size());
+}
+
+/// The axis stays whole unless the script says that local pieces are to be taken as they are.
+Result<std::vector<std::size_t>> WholeAxes(const OpView& op) {
+  DRYDOCK_TRY(const std::size_t axis, AxisOf(op));
+  DRYDOCK_TRY(const bool skip, BoolAttr(*op.attrs, "skip_redistribution", false));
+  return skip ? std::vector<std::size_t>{} : std::vector<std::size_t>{axis};
+}
+
+// ---- Concat -------------------------------------------------------------------------------------
+
+Result<std::vector<TensorType>> InferConcat(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, std::string::npos));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, std::string::npos));
+  DRYDOCK_RETURN_IF_ERROR(ExpectSameDType(op));
+  DRYDOCK_TRY(const std::size_t axis, AxisOf(op));
+  TensorType type = op.inputs[0];
+  for (std::size_t i = 1; i < op.inputs.size(); ++i) {
+    const Shape& shape = op.inputs[i].shape;
+    const std::string begin = "'Concat' cannot join " + TupleText(op.inputs[0].shape) + " and " +
+                              TupleText(shape) + " on dimension " + std::to_string(axis) + ": ";
+    if (shape.size() != type.shape.size()) {
+      return FailOp(op, "shape-mismatch", begin + "the numbers of dimensions differ");
+    }
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (d != axis && shape[d] != type.shape[d]) {
+        return FailOp(op, "shape-mismatch",
+                      begin + "dimension " + std::to_string(d) + " of input 0 is " +
+                          std::to_string(type.shape[d]) + ", of input " + std::to_string(i) +
+                          " it is " + std::to_string(shape[d]));
+      }
+    }
+    DRYDOCK_TRY(type.shape[axis], AddChecked(type.shape[axis], shape[axis]));
+  }
+  return std::vector<TensorType>{type};
+}
+
+Result<ShardRule> ShardConcat(const OpView& op, const Strategy& /*strategy*/) {
+  DRYDOCK_TRY(const auto whole, WholeAxes(op));
+  ShardRule rule = AxisLocalRule(op, whole, "the dimension that is joined");
+  rule.inputs.assign(op.inputs.size(), TensorAxes(rule.inputs[0]));
+  return rule;
+}
+
+Result<Strategy> DefaultConcat(const OpView& op, std::int64_t device_count) {
+  DRYDOCK_TRY(const std::size_t axis, AxisOf(op));
+  return BatchStrategy(op, device_count, std::vector<bool>(op.inputs.size(), axis != 0));
+}
+
+/// Each input gets its slice of the gradient.
+Result<std::vector<ValueId>> ConcatGradient(const GradientContext& context) {
+  std::vector<ValueId> gradients = NoGradients(context);
+  const Shape first = context.TypeOf(context.node.inputs[0]).shape;
+  DRYDOCK_TRY(const std::int64_t signed_axis, IntAttr(context.node.attrs, "axis", 0));
+  const auto axis =
+      static_cast<std::size_t>(signed_axis < 0 ? signed_axis + std::ssize(first) : signed_axis);
+  std::vector<std::int64_t> begin(first.size(), 0);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const Shape size = context.TypeOf(context.node.inputs[i]).shape;
+    if (context.wanted[i]) {
+      DRYDOCK_TRY(gradients[i], context.Emit("Slice", {OutputGradient(context)},
+                                             {{"begin", begin}, {"size", size}}));
+    }
+    begin[axis] += size[axis];
+  }
+  return gradients;
+}
+
+Result<std::vector<NdArray>> EvaluateConcat(const EvaluateContext& context) {
+  const OpView op{.op = ops::kConcat, .inputs = context.input_types, .attrs = &context.attrs};
+  DRYDOCK_TRY(const std::size_t axis, AxisOf(op));
+  return std::vector<NdArray>{
+      ConcatArrays(std::vector<NdArray>(context.inputs.begin(), context.inputs.end()), axis)};
+}
+
+DRYDOCK_OP(Concat, .family = "shape", .signature = "Concat(axis=0)(*tensors)", .infer = InferConcat,
+           .shard = ShardConcat, .default_strategy = DefaultConcat, .gradient = ConcatGradient,
+           .evaluate = EvaluateConcat, .cost = CostFamily::kCast);
+
+// ---- Split --------------------------------------------------------------------------------------
+
+Result<std::vector<TensorType>> InferSplit(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, std::string::npos));
+  DRYDOCK_TRY(const std::size_t axis, AxisOf(op));
+  DRYDOCK_TRY(const std::int64_t parts, IntAttr(*op.attrs, "output_num", 1));
+  TensorType type = op.inputs[0];
+  const std::int64_t extent = type.shape[axis];
+  if (parts < 1 || (extent > 0 && parts > extent) || extent % parts != 0) {
+    return FailOp(op, "not-divisible",
+                  "'Split' cannot cut dimension " + std::to_string(axis) + " of " +
+                      TupleText(type.shape) + " into " + std::to_string(parts) +
+                      " equal parts: its extent is " + std::to_string(extent));
+  }
+  type.shape[axis] = extent / parts;
+  return std::vector<TensorType>(static_cast<std::size_t>(parts), type);
+}
+
+Result<ShardRule> ShardSplit(const OpView& op, const Strategy& /*strategy*/) {
+  DRYDOCK_TRY(const auto whole, WholeAxes(op));
+  return AxisLocalRule(op, whole, "the dimension that is split");
+}
+
+Result<Strategy> DefaultSplit(const OpView& op, std::int64_t device_count) {
+  DRYDOCK_TRY(const std::size_t axis, AxisOf(op));
+  return BatchStrategy(op, device_count, {op.inputs[0].shape.size() > 1 && axis != 0});
+}
+
+/// Gradients of all parts, joined; parts that nobody uses count as zeros.
+Result<std::vector<ValueId>> SplitGradient(const GradientContext& context) {
+  std::vector<ValueId> parts = {};
+  for (std::size_t i = 0; i < context.node.outputs.size(); ++i) {
+    ValueId part = context.output_gradients[i];
+    if (part == kNoValue) {
+      DRYDOCK_TRY(part, EmitZeros(context, context.node.outputs[i]));
+    }
+    parts.push_back(part);
+  }
+  DRYDOCK_TRY(const std::int64_t axis, IntAttr(context.node.attrs, "axis", 0));
+  DRYDOCK_TRY(const ValueId gradient, context.Emit(ops::kConcat, parts, {{"axis", axis}}));
+  return std::vector<ValueId>{gradient};
+}
+
+Result<std::vector<NdArray>> EvaluateSplit(const EvaluateContext& context) {
+  const OpView op{.op = ops::kSplit, .inputs = context.input_types, .attrs = &context.attrs};
+  DRYDOCK_TRY(const std::size_t axis, AxisOf(op));
+  return SplitArray(context.inputs[0], axis, std::ssize(context.output_types));
+}
+
+DRYDOCK_OP(Split, .family = "shape", .signature = "Split(axis=0, output_num=1)(input_x)",
+           .infer = InferSplit, .shard = ShardSplit, .default_strategy = DefaultSplit,
+           .gradient = SplitGradient, .evaluate = EvaluateSplit, .cost = CostFamily::kCast,
+           .accepts_layout = true);
+
+}  // namespace
+}  // namespace drydock::strategies

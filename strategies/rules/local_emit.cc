@@ -1,0 +1,88 @@
+#include "strategies/rules/local_emit.h"
+
+#include <utility>
+
+#include "strategies/rules/common_rules.h"
+#include "strategies/rules/known_ops.h"
+
+namespace drydock::strategies {
+namespace {
+
+// ---- _RankScalar: a number that every rank knows for itself
+// -----------------------------------------
+
+/// Attributes: `value` (number, or RankExpr in the symbolic program) and `dtype`.
+Result<std::vector<TensorType>> InferRankScalar(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 0, 0));
+  DRYDOCK_TRY(const std::string name, TextAttr(*op.attrs, "dtype", "int32"));
+  DRYDOCK_TRY(const DType dtype, ParseDType(name));
+  return std::vector<TensorType>{{.shape = {}, .dtype = dtype}};
+}
+
+Result<std::vector<NdArray>> EvaluateRankScalar(const EvaluateContext& context) {
+  DRYDOCK_TRY(const std::int64_t value, IntAttr(context.attrs, "value", 0));
+  return std::vector<NdArray>{FilledArray({}, static_cast<double>(value))};
+}
+
+DRYDOCK_OP_NAMED(RankScalar, "_RankScalar", .family = "rank",
+                 .signature = "_RankScalar(value=0, dtype='int32')()", .infer = InferRankScalar,
+                 .evaluate = EvaluateRankScalar, .cost = CostFamily::kFree);
+
+}  // namespace
+
+Result<ValueId> EmitHelper(const LocalizeContext& context, std::string_view op,
+                           std::vector<ValueId> inputs, AttrMap attrs) {
+  NodeSpec spec = context.spec;
+  spec.op = op;
+  spec.inputs = std::move(inputs);
+  spec.attrs = std::move(attrs);
+  spec.instance_name.clear();
+  return context.builder.Emit(std::move(spec));
+}
+
+Result<ValueId> EmitHelperAllReduce(const LocalizeContext& context, ValueId input,
+                                    std::span<const AxisIndex> axes, std::string why) {
+  std::vector<RankDigit> digits = {};
+  for (const AxisIndex axis : axes) {
+    const auto& of_axis = context.sharding.axis_groups[static_cast<std::size_t>(axis)].digits;
+    digits.insert(digits.end(), of_axis.begin(), of_axis.end());
+  }
+  GroupPattern group = MakeGroupPattern(std::move(digits));
+  DRYDOCK_TRY(const ValueId output, EmitHelper(context, ops::kAllReduce, {input},
+                                               {{"op", "sum"}, {"rank_size", GroupSize(group)}}));
+  Graph& graph = context.builder.mutable_graph();
+  Node& node = graph.nodes[ToIndex(graph.at(output).producer)];
+  node.group = std::move(group);
+  node.reason = CommReason::kPartialSum;
+  node.reason_text = std::move(why);
+  return output;
+}
+
+Result<ValueId> EmitRankScalar(const LocalizeContext& context, const RankExpr& value, DType dtype) {
+  return EmitHelper(context, "_RankScalar", {},
+                    {{"value", value}, {"dtype", std::string(DTypeName(dtype))}});
+}
+
+Result<ValueId> EmitHelperCast(const LocalizeContext& context, ValueId value, DType dtype) {
+  if (context.builder.TypeOf(value).dtype == dtype) {
+    return value;
+  }
+  return EmitHelper(context, ops::kCast, {value}, {{"dtype", std::string(DTypeName(dtype))}});
+}
+
+Result<OwnRows> EmitOwnRows(const LocalizeContext& context, ValueId indices, std::int64_t rows,
+                            AxisIndex axis) {
+  const DType dtype = context.builder.TypeOf(indices).dtype;
+  const RankDigit digit = context.sharding.axis_digits[static_cast<std::size_t>(axis)];
+  const RankExpr begin{.terms = {{.digit = digit, .scale = rows}}};
+  DRYDOCK_TRY(const ValueId begin_value, EmitRankScalar(context, begin, dtype));
+  const ValueId last = context.builder.AddScalar(static_cast<double>(rows - 1), dtype);
+  DRYDOCK_TRY(const ValueId shifted, EmitHelper(context, "Sub", {indices, begin_value}));
+  DRYDOCK_TRY(const ValueId positive, EmitHelper(context, "ReLU", {shifted}));
+  OwnRows own = {};
+  DRYDOCK_TRY(own.indices, EmitHelper(context, "Minimum", {positive, last}));
+  DRYDOCK_TRY(own.is_own, EmitHelper(context, "Equal", {shifted, own.indices}));
+  return own;
+}
+
+}  // namespace drydock::strategies

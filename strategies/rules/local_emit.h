@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "strategies/rules/op_entry.h"
+
+/// Building blocks of LocalizeFn: operators that an operator is replaced by, or gets in front of
+/// it, in the program of one rank.
+namespace drydock::strategies {
+
+/// Appends a helper node of one output.
+[[nodiscard]] Result<ValueId> EmitHelper(const LocalizeContext& context, std::string_view op,
+                                         std::vector<ValueId> inputs, AttrMap attrs = {});
+
+/// Appends an AllReduce over the ranks that differ in the given rule axes only; `why` is shown to
+/// users.
+[[nodiscard]] Result<ValueId> EmitHelperAllReduce(const LocalizeContext& context, ValueId input,
+                                                  std::span<const AxisIndex> axes, std::string why);
+
+/// Appends `value`, a number that depends on the rank, as a scalar tensor.
+[[nodiscard]] Result<ValueId> EmitRankScalar(const LocalizeContext& context, const RankExpr& value,
+                                             DType dtype);
+
+/// `value` cast to `dtype` unless it has it already.
+[[nodiscard]] Result<ValueId> EmitHelperCast(const LocalizeContext& context, ValueId value,
+                                             DType dtype);
+
+/// Indices of a table whose rows are spread over ranks, as this rank uses them.
+struct OwnRows {
+  ValueId indices = kNoValue;  ///< Into the rank's own rows; rows of other ranks are clamped.
+  ValueId is_own = kNoValue;   ///< bool, shape of `indices`: the row is this rank's.
+};
+
+/// Rewrites global row numbers for a rank that owns `rows` rows starting at rows * (its digit on
+/// `axis`): own = min(relu(index - begin), rows - 1), is_own = (index - begin == own). Source: spec
+/// operators 3.7.
+[[nodiscard]] Result<OwnRows> EmitOwnRows(const LocalizeContext& context, ValueId indices,
+                                          std::int64_t rows, AxisIndex axis);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,361 @@
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "strategies/rules/array_math.h"
+#include "strategies/rules/common_gradients.h"
+#include "strategies/rules/common_rules.h"
+#include "strategies/rules/known_ops.h"
+
+/// Matrix products. With x [*b, m, k] and y [*b, k, n] the iteration space is [*b, m, k, n];
+/// cutting k leaves partial sums, which an AllReduce completes - or a ReduceScatter on dimension 0,
+/// if the output strategy asks for rows cut by m * k. Source: spec operators 3.6.
+namespace drydock::strategies {
+namespace {
+
+struct Transposes {
+  bool a = false;
+  bool b = false;
+};
+
+Result<Transposes> TransposesOf(const AttrMap& attrs) {
+  DRYDOCK_TRY(const bool a, BoolAttr(attrs, "transpose_a", false));
+  DRYDOCK_TRY(const bool b, BoolAttr(attrs, "transpose_b", false));
+  return Transposes{.a = a, .b = b};
+}
+
+/// Dimensions of the two operands by role, counted from the left.
+struct Roles {
+  std::size_t m = 0;    ///< In operand 0.
+  std::size_t k_a = 0;  ///< In operand 0.
+  std::size_t k_b = 0;  ///< In operand 1.
+  std::size_t n = 0;    ///< In operand 1.
+};
+
+Roles RolesOf(const Shape& a, const Shape& b, const Transposes& transposes) {
+  const std::size_t last_a = a.size() - 1;
+  const std::size_t last_b = b.size() - 1;
+  return {.m = transposes.a ? last_a : last_a - 1,
+          .k_a = transposes.a ? last_a - 1 : last_a,
+          .k_b = transposes.b ? last_b : last_b - 1,
+          .n = transposes.b ? last_b - 1 : last_b};
+}
+
+// ---- Inference ----------------------------------------------------------------------------------
+
+/// Attribute cast_type overrides the operands' common type.
+Result<DType> ResultType(const OpView& op) {
+  DRYDOCK_TRY(const std::string cast, TextAttr(*op.attrs, "cast_type", ""));
+  return cast.empty() ? Result<DType>(op.inputs[0].dtype) : ParseDType(cast);
+}
+
+tl::unexpected<Error> FailContraction(const OpView& op, const Roles& roles) {
+  const Shape& a = op.inputs[0].shape;
+  const Shape& b = op.inputs[1].shape;
+  return FailOp(op, "shape-mismatch",
+                "'" + std::string(op.op) + "' cannot multiply " + TupleText(a) + " by " +
+                    TupleText(b) + ": dimension " + std::to_string(roles.k_a) + " of input 0 is " +
+                    std::to_string(a[roles.k_a]) + ", dimension " + std::to_string(roles.k_b) +
+                    " of input 1 is " + std::to_string(b[roles.k_b]));
+}
+
+Result<std::vector<TensorType>> InferProduct(const OpView& op, std::size_t most_dims) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 2, most_dims));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 1, 2, most_dims));
+  DRYDOCK_RETURN_IF_ERROR(ExpectSameDType(op));
+  const Shape& a = op.inputs[0].shape;
+  const Shape& b = op.inputs[1].shape;
+  DRYDOCK_TRY(const Transposes transposes, TransposesOf(*op.attrs));
+  const Roles roles = RolesOf(a, b, transposes);
+  if (a[roles.k_a] != b[roles.k_b]) {
+    return FailContraction(op, roles);
+  }
+  DRYDOCK_TRY(Shape shape,
+              BroadcastShapes(op, Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2)));
+  shape.push_back(a[roles.m]);
+  shape.push_back(b[roles.n]);
+  DRYDOCK_TRY(const DType dtype, ResultType(op));
+  return std::vector<TensorType>{{.shape = std::move(shape), .dtype = dtype}};
+}
+
+Result<std::vector<TensorType>> InferMatMul(const OpView& op) {
+  return InferProduct(op, 2);
+}
+
+Result<std::vector<TensorType>> InferBatchMatMul(const OpView& op) {
+  return InferProduct(op, std::string::npos);
+}
+
+// ---- Sharding -----------------------------------------------------------------------------------
+
+std::int64_t CutAt(const Strategy& strategy, std::size_t input, std::size_t dim) {
+  return input < strategy.size() && dim < strategy[input].size() ? strategy[input][dim] : 1;
+}
+
+/// Operand axes: batch dimensions right-aligned to axes 0.., then the two matrix dimensions.
+TensorAxes OperandAxes(const Shape& shape, std::size_t out_rank, AxisIndex second_last,
+                       AxisIndex last) {
+  TensorAxes axes = {};
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    auto axis = static_cast<AxisIndex>(out_rank - shape.size() + d);
+    if (d + 2 == shape.size()) {
+      axis = second_last;
+    } else if (d + 1 == shape.size()) {
+      axis = last;
+    }
+    axes.push_back(shape[d] == 1 ? DimAxes{} : DimAxes{axis});
+  }
+  return axes;
+}
+
+/// Applies an output strategy (m, n) or (m * k, n) to the rule.
+Status ApplyOutStrategy(const OpView& op, const Strategy& strategy, const Roles& roles,
+                        ShardRule& rule) {
+  const std::string name = "'" + std::string(op.op) + "'";
+  if (op.inputs[0].shape.size() != 2 || op.inputs[1].shape.size() != 2) {
+    return UnsupportedForm(
+        op, name + " takes an output strategy only if both inputs have 2 dimensions");
+  }
+  const std::int64_t m = CutAt(strategy, 0, roles.m);
+  const std::int64_t k = CutAt(strategy, 0, roles.k_a);
+  const std::int64_t n = CutAt(strategy, 1, roles.n);
+  const Strategy& out = *op.out_strategy;
+  const Strategy all_reduce = {{m, n}};
+  const Strategy reduce_scatter = {{m * k, n}};
+  if (out != all_reduce && out != reduce_scatter) {
+    return FailOp(op, "strategy-out",
+                  "output strategy " + StrategyText(out) + " of " + name + " fits neither " +
+                      StrategyText(all_reduce) + " nor " + StrategyText(reduce_scatter),
+                  "use " + StrategyText(all_reduce) + " for an AllReduce or " +
+                      StrategyText(reduce_scatter) + " for a ReduceScatter");
+  }
+  if (out == all_reduce) {
+    return {};
+  }
+  const std::int64_t rows = op.outputs[0].shape[0];
+  if (rows % (m * k) != 0) {
+    return FailOp(op, "strategy-out",
+                  "output strategy " + StrategyText(out) + " of " + name +
+                      " cuts dimension 0 of the output into " + std::to_string(m * k) +
+                      ", but its extent " + std::to_string(rows) + " is not divisible by that",
+                  "use " + StrategyText(all_reduce));
+  }
+  rule.outputs[0][0] = {0, 1};
+  rule.communication[0].kind = ForwardCommunication::Kind::kReduceScatter;
+  return {};
+}
+
+/// Two equal strategies (a, b) of 2-D operands that fill the stage select another algorithm: x lies
+/// on (a, b), y on (a, b); x is gathered over b, y over a, and the product needs no reduction.
+bool IsGatherForm(const OpView& op, const Strategy& strategy, std::int64_t device_count) {
+  const auto transposes = TransposesOf(*op.attrs);
+  const bool equal_2d =
+      strategy.size() == 2 && strategy[0].size() == 2 && strategy[0] == strategy[1];
+  return transposes && !transposes->a && !transposes->b && equal_2d && device_count > 1 &&
+         op.out_strategy == nullptr && strategy[0][0] * strategy[0][1] == device_count;
+}
+
+Result<ShardRule> ShardMatMul(const OpView& op, const Strategy& strategy) {
+  DRYDOCK_TRY(const Transposes transposes, TransposesOf(*op.attrs));
+  DRYDOCK_TRY(const bool nd_tp, BoolAttr(*op.attrs, "enable_nd_tp", false));
+  if (nd_tp) {
+    return UnsupportedForm(
+        op, "attribute 'enable_nd_tp' of '" + std::string(op.op) + "' is not handled");
+  }
+  if (IsGatherForm(op, strategy, op.device_count)) {
+    const TensorAxes axes = AxesInOrder(2);
+    return ShardRule{.axis_count = 2, .inputs = {axes, axes}, .outputs = {axes}};
+  }
+  const Shape& a = op.inputs[0].shape;
+  const Shape& b = op.inputs[1].shape;
+  const std::size_t rank = op.outputs[0].shape.size();
+  const auto m = static_cast<AxisIndex>(rank - 2);
+  const AxisIndex k = m + 1;
+  const AxisIndex n = m + 2;
+  ShardRule rule{.axis_count = n + 1};
+  rule.inputs = {transposes.a ? OperandAxes(a, rank, k, m) : OperandAxes(a, rank, m, k),
+                 transposes.b ? OperandAxes(b, rank, n, k) : OperandAxes(b, rank, k, n)};
+  TensorAxes out = AxesInOrder(rank);
+  out[rank - 1] = {n};
+  rule.outputs = {std::move(out)};
+  rule.communication.push_back({.axes = {k}});
+  if (op.out_strategy != nullptr) {
+    DRYDOCK_RETURN_IF_ERROR(ApplyOutStrategy(op, strategy, RolesOf(a, b, transposes), rule));
+  }
+  return rule;
+}
+
+/// Rows of x on all devices, y whole.
+Result<Strategy> DefaultMatMul(const OpView& op, std::int64_t device_count) {
+  DRYDOCK_TRY(const Transposes transposes, TransposesOf(*op.attrs));
+  if (!transposes.a) {
+    return BatchStrategy(op, device_count, {true});
+  }
+  const std::vector<TensorType> swapped = {
+      {.shape = {op.inputs[0].shape[1], op.inputs[0].shape[0]}}, op.inputs[1]};
+  OpView view = op;
+  view.inputs = swapped;
+  Strategy strategy = BatchStrategy(view, device_count, {true});
+  std::swap(strategy[0][0], strategy[0][1]);
+  return strategy;
+}
+
+/// Dimension 0 of the operand with more dimensions; of x for equal ranks, and of y too beyond
+/// rank 2.
+Result<Strategy> DefaultBatchMatMul(const OpView& op, std::int64_t device_count) {
+  const std::size_t rank_a = op.inputs[0].shape.size();
+  const std::size_t rank_b = op.inputs[1].shape.size();
+  return BatchStrategy(op, device_count,
+                       {rank_a >= rank_b, rank_b > rank_a || (rank_a == rank_b && rank_a > 2)});
+}
+
+// ---- Local program of the gather form -----------------------------------------------------------
+
+/// `value` with the slices of the group joined on dimension 0.
+Result<ValueId> EmitGather(const LocalizeContext& context, ValueId value,
+                           const GroupPattern& group) {
+  const std::int64_t size = GroupSize(group);
+  if (size == 1) {
+    return value;
+  }
+  NodeSpec spec = context.spec;
+  spec.op = ops::kAllGather;
+  spec.inputs = {value};
+  spec.attrs = {{"rank_size", size}};
+  DRYDOCK_TRY(const NodeId id, context.builder.AddNode(std::move(spec)));
+  Node& node = context.builder.mutable_graph().nodes[ToIndex(id)];
+  node.group = group;
+  node.reason = CommReason::kRedistribution;
+  node.reason_text = "operand of '" + std::string(context.global.op) + "' gathered";
+  return node.outputs.front();
+}
+
+/// Moves `parts` pieces of dimension 0 side by side on dimension 1.
+Result<ValueId> EmitSideBySide(const LocalizeContext& context, ValueId value, std::int64_t parts) {
+  if (parts == 1) {
+    return value;
+  }
+  NodeSpec split = context.spec;
+  split.op = ops::kSplit;
+  split.inputs = {value};
+  split.attrs = {{"axis", 0}, {"output_num", parts}};
+  DRYDOCK_TRY(const NodeId pieces, context.builder.AddNode(std::move(split)));
+  NodeSpec concat = context.spec;
+  concat.op = ops::kConcat;
+  concat.inputs = context.builder.graph().at(pieces).outputs;
+  concat.attrs = {{"axis", 1}};
+  return context.builder.Emit(std::move(concat));
+}
+
+Result<std::vector<ValueId>> LocalizeMatMul(const LocalizeContext& context) {
+  const OpSharding& sharding = context.sharding;
+  NodeSpec spec = context.spec;
+  if (sharding.axis_groups.size() == 2) {  // only the gather form has two axes
+    DRYDOCK_TRY(const ValueId rows, EmitGather(context, spec.inputs[0], sharding.axis_groups[1]));
+    DRYDOCK_TRY(spec.inputs[0], EmitSideBySide(context, rows, GroupSize(sharding.axis_groups[1])));
+    DRYDOCK_TRY(spec.inputs[1], EmitGather(context, spec.inputs[1], sharding.axis_groups[0]));
+  }
+  DRYDOCK_TRY(const NodeId id, context.builder.AddNode(std::move(spec)));
+  Node& node = context.builder.mutable_graph().nodes[ToIndex(id)];
+  node.in_strategy = sharding.strategy;
+  return node.outputs;
+}
+
+// ---- Gradient -----------------------------------------------------------------------------------
+
+struct Factor {
+  ValueId value = kNoValue;
+  bool transposed = false;
+};
+
+/// Product of two factors, fitted to input `input` of the forward node.
+Result<ValueId> EmitProduct(const GradientContext& context, const Factor& a, const Factor& b,
+                            std::size_t input) {
+  DRYDOCK_TRY(
+      const ValueId product,
+      context.Emit(
+          context.TypeOf(a.value).shape.size() == 2 && context.TypeOf(b.value).shape.size() == 2
+              ? "MatMul"
+              : "BatchMatMul",
+          {a.value, b.value}, {{"transpose_a", a.transposed}, {"transpose_b", b.transposed}}));
+  return FitToInput(context, product, input);
+}
+
+/// dX = dY Y^T and dY = X^T dY, with the factors swapped where the operand itself is transposed.
+Result<std::vector<ValueId>> MatMulGradient(const GradientContext& context) {
+  std::vector<ValueId> gradients = NoGradients(context);
+  DRYDOCK_TRY(const Transposes transposes, TransposesOf(context.node.attrs));
+  const ValueId x = context.node.inputs[0];
+  const ValueId y = context.node.inputs[1];
+  const DType dtype = context.TypeOf(x).dtype;
+  DRYDOCK_TRY(const ValueId dout, CastTo(context, OutputGradient(context), dtype));
+  if (context.wanted[0]) {
+    const Factor left{.value = dout, .transposed = transposes.a};
+    const Factor right{.value = y, .transposed = transposes.a == transposes.b};
+    if (transposes.a) {
+      DRYDOCK_TRY(gradients[0], EmitProduct(context, {y, transposes.b}, left, 0));
+    } else {
+      DRYDOCK_TRY(gradients[0], EmitProduct(context, left, right, 0));
+    }
+  }
+  if (context.wanted[1]) {
+    if (transposes.b) {
+      DRYDOCK_TRY(gradients[1], EmitProduct(context, {dout, true}, {x, transposes.a}, 1));
+    } else {
+      DRYDOCK_TRY(gradients[1], EmitProduct(context, {x, !transposes.a}, {dout, false}, 1));
+    }
+  }
+  return gradients;
+}
+
+// ---- Evaluation and cost ------------------------------------------------------------------------
+
+/// `array` with its last two dimensions swapped if `transposed`.
+NdArray MatrixOf(const NdArray& array, bool transposed) {
+  if (!transposed) {
+    return array;
+  }
+  std::vector<std::size_t> permutation(array.shape.size());
+  for (std::size_t d = 0; d < permutation.size(); ++d) {
+    permutation[d] = d;
+  }
+  std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
+  return TransposeArray(array, permutation);
+}
+
+Result<std::vector<NdArray>> EvaluateMatMul(const EvaluateContext& context) {
+  DRYDOCK_TRY(const Transposes transposes, TransposesOf(context.attrs));
+  return std::vector<NdArray>{MatMulArrays(MatrixOf(context.inputs[0], transposes.a),
+                                           MatrixOf(context.inputs[1], transposes.b))};
+}
+
+/// 2 * B * M * K * N.
+double MatMulFlops(const OpView& op) {
+  const auto transposes = TransposesOf(*op.attrs);
+  if (!transposes) {
+    return 0;
+  }
+  const Roles roles = RolesOf(op.inputs[0].shape, op.inputs[1].shape, *transposes);
+  return 2.0 * Elements(op.outputs[0]) * static_cast<double>(op.inputs[0].shape[roles.k_a]);
+}
+
+#define DRYDOCK_MATMUL(id, constructor, arguments, infer_fn, default_fn, ir)                     \
+  DRYDOCK_OP(id, .family = "matmul", .signature = #id "(" constructor ")(" arguments ")",        \
+             .infer = infer_fn, .shard = ShardMatMul, .default_strategy = default_fn,            \
+             .localize = LocalizeMatMul, .gradient = MatMulGradient, .evaluate = EvaluateMatMul, \
+             .flops = MatMulFlops, .cost = CostFamily::kMatMul, .accepts_out_strategy = true,    \
+             .accepts_layout = true, .ir_attrs = ir)
+
+DRYDOCK_MATMUL(MatMul, "transpose_a=False, transpose_b=False", "input, mat2", InferMatMul,
+               DefaultMatMul,
+               "input_names=x1,x2;transpose_x1=transpose_a;transpose_x2=transpose_b");
+DRYDOCK_MATMUL(BatchMatMul, "transpose_a=False, transpose_b=False", "x, y", InferBatchMatMul,
+               DefaultBatchMatMul, "input_names=x1,x2");
+DRYDOCK_MATMUL(MatMulExt, "", "input, other", InferBatchMatMul, DefaultBatchMatMul, "");
+DRYDOCK_MATMUL(BatchMatMulExt, "", "input, mat2", InferBatchMatMul, DefaultBatchMatMul, "");
+
+}  // namespace
+}  // namespace drydock::strategies

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "strategies/graph/attr.h"
+
+namespace drydock::strategies {
+
+/// What an argument of an operator's call is.
+enum class ArgumentKind : std::uint8_t {
+  kTensor,
+  kOptionalTensor,  ///< "?bias": may be absent.
+  kTensorList,      ///< "*tensors": any number.
+  kAttribute,       ///< "#shape", and every constructor argument.
+};
+
+struct SignatureArgument {
+  std::string name = {};
+  ArgumentKind kind = ArgumentKind::kTensor;
+  std::optional<Attr> default_value = {};
+};
+
+/// OpEntry::signature, taken apart.
+///
+/// Example: "MatMul(transpose_a=False, transpose_b=False)(x, y)".
+struct OpSignature {
+  std::vector<SignatureArgument> constructor = {};
+  std::vector<SignatureArgument> call = {};
+};
+
+/// Takes a signature apart. What does not parse is left out: a default that is not True, False,
+/// None, a number, a quoted text or a list of these counts as none.
+[[nodiscard]] OpSignature ParseSignature(std::string_view signature);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "strategies/rules/op_entry.h"
+
+namespace drydock::strategies {
+
+/// Number of ranks of the operator's stage and of the whole job.
+struct DeviceContext {
+  std::int64_t stage_devices = 1;
+  std::int64_t job_devices = 1;
+};
+
+/// Turns an operator's axis mapping and a strategy into layouts, groups and communication.
+///
+/// @error kInvalidArgument  a check of spec operators 1.3 or of the operator's rule fails; reason
+/// is
+///                          "<Op>:strategy-<what>", the hint names the nearest legal strategy
+/// @error kUnsupported      the rule does not handle this form
+/// Source: spec operators 1.3 and 1.4; spec layout-and-redistribution section 3.
+[[nodiscard]] Result<OpSharding> DeriveSharding(const OpEntry& entry, const OpView& view,
+                                                const Strategy& strategy,
+                                                const DeviceContext& devices);
+
+/// The same without looking for a legal neighbour on failure; for searches that try many
+/// strategies.
+[[nodiscard]] Result<OpSharding> TrySharding(const OpEntry& entry, const OpView& view,
+                                             const Strategy& strategy,
+                                             const DeviceContext& devices);
+
+/// The same from named layouts, one per tensor input, on one device matrix that fills the stage.
+/// Source: spec operators 1.6.
+[[nodiscard]] Result<OpSharding> DeriveShardingFromLayouts(
+    const OpEntry& entry, const OpView& view, const std::vector<TensorLayout>& in_layouts,
+    const std::vector<TensorLayout>& out_layouts, const DeviceContext& devices);
+
+/// Strategy of an operator the user said nothing about: batch parallel, reduced to what divides.
+/// Source: spec operators 1.5.
+[[nodiscard]] Result<Strategy> DefaultStrategy(const OpEntry& entry, const OpView& view,
+                                               const DeviceContext& devices);
+
+/// All candidate strategies of the search, in the reference's order.
+///
+/// @param fully_use_devices  keep only candidates that use all devices of the stage or one
+/// Source: spec compiler-passes section 2.
+[[nodiscard]] Result<std::vector<Strategy>> EnumerateStrategies(const OpEntry& entry,
+                                                                const OpView& view,
+                                                                const DeviceContext& devices,
+                                                                bool fully_use_devices);
+
+/// Strategy of all ones.
+[[nodiscard]] Strategy ReplicatedStrategy(const OpEntry& entry, const OpView& view);
+
+/// Legal strategy that differs from `wanted` in the fewest entries; nullopt if there is none.
+[[nodiscard]] std::optional<Strategy> NearestLegalStrategy(const OpEntry& entry, const OpView& view,
+                                                           const Strategy& wanted,
+                                                           const DeviceContext& devices);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,137 @@
+#include "launcher/flags.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace drydock::launcher {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using Words = std::vector<std::string>;
+
+/// A few flags with the traps of msrun's: shared prefixes inside and across the two origins.
+class FlagSetTest : public ::testing::Test {
+ protected:
+  FlagSetTest() {
+    flags_.AddInt({"worker_num", "N", "ranks", FlagOrigin::kMsrun}, &worker_num_);
+    flags_.AddText({"worker_log_name", "STEM", "stem", FlagOrigin::kMsrun}, &log_name_);
+    flags_.Add({"join", "True|False", "wait", FlagOrigin::kMsrun},
+               [this](std::string_view w) -> Status {
+                 DRYDOCK_TRY(join_, ReadBoolWord(w));
+                 return {};
+               });
+    flags_.AddSwitch({"json", "", "print JSON"}, &json_);
+  }
+
+  std::string MessageFor(const Words& words) {
+    const Status status = flags_.Parse(words);
+    return status ? "(no error)" : status.error().message + " / " + status.error().hint;
+  }
+
+  FlagSet flags_;
+  std::int64_t worker_num_ = 8;
+  std::string log_name_ = {};
+  bool join_ = false;
+  bool json_ = false;
+};
+
+TEST_F(FlagSetTest, ValueFollowsAnEqualsSignOrIsTheNextWord) {
+  ASSERT_TRUE(flags_.Parse(Words{"--worker_num=4", "--worker_log_name", "w"}));
+  EXPECT_EQ(worker_num_, 4);
+  EXPECT_EQ(log_name_, "w");
+}
+
+TEST_F(FlagSetTest, ValueMayHoldEqualsSignsAndBeEmpty) {
+  ASSERT_TRUE(flags_.Parse(Words{"--worker_log_name=a=b"}));
+  EXPECT_EQ(log_name_, "a=b");
+  ASSERT_TRUE(flags_.Parse(Words{"--worker_log_name="}));
+  EXPECT_EQ(log_name_, "");
+}
+
+TEST_F(FlagSetTest, NegativeNumberIsAValue) {
+  ASSERT_TRUE(flags_.Parse(Words{"--worker_num", "-1"}));
+  EXPECT_EQ(worker_num_, -1);
+}
+
+TEST_F(FlagSetTest, DashesAndUnderscoresAreTheSame) {
+  ASSERT_TRUE(flags_.Parse(Words{"--worker-num=4"}));
+  EXPECT_EQ(worker_num_, 4);
+}
+
+TEST_F(FlagSetTest, UnambiguousPrefixIsAccepted) {
+  ASSERT_TRUE(flags_.Parse(Words{"--worker_n=4", "--worker-l", "x"}));
+  EXPECT_EQ(worker_num_, 4);
+  EXPECT_EQ(log_name_, "x");
+}
+
+TEST_F(FlagSetTest, OriginalFlagWinsASharedPrefix) {
+  // --j meant --join before Drydock added --json.
+  ASSERT_TRUE(flags_.Parse(Words{"--j=True"}));
+  EXPECT_TRUE(join_);
+  EXPECT_FALSE(json_);
+}
+
+TEST_F(FlagSetTest, AmbiguousPrefixNamesTheCandidates) {
+  EXPECT_THAT(MessageFor({"--worker=4"}), HasSubstr("could match --worker_num, --worker_log_name"));
+}
+
+TEST_F(FlagSetTest, EverythingFromTheScriptOnIsLeftAlone) {
+  ASSERT_TRUE(flags_.Parse(Words{"--worker_num=4", "net.py", "--worker_num=5", "--", "--lr", "1"}));
+  EXPECT_EQ(worker_num_, 4);
+  EXPECT_THAT(flags_.rest(), ElementsAre("net.py", "--worker_num=5", "--", "--lr", "1"));
+}
+
+TEST_F(FlagSetTest, DoubleDashEndsTheFlags) {
+  ASSERT_TRUE(flags_.Parse(Words{"--json", "--", "--net.py"}));
+  EXPECT_THAT(flags_.rest(), ElementsAre("--net.py"));
+}
+
+TEST_F(FlagSetTest, SwitchNeedsNoValueAndTakesOne) {
+  ASSERT_TRUE(flags_.Parse(Words{"--json", "x"}));
+  EXPECT_TRUE(json_);
+  ASSERT_TRUE(flags_.Parse(Words{"--json=False"}));
+  EXPECT_FALSE(json_);
+  EXPECT_THAT(flags_.rest(), IsEmpty());
+}
+
+TEST_F(FlagSetTest, LastOfRepeatedFlagsCounts) {
+  ASSERT_TRUE(flags_.Parse(Words{"--worker_num=4", "--worker_num=6"}));
+  EXPECT_EQ(worker_num_, 6);
+}
+
+TEST_F(FlagSetTest, UnknownFlagSuggestsTheNearest) {
+  EXPECT_THAT(MessageFor({"--wroker_num=4"}),
+              HasSubstr("unrecognized argument: --wroker_num / did you mean '--worker_num'?"));
+}
+
+TEST_F(FlagSetTest, MissingValueIsNamed) {
+  EXPECT_THAT(MessageFor({"--worker_num"}),
+              HasSubstr("argument --worker_num: expected one argument"));
+  EXPECT_THAT(MessageFor({"--worker_num", "--json"}), HasSubstr("expected one argument"));
+}
+
+TEST_F(FlagSetTest, WrongValueIsQuoted) {
+  EXPECT_THAT(MessageFor({"--worker_num=x"}),
+              HasSubstr("argument --worker_num: invalid int value: 'x'"));
+  EXPECT_THAT(MessageFor({"--worker_num=4.0"}), HasSubstr("invalid int value: '4.0'"));
+  EXPECT_THAT(MessageFor({"--worker_num="}), HasSubstr("invalid int value: ''"));
+  EXPECT_THAT(MessageFor({"--worker_num=9223372036854775808"}), HasSubstr("invalid int value"));
+  EXPECT_THAT(MessageFor({"--join=yes"}), HasSubstr("argument --join: invalid value: 'yes'"));
+}
+
+TEST_F(FlagSetTest, SingleDashNamesAreUnknown) {
+  EXPECT_THAT(MessageFor({"-worker_num=4"}), HasSubstr("unrecognized argument: -worker_num"));
+}
+
+TEST_F(FlagSetTest, HelpHasOneLinePerFlag) {
+  EXPECT_EQ(flags_.HelpLines(FlagOrigin::kDrydock), "  --json                    print JSON\n");
+}
+
+}  // namespace
+}  // namespace drydock::launcher

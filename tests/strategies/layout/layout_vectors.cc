@@ -1,0 +1,211 @@
+#include "tests/strategies/layout/layout_vectors.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "strategies/layout/group_name.h"
+#include "strategies/layout/named_layout.h"
+#include "strategies/layout/plain_layout.h"
+#include "strategies/layout/stage_devices.h"
+#include "strategies/layout/strategy.h"
+
+namespace drydock::strategies::vectors {
+namespace {
+
+/// Members of the rank's group, as entries of the (contiguous) device list.
+Numbers Members(const GroupPattern& pattern, const json& inputs) {
+  const auto devices = inputs.at("dev_list").get<Numbers>();
+  const auto position = PositionOf(inputs.at("rank").get<std::int64_t>(), devices);
+  EXPECT_TRUE(position.has_value());
+  Numbers ranks = GroupRanks(pattern, position.value_or(0), 0);
+  for (std::int64_t& rank : ranks) {
+    rank = devices.at(static_cast<std::size_t>(rank));
+  }
+  return ranks;
+}
+
+void CheckAxisGroups(const json& inputs, const json& expected) {
+  const auto matrix = inputs.at("dev_matrix").get<Numbers>();
+  const auto devices = inputs.at("dev_list").get<Numbers>();
+  EXPECT_TRUE(CheckDeviceMatrix(matrix, std::ssize(devices)).has_value());
+  json groups = json::array();
+  for (std::size_t axis = 0; axis < matrix.size(); ++axis) {
+    groups.push_back(Members(AxesPattern(matrix, {&axis, 1}), inputs));
+  }
+  EXPECT_EQ(groups, expected.at("groups_per_dim"));
+}
+
+void CheckMapGroup(const json& inputs, const json& expected) {
+  const json& map = inputs.at("tensor_map");
+  const Shape any_shape(map.size(), 1);  // a group does not depend on the shape
+  const TensorLayout layout = LayoutFrom(inputs.at("dev_matrix"), map, any_shape);
+  EXPECT_EQ(json(Members(ReplicaPattern(layout), inputs)), expected.at("ranks"));
+}
+
+void CheckMatrixError(const json& inputs, const json& expected) {
+  ASSERT_TRUE(expected.contains("error"));
+  const auto devices = inputs.at("dev_list").get<Numbers>();
+  const bool matrix_fits =
+      CheckDeviceMatrix(inputs.at("dev_matrix").get<Numbers>(), std::ssize(devices)).has_value();
+  const bool rank_listed = PositionOf(inputs.at("rank").get<std::int64_t>(), devices).has_value();
+  EXPECT_FALSE(matrix_fits && rank_listed);
+}
+
+void CheckStageDevices(const json& inputs, const json& expected) {
+  Numbers devices;
+  const json& listed = inputs.at("devices");
+  if (listed.is_array()) {
+    devices = listed.get<Numbers>();
+  } else {
+    for (auto rank = listed.at("range").at(0).get<std::int64_t>();
+         rank < listed.at("range").at(1).get<std::int64_t>(); ++rank) {
+      devices.push_back(rank);
+    }
+  }
+  const auto sizes = inputs.at("stage_devices").get<Numbers>();
+  const auto place = PlaceInStages(sizes, inputs.at("global_rank").get<std::int64_t>());
+  const auto stages = DevicesOfStages(devices, sizes);
+  ASSERT_TRUE(place.has_value() && stages.has_value());
+  const json actual = {{"device_num", devices.size()},
+                       {"stage_num", place->stage_count},
+                       {"stage_id", place->stage},
+                       {"rank_index_in_stage", place->position},
+                       {"device_list_per_stage", *stages},
+                       {"stage_begin", place->stage_begin},
+                       {"stage_end", place->stage_end},
+                       {"ranks_same_index_all_stages", SamePositionInAllStages(*place)}};
+  for (const auto& [key, value] : expected.items()) {
+    EXPECT_EQ(actual.at(key), value) << key;
+  }
+}
+
+void CheckGroupName(const json& inputs, const json& expected) {
+  const auto ranks = inputs.at("ranks").get<Numbers>();
+  const auto world_size = inputs.at("world_size").get<std::int64_t>();
+  EXPECT_EQ(GroupName(ranks, world_size, inputs.at("backend").get<std::string>()),
+            expected.at("group").get<std::string>());
+  EXPECT_EQ(GroupRanksText(ranks, world_size), expected.at("group_ranks").get<std::string>());
+}
+
+void CheckInstanceName(const json& inputs, const json& expected) {
+  EXPECT_EQ(InstanceName(inputs.at("prefix").get<std::string>(),
+                         inputs.at("node_fullname").get<std::string>(),
+                         inputs.at("index").get<std::int64_t>()),
+            expected.at("instance_name").get<std::string>());
+}
+
+void CheckStandard(const json& inputs, const json& expected) {
+  const TensorLayout layout = LayoutFrom(inputs);
+  const PlainLayout standard = StandardForm(ExtendedForm(layout));
+  EXPECT_EQ(json(standard.device_matrix), expected.at("device_matrix"));
+  EXPECT_EQ(json(standard.tensor_map), expected.at("tensor_map"));
+  EXPECT_EQ(json(standard.shape), expected.at("tensor_shape"));
+  if (expected.contains("slice_shape")) {
+    EXPECT_EQ(json(SliceShape(standard)), expected.at("slice_shape"));
+  }
+  EXPECT_TRUE(SameOwnership(layout, Standardize(layout)));
+}
+
+void CheckSliceShape(const json& inputs, const json& expected) {
+  const TensorLayout layout = LayoutFrom(inputs);
+  ASSERT_TRUE(ValidateLayout(layout).has_value());
+  EXPECT_EQ(json(SliceShape(layout)), expected.at("slice_shape"));
+}
+
+void CheckInvalid(const json& inputs, const json& expected) {
+  EXPECT_EQ(ValidateLayout(LayoutFrom(inputs)).has_value(), expected.at("ok").get<bool>());
+}
+
+void CheckRepeatedGroup(const json& inputs, const json& expected) {
+  const TensorLayout layout = LayoutFrom(inputs);
+  const auto rank = inputs.at("rank").get<std::int64_t>();
+  EXPECT_EQ(json(GroupRanks(ReplicaPattern(layout), rank, 0)), expected.at("ranks"));
+}
+
+void CheckRankSlices(const json& inputs, const json& expected) {
+  const TensorLayout layout = LayoutFrom(inputs);
+  for (const auto& [position, begin_end] : expected.at("begin_end_by_rank_index").items()) {
+    json begin = json::array();
+    json end = json::array();
+    for (const Range& range : SliceOf(layout, std::stoll(position))) {
+      begin.push_back(range.begin);
+      end.push_back(range.end);
+    }
+    EXPECT_EQ(json::array({begin, end}), begin_end) << "position " << position;
+  }
+}
+
+std::vector<NamedDimension> DimensionsFrom(const json& call) {
+  std::vector<NamedDimension> dimensions;
+  for (const json& entry : call) {
+    dimensions.push_back(entry.is_array() ? entry.get<NamedDimension>()
+                                          : NamedDimension{entry.get<std::string>()});
+  }
+  return dimensions;
+}
+
+Result<NamedLayout> NamedFrom(const json& inputs) {
+  return MakeNamedLayout(inputs.at("device_matrix").get<Numbers>(),
+                         inputs.at("alias_name").get<std::vector<std::string>>());
+}
+
+void CheckNamedAxes(const json& inputs, const json& expected) {
+  const auto layout = NamedFrom(inputs);
+  const auto dimensions = DimensionsFrom(inputs.at("call"));
+  const auto map =
+      layout ? TensorMapOf(*layout, dimensions) : tl::unexpected<Error>(layout.error());
+  ASSERT_EQ(map.has_value(), !expected.contains("error"));
+  if (!map) {
+    return;
+  }
+  json shown = json::array();  // Python shows a dimension with one axis as a number
+  for (const Numbers& axes : *map) {
+    shown.push_back(axes.size() == 1 ? json(axes[0]) : json(axes));
+  }
+  EXPECT_EQ(shown, expected.at("tensor_map"));
+}
+
+void CheckParameterSlice(const json& inputs, const json& expected) {
+  const auto named = NamedFrom(inputs);
+  ASSERT_TRUE(named.has_value());
+  const auto layout = ToTensorLayout(*named, DimensionsFrom(inputs.at("layout_w")),
+                                     inputs.at("weight_shape").get<Shape>());
+  ASSERT_TRUE(layout.has_value()) << FormatError(layout.error());
+  EXPECT_TRUE(CheckDeviceMatrix(layout->device_matrix, inputs.at("world_size").get<std::int64_t>())
+                  .has_value());
+  EXPECT_EQ(json(SliceShape(*layout)), expected.at("weight_slice_shape"));
+}
+
+void CheckStrategyEqual(const json& inputs, const json& expected) {
+  const auto strategy = [&inputs](const char* name) {
+    const json& object = inputs.at(name);
+    return Strategy{.stage = object.at("stage").get<std::int64_t>(),
+                    .cuts = object.at("inputs").get<std::vector<Numbers>>()};
+  };
+  EXPECT_EQ(strategy("a") == strategy("b"), expected.at("equal").get<bool>());
+}
+
+}  // namespace
+
+Checks LayoutChecks() {
+  return {{"device_matrix_groups", CheckAxisGroups},
+          {"device_matrix_by_tensor_map", CheckMapGroup},
+          {"device_matrix_error", CheckMatrixError},
+          {"stage_devices", CheckStageDevices},
+          {"group_name", CheckGroupName},
+          {"instance_name_hash", CheckInstanceName},
+          {"layout_standardize", CheckStandard},
+          {"layout_extend", CheckStandard},
+          {"layout_slice_shape", CheckSliceShape},
+          {"layout_invalid", CheckInvalid},
+          {"repeated_group", CheckRepeatedGroup},
+          {"rank_slices", CheckRankSlices},
+          {"layout_named_axes", CheckNamedAxes},
+          {"layout_parameter_slice", CheckParameterSlice},
+          {"strategy_equal", CheckStrategyEqual}};
+}
+
+}  // namespace drydock::strategies::vectors

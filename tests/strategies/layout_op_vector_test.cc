@@ -1,0 +1,169 @@
+#include <iostream>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "base/checked.h"
+#include "tests/strategies/op_cases.h"
+
+/// The `op_*` cases of layout.json (spec layout-and-redistribution section 16) through the rule
+/// engine: device matrices, maps, slices, forward communication, mirrors, loss divisors and refused
+/// strategies that the reference's own unit tests assert. An operator outside our table skips its
+/// case by name.
+namespace drydock::strategies::cases {
+namespace {
+
+struct VectorCase {
+  std::string id = {};
+  std::string kind = {};
+  json inputs = {};
+  json expected = {};
+  friend void PrintTo(const VectorCase& one, std::ostream* out) { *out << one.id; }
+};
+
+std::vector<VectorCase> OperatorCases() {
+  std::vector<VectorCase> cases;
+  const json document = VectorDocument("layout.json");
+  for (const json& one :
+       document.is_object() ? document.value("cases", json::array()) : json::array()) {
+    const std::string kind = one.at("kind");
+    if (kind.starts_with("op_")) {
+      cases.push_back({.id = one.at("id"),
+                       .kind = kind,
+                       .inputs = one.at("inputs"),
+                       .expected = one.at("expected")});
+    }
+  }
+  return cases;
+}
+
+const OpEntry* EntryFor(const json& inputs) {
+  const std::string name = inputs.at("op");
+  return EntryOf(name, inputs.at("inputs_shape").at(0).size());
+}
+
+Result<OpSharding> Derived(const OpEntry& entry, const json& inputs) {
+  const OpCase one =
+      CaseFrom(entry, inputs.at("inputs_shape"), inputs.at("outputs_shape"), inputs.at("attrs"));
+  const DeviceContext devices{.stage_devices = inputs.at("stage_devices").at(0),
+                              .job_devices = inputs.at("world_size")};
+  return DeriveSharding(entry, one.View(), StrategyFrom(inputs.at("strategy")), devices);
+}
+
+void CheckMirrors(const OpEntry& entry, const OpSharding& sharding, const json& expected) {
+  if (expected.contains("mirror_inputs_count")) {
+    std::size_t mirrored = 0;
+    for (std::size_t i = 0; i < sharding.inputs.size(); ++i) {
+      mirrored += GroupSize(MirrorGroup(entry, sharding, i)) > 1 ? 1 : 0;
+    }
+    // The reference's list has one entry per input, or none at all if no input needs a mirror.
+    const std::size_t listed = mirrored > 0 ? sharding.inputs.size() : 0;
+    EXPECT_EQ(listed, expected.at("mirror_inputs_count"));
+  }
+  const json mirrors = expected.value("mirror", json::object());
+  for (const auto& [input, what] : mirrors.items()) {
+    EXPECT_EQ(what.at("op"), "_MirrorOperator");
+    EXPECT_EQ(GroupSize(MirrorGroup(entry, sharding, std::stoul(input))) > 1 ? 1 : 0,
+              what.at("count"))
+        << "input " << input;
+  }
+}
+
+void CheckTensors(const std::vector<TensorLayout>& layouts, const json& expected,
+                  const std::string& kind) {
+  for (const auto& [index, what] : expected.items()) {
+    const TensorLayout& layout = layouts.at(std::stoul(index));
+    if (kind == "op_tensor_map") {
+      EXPECT_EQ(MapOf(layout), what) << "tensor " << index;
+    } else {
+      EXPECT_EQ(json(SliceShape(layout)), what) << "tensor " << index;
+    }
+  }
+}
+
+void CheckCommunication(const OpSharding& sharding, const json& expected) {
+  ASSERT_EQ(sharding.communication.size(), expected.at("forward_op_count"));
+  for (const OpSharding::Communication& one : sharding.communication) {
+    const bool scatter = one.what.kind == ForwardCommunication::Kind::kReduceScatter;
+    EXPECT_EQ(scatter ? "ReduceScatter" : "AllReduce", expected.at("forward_op"));
+    EXPECT_EQ(one.what.reduce_op, expected.at("forward_reduce_op"));
+  }
+}
+
+void CheckSharding(const OpEntry& entry, const OpSharding& sharding, const VectorCase& one) {
+  if (one.kind == "op_dev_matrix") {
+    EXPECT_EQ(json(sharding.device_matrix), one.expected.at("dev_matrix"));
+  } else if (one.kind == "op_tensor_map" || one.kind == "op_slice_shape") {
+    const json& what = one.expected.at(one.kind == "op_tensor_map" ? "tensor_map" : "slice_shape");
+    CheckTensors(sharding.inputs, what.value("inputs", json::object()), one.kind);
+    CheckTensors(sharding.outputs, what.value("outputs", json::object()), one.kind);
+  } else if (one.kind == "op_forward_comm") {
+    CheckCommunication(sharding, one.expected);
+  } else if (one.kind == "op_mirror") {
+    CheckMirrors(entry, sharding, one.expected);
+  } else if (one.kind == "op_virtual_div") {
+    EXPECT_EQ(one.expected.at("virtual_div").at("op"), "_VirtualDiv");
+    EXPECT_EQ(sharding.loss_divisor, one.expected.at("virtual_div").at("divisor"));
+  } else if (one.kind == "op_stage_devices") {
+    EXPECT_EQ(Product(sharding.device_matrix), one.expected.at("stage_device_count"));
+  } else {
+    FAIL() << "no check for cases of kind " << one.kind;
+  }
+}
+
+/// Why a case cannot go through the engine; empty if it can.
+std::string ReasonToSkip(const VectorCase& one) {
+  const OpEntry* entry = EntryFor(one.inputs);
+  const std::string name = one.inputs.at("op");
+  if (entry == nullptr) {
+    return "operator '" + name + "' is not in the table";
+  }
+  if (entry->kind == OpKind::kReshape) {
+    return "'" + name + "' has no strategy of its own: its layouts come from its neighbours";
+  }
+  return entry->shard == nullptr ? "'" + name + "' has no sharding rule" : "";
+}
+
+class LayoutOpVectors : public ::testing::TestWithParam<VectorCase> {};
+
+TEST_P(LayoutOpVectors, EngineAgreesWithTheReference) {
+  const VectorCase& one = GetParam();
+  if (const std::string reason = ReasonToSkip(one); !reason.empty()) {
+    GTEST_SKIP() << reason;
+  }
+  const OpEntry& entry = *EntryFor(one.inputs);
+  const Result<OpSharding> sharding = Derived(entry, one.inputs);
+  if (one.kind == "op_check_strategy") {
+    EXPECT_EQ(sharding ? "SUCCESS" : "FAILED", one.expected.at("init"))
+        << (sharding ? "" : sharding.error().message);
+    return;
+  }
+  ASSERT_TRUE(sharding) << sharding.error().message;
+  CheckSharding(entry, *sharding, one);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, LayoutOpVectors, ::testing::ValuesIn(OperatorCases()),
+                         [](const auto& suite) { return TestName(suite.param.id); });
+
+TEST(LayoutOpVectorFile, MostCasesConcernOperatorsOfTheTable) {
+  std::map<std::string, std::size_t> skipped;
+  std::size_t checked = 0;
+  const std::vector<VectorCase> all = OperatorCases();
+  for (const VectorCase& one : all) {
+    const std::string reason = ReasonToSkip(one);
+    checked += reason.empty() ? 1 : 0;
+    if (!reason.empty()) {
+      ++skipped[reason];
+    }
+  }
+  std::cout << checked << " of " << all.size() << " cases checked; not checked:\n";
+  for (const auto& [reason, count] : skipped) {
+    std::cout << "  " << count << " x " << reason << "\n";
+  }
+  // 116 cases: 35 + 20 + 14 + 17 + 11 + 16 + 2 + 1 of the eight kinds.
+  EXPECT_EQ(all.size(), 116U);
+  EXPECT_GE(checked, 80U);
+}
+
+}  // namespace
+}  // namespace drydock::strategies::cases

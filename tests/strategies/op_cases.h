@@ -1,0 +1,65 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/result.h"
+#include "strategies/graph/builder.h"
+#include "strategies/rules/sharding.h"
+
+namespace drydock::strategies::cases {
+
+using nlohmann::json;
+using Numbers = std::vector<std::int64_t>;
+
+/// One application of an operator; owns what an OpView points to.
+struct OpCase {
+  const OpEntry* entry = nullptr;
+  std::vector<TensorType> inputs = {};
+  std::vector<TensorType> outputs = {};
+  AttrMap attrs = {};
+  [[nodiscard]] OpView View() const;
+};
+
+/// A small legal application of the operator, outputs inferred: dtypes and attributes as its
+/// kernels want them. nullopt if none is known, which is a gap in the table of samples.
+[[nodiscard]] std::optional<OpCase> SampleOf(const OpEntry& entry);
+
+/// Document `name` of DRYDOCK_VECTORS, or of the tree; null if unreadable.
+[[nodiscard]] json VectorDocument(const std::string& name);
+
+/// Entry of an operator as the vectors name it (without the leading underscore of internal
+/// operators; the reference's unit tests of batched products call them MatMul). Null if there is
+/// none.
+[[nodiscard]] const OpEntry* EntryOf(std::string_view name, std::size_t input_rank);
+
+/// Application with the shapes and attributes of a vector; element types as in the sample.
+[[nodiscard]] OpCase CaseFrom(const OpEntry& entry, const json& input_shapes,
+                              const json& output_shapes, const json& attrs);
+
+/// ((2, 4), ()) from [[2, 4], []].
+[[nodiscard]] Strategy StrategyFrom(const json& entries);
+
+/// One axis a dimension, -1 = not cut; an axis list of several entries stays a list.
+[[nodiscard]] json MapOf(const TensorLayout& layout);
+
+/// Ranks that hold the same slice of an input and must sum its gradient if it is a parameter; every
+/// rank alone where the operator gives no mirror to that input.
+[[nodiscard]] GroupPattern MirrorGroup(const OpEntry& entry, const OpSharding& sharding,
+                                       std::size_t input);
+
+/// What one rank runs in place of the operator: graph inputs are the local operands.
+[[nodiscard]] Result<Graph> LocalProgram(const OpCase& one, const OpSharding& sharding);
+
+/// Values of attribute `name` over all nodes `op` of a program for the rank at `position`.
+[[nodiscard]] std::vector<std::string> AttrTexts(const Graph& graph, std::string_view op,
+                                                 std::string_view name, std::int64_t position);
+
+/// "id.of.case" -> a name GoogleTest accepts.
+[[nodiscard]] std::string TestName(std::string text);
+
+}  // namespace drydock::strategies::cases

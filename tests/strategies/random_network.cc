@@ -1,0 +1,273 @@
+#include "tests/strategies/random_network.h"
+
+#include <functional>
+
+#include "base/checked.h"
+#include "strategies/rules/op_entry.h"
+#include "strategies/rules/sharding.h"
+
+namespace drydock::strategies {
+namespace {
+
+// Divisible by every world size tried (24) or by most (12).
+constexpr std::int64_t kRows = 24;
+constexpr std::int64_t kNarrow = 12;
+constexpr std::int64_t kWide = 24;
+
+class StepMaker {
+ public:
+  StepMaker(std::uint32_t seed, std::int64_t world_size) : random_(seed) {
+    step_.job = {.world_size = world_size,
+                 .mode = ParallelMode::kSemiAutoParallel,
+                 .enable_alltoall = Chance(3),
+                 .any_device_count = true};
+    if (Chance(2)) {
+      step_.job.dataset.kind = DatasetStrategy::Kind::kFullBatch;
+    }
+  }
+
+  RandomStep Make() {
+    const ValueId x = Input({kRows, Pick({kNarrow, kWide})});
+    history_ = {x};
+    const std::int64_t length = Uniform(2, 7);
+    for (std::int64_t i = 0; i < length; ++i) {
+      history_.push_back(Layer(history_.back()));
+    }
+    const ValueId loss = Loss(history_.back());
+    std::vector<ValueId> outputs = {
+        loss, history_[static_cast<std::size_t>(Uniform(1, std::ssize(history_) - 1))]};
+    if (!weights_.empty()) {
+      std::vector<ValueId> operands = {loss};
+      operands.insert(operands.end(), weights_.begin(), weights_.end());
+      const NodeId gradient = *builder_.AddNode({.op = "_Gradient", .inputs = operands});
+      const std::vector<ValueId> gradients = builder_.graph().at(gradient).outputs;
+      outputs.insert(outputs.end(), gradients.begin(), gradients.end());
+      for (std::size_t i = 0; i < weights_.size(); ++i) {
+        Update(weights_[i], gradients[i]);
+      }
+    }
+    builder_.SetOutputs(outputs);
+    ChooseStrategies();
+    step_.graph = std::move(builder_).Take();
+    return std::move(step_);
+  }
+
+ private:
+  std::int64_t Uniform(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
+  }
+  bool Chance(std::int64_t one_in) { return Uniform(1, one_in) == 1; }
+  std::int64_t Pick(const std::vector<std::int64_t>& values) {
+    return values[static_cast<std::size_t>(Uniform(0, std::ssize(values) - 1))];
+  }
+
+  NdArray Numbers(const Shape& shape) {
+    NdArray array = FilledArray(shape, 0.0);
+    for (double& number : array.data) {
+      number = static_cast<double>(Uniform(-1000, 1000)) / 1000.0;
+    }
+    return array;
+  }
+
+  NdArray Indices(const Shape& shape, std::int64_t bound) {
+    NdArray array = FilledArray(shape, 0.0);
+    for (double& number : array.data) {
+      number = static_cast<double>(Uniform(0, bound - 1));
+    }
+    return array;
+  }
+
+  ValueId Input(const Shape& shape) {
+    step_.data.inputs.push_back(Numbers(shape));
+    return *builder_.AddInput("x" + std::to_string(step_.data.inputs.size()), {.shape = shape});
+  }
+
+  ValueId IndexInput(const Shape& shape, std::int64_t bound) {
+    step_.data.inputs.push_back(Indices(shape, bound));
+    return *builder_.AddInput("i" + std::to_string(step_.data.inputs.size()),
+                              {.shape = shape, .dtype = DType::kInt32});
+  }
+
+  ValueId Parameter_(const Shape& shape, ParameterRole role = ParameterRole::kWeight,
+                     ValueId state_of = kNoValue) {
+    step_.data.parameters.push_back(Numbers(shape));
+    return *builder_.AddParameter("p" + std::to_string(step_.data.parameters.size()),
+                                  {.shape = shape}, {.role = role, .state_of = state_of});
+  }
+
+  ValueId Weight(const Shape& shape) {
+    const ValueId id = Parameter_(shape);
+    weights_.push_back(id);
+    return id;
+  }
+
+  const Shape& ShapeOf(ValueId id) { return builder_.TypeOf(id).shape; }
+
+  ValueId Emit(std::string_view op, std::vector<ValueId> inputs, AttrMap attrs = {}) {
+    const Result<ValueId> id =
+        builder_.Emit({.op = op, .inputs = std::move(inputs), .attrs = std::move(attrs)});
+    DRYDOCK_CHECK(id.has_value());
+    return *id;
+  }
+
+  ValueId Layer(ValueId x) {
+    const std::vector<std::function<ValueId(ValueId)>> layers = {
+        [this](ValueId v) { return MatMulLayer(v); },
+        [this](ValueId v) { return MatMulLayer(v); },
+        [this](ValueId v) { return Unary(v); },
+        [this](ValueId v) { return Unary(v); },
+        [this](ValueId v) { return Binary(v); },
+        [this](ValueId v) { return Residual(v); },
+        [this](ValueId v) { return Normalise(v); },
+        [this](ValueId v) { return Softmax(v); },
+        [this](ValueId v) { return ReshapeAround(v); },
+        [this](ValueId v) { return Attention(v); },
+        [this](ValueId v) { return Bias(v); },
+        [this](ValueId v) { return CentreRows(v); },
+        [this](ValueId v) { return Embed(v); },
+    };
+    return layers[static_cast<std::size_t>(Uniform(0, std::ssize(layers) - 1))](x);
+  }
+
+  ValueId MatMulLayer(ValueId x) {
+    const std::int64_t out = Pick({kNarrow, kWide});
+    const bool transpose_b = Chance(2);
+    const std::int64_t in = ShapeOf(x)[1];
+    const ValueId w = Weight(transpose_b ? Shape{out, in} : Shape{in, out});
+    return Emit("MatMul", {x, w}, {{"transpose_b", transpose_b}});
+  }
+
+  ValueId Unary(ValueId x) {
+    const std::vector<std::string_view> ops = {"ReLU", "GeLU", "Sigmoid", "Tanh", "Square", "Neg"};
+    return Emit(ops[static_cast<std::size_t>(Uniform(0, std::ssize(ops) - 1))], {x});
+  }
+
+  ValueId Binary(ValueId x) {
+    const std::vector<std::string_view> ops = {"Add", "Sub", "Mul"};
+    const std::int64_t columns = ShapeOf(x)[1];
+    const std::vector<Shape> shapes = {{columns}, {1, columns}, {kRows, 1}, {kRows, columns}};
+    const ValueId w = Weight(shapes[static_cast<std::size_t>(Uniform(0, std::ssize(shapes) - 1))]);
+    return Emit(ops[static_cast<std::size_t>(Uniform(0, std::ssize(ops) - 1))],
+                Chance(2) ? std::vector<ValueId>{x, w} : std::vector<ValueId>{w, x});
+  }
+
+  ValueId Residual(ValueId x) {
+    for (std::size_t i = history_.size(); i-- > 0;) {
+      if (history_[i] != x && ShapeOf(history_[i]) == ShapeOf(x) && Chance(2)) {
+        return Emit("Add", {x, history_[i]});
+      }
+    }
+    return Emit("Add", {x, x});
+  }
+
+  ValueId Normalise(ValueId x) {
+    const std::int64_t columns = ShapeOf(x)[1];
+    return Emit("LayerNorm", {x, Weight({columns}), Weight({columns})},
+                {{"begin_norm_axis", 1}, {"begin_params_axis", 1}, {"epsilon", 0.01}});
+  }
+
+  ValueId Softmax(ValueId x) {
+    return Chance(2) ? Emit("Softmax", {x}, {{"axis", std::vector<std::int64_t>{-1}}})
+                     : Emit("LogSoftmax", {x}, {{"axis", -1}});
+  }
+
+  ValueId Bias(ValueId x) { return Emit("BiasAdd", {x, Weight({ShapeOf(x)[1]})}); }
+
+  /// Through three dimensions and back, with work in between.
+  ValueId ReshapeAround(ValueId x) {
+    const std::int64_t columns = ShapeOf(x)[1];
+    ValueId y = Emit("Reshape", {x}, {{"shape", std::vector<std::int64_t>{kRows, 4, columns / 4}}});
+    y = Unary(y);
+    if (Chance(2)) {
+      y = Emit("Transpose", {y}, {{"input_perm", std::vector<std::int64_t>{0, 2, 1}}});
+      y = Unary(y);
+    }
+    return Emit("Reshape", {y}, {{"shape", std::vector<std::int64_t>{kRows, columns}}});
+  }
+
+  /// Scores of heads against themselves: BatchMatMul, softmax, BatchMatMul.
+  ValueId Attention(ValueId x) {
+    const std::int64_t columns = ShapeOf(x)[1];
+    const ValueId heads =
+        Emit("Reshape", {x}, {{"shape", std::vector<std::int64_t>{4, kRows / 4, columns}}});
+    const ValueId scores = Emit("BatchMatMul", {heads, heads}, {{"transpose_b", true}});
+    const ValueId weights = Emit("Softmax", {scores}, {{"axis", std::vector<std::int64_t>{-1}}});
+    const ValueId mixed = Emit("BatchMatMul", {weights, heads});
+    return Emit("Reshape", {mixed}, {{"shape", std::vector<std::int64_t>{kRows, columns}}});
+  }
+
+  ValueId CentreRows(ValueId x) {
+    const bool mean = Chance(2);
+    const std::int64_t axis = Uniform(0, 1);
+    const ValueId reduced = Emit(mean ? "ReduceMean" : "ReduceSum", {x},
+                                 {{"axis", std::vector<std::int64_t>{axis}}, {"keep_dims", true}});
+    return Emit("Sub", {x, reduced});
+  }
+
+  /// Adds rows of a table looked up by a second data-set input.
+  ValueId Embed(ValueId x) {
+    const ValueId table = Weight({kWide, ShapeOf(x)[1]});
+    const ValueId rows = Emit("Gather", {table, IndexInput({kRows}, kWide)}, {{"axis", 0}});
+    return Emit("Add", {x, rows});
+  }
+
+  ValueId Loss(ValueId x) {
+    if (Chance(4)) {
+      const ValueId labels = IndexInput({kRows}, ShapeOf(x)[1]);
+      const ValueId on = builder_.AddScalar(1.0, DType::kFloat32);
+      const ValueId off = builder_.AddScalar(0.0, DType::kFloat32);
+      const ValueId one_hot =
+          Emit("OneHot", {labels, on, off}, {{"depth", ShapeOf(x)[1]}, {"axis", -1}});
+      const NodeId entropy =
+          *builder_.AddNode({.op = "SoftmaxCrossEntropyWithLogits", .inputs = {x, one_hot}});
+      return Emit("ReduceMean", {builder_.graph().at(entropy).outputs[0]});
+    }
+    return Emit(Chance(2) ? "ReduceMean" : "ReduceSum", {Emit("Square", {x})});
+  }
+
+  void Update(ValueId weight, ValueId gradient) {
+    const Shape shape = ShapeOf(weight);
+    const ValueId rate = Parameter_({}, ParameterRole::kHyper);
+    const ValueId momentum = Parameter_({}, ParameterRole::kHyper);
+    const ValueId moment = Parameter_(shape, ParameterRole::kOptimizerState, weight);
+    Emit("ApplyMomentum", {weight, moment, rate, gradient, momentum});
+  }
+
+  void ChooseStrategies() {
+    const DeviceContext devices{.stage_devices = step_.job.world_size,
+                                .job_devices = step_.job.world_size};
+    Graph& graph = builder_.mutable_graph();
+    for (Node& node : graph.nodes) {
+      if (node.entry->shard == nullptr || node.entry->kind != OpKind::kCompute || Chance(6)) {
+        continue;
+      }
+      OpViewStorage storage;
+      const OpView view = ViewOf(graph, node, storage);
+      Result<std::vector<Strategy>> all = EnumerateStrategies(*node.entry, view, devices, false);
+      for (int attempt = 0; all && !all->empty() && attempt < 20; ++attempt) {
+        const Strategy& strategy =
+            (*all)[static_cast<std::size_t>(Uniform(0, std::ssize(*all) - 1))];
+        if (TrySharding(*node.entry, view, strategy, devices)) {
+          node.in_strategy = strategy;
+          break;
+        }
+      }
+      node.in_strategy =
+          node.in_strategy ? node.in_strategy : ReplicatedStrategy(*node.entry, view);
+    }
+  }
+
+  std::mt19937 random_;
+  RandomStep step_;
+  GraphBuilder builder_;
+  std::vector<ValueId> history_;
+  std::vector<ValueId> weights_;
+};
+
+}  // namespace
+
+RandomStep MakeRandomStep(std::uint32_t seed, std::int64_t world_size) {
+  return StepMaker(seed, world_size).Make();
+}
+
+}  // namespace drydock::strategies
