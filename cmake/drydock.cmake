@@ -1,5 +1,10 @@
 # Helpers shared by the whole build.
 
+find_program(DRYDOCK_CCACHE ccache)
+if(DRYDOCK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${DRYDOCK_CCACHE})
+endif()
+
 add_library(drydock_options INTERFACE)
 target_compile_features(drydock_options INTERFACE cxx_std_20)
 target_compile_options(drydock_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/tracer/run_script.h"
+
 namespace drydock::launcher {
 namespace {
 
@@ -12,13 +14,15 @@ struct CodeFacts {
 };
 
 /// Codes of failures that commands report themselves.
-constexpr std::array<CodeFacts, 11> kCodes = {{
+constexpr std::array<CodeFacts, 13> kCodes = {{
     {"USAGE", ExitCode::kUsage},
     {"PORT_RANGE", ExitCode::kUsage},
     {"LOG_DIR", ExitCode::kPreflight},
     {"REPORT_WRITE", ExitCode::kPreflight},
     {"NO_SCRIPT", ExitCode::kPreflight},
     {"NO_INTERPRETER", ExitCode::kPreflight},
+    {"NO_TRACER", ExitCode::kPreflight},
+    {"STOPPED", ExitCode::kRankFailed},  // the status is that of the signal, see StatusOf
     {"NOTHING_TRACED", ExitCode::kRejected},
     {"STRATEGY", ExitCode::kRejected},
     {"MEMORY_LIMIT", ExitCode::kLimitExceeded},
@@ -42,11 +46,17 @@ std::string CodeOf(const Error& error) {
   if (FindCode(error.reason) != nullptr) {
     return error.reason;
   }
+  if (sim::StopSignalOf(error)) {
+    return "STOPPED";
+  }
   if (error.reason == "script:nothing-traced") {
     return "NOTHING_TRACED";
   }
   if (error.reason == "script:no-interpreter") {
     return "NO_INTERPRETER";
+  }
+  if (error.reason == "script:unreadable") {
+    return "NO_SCRIPT";
   }
   switch (error.code) {
     case ErrorCode::kInvalidArgument:
@@ -65,6 +75,11 @@ std::string CodeOf(const Error& error) {
 
 ExitCode ExitCodeOf(const Error& error) {
   return FindCode(CodeOf(error))->exit;
+}
+
+int StatusOf(const Error& error) {
+  const std::optional<int> signal = sim::StopSignalOf(error);
+  return signal ? 128 + *signal : static_cast<int>(ExitCodeOf(error));
 }
 
 std::string ErrorText(const Error& error, std::string_view program) {

@@ -18,11 +18,11 @@ void AppendRow(std::string& text, const OpEntry& entry, std::size_t name_width) 
   std::string line(entry.name);
   line.resize(name_width + 2, ' ');
   line += entry.family;
-  line.resize(std::max(line.size() + 1, name_width + 18), ' ');
+  line.resize(std::max(line.size() + 1, name_width + 22), ' ');
   line += YesNo(entry.shard != nullptr);
-  line.resize(name_width + 25, ' ');
+  line.resize(name_width + 28, ' ');
   line += YesNo(entry.gradient != nullptr);
-  line.resize(name_width + 34, ' ');
+  line.resize(name_width + 37, ' ');
   text += line + std::string(entry.signature) + "\n";
 }
 
@@ -71,7 +71,7 @@ class ListOperatorsCommand : public Command {
     }
     std::string text = "operator";
     text.resize(width + 2, ' ');
-    text += "family          shard  gradient signature\n";
+    text += "family              shard gradient signature\n";
     for (const OpEntry* entry : strategies::AllOps()) {
       AppendRow(text, *entry, width);
     }

@@ -43,10 +43,13 @@ Result<LoadedJob> LoadFromScript(const MsrunOptions& options, const ScriptCall& 
   DRYDOCK_TRY(TracedScript traced, TraceForJob(options, call, context));
   context.log.Debug("traced " + call.script + ", " + std::to_string(traced.document_text.size()) +
                     " bytes");
-  // The text is ours; its own name would tell nobody anything.
   DRYDOCK_TRY(strategies::GraphDocument document,
-              strategies::ReadGraphDocument(traced.document_text, call.script, BaseJob(options)));
-  LoadedJob job{.document = std::move(document), .subject = call.script, .compat_from = "default"};
+              strategies::ReadGraphDocument(traced.document_text, "graph of " + call.script,
+                                            BaseJob(options)));
+  LoadedJob job{.document = std::move(document),
+                .subject = call.script,
+                .compat_from = "default",
+                .limits = std::move(traced.limits)};
   if (const auto release = strategies::ParseCompat(traced.installed_release); release) {
     job.document.job.compat = *release;
     job.compat_from = "installed mindspore " + traced.installed_release;

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "launcher/command.h"
 #include "launcher/msrun_options.h"
 #include "strategies/graph/json_codec.h"
+#include "strategies/passes/program.h"
 
 namespace drydock::launcher {
 
@@ -15,6 +17,7 @@ struct LoadedJob {
   std::string subject = {};  ///< Script or graph file as given.
   std::string compat_from =
       {};  ///< "--compat", "DRYDOCK_COMPAT", "installed mindspore 2.7.0", "default".
+  std::vector<strategies::Diagnostic> limits = {};  ///< What the dry run leaves out of the script.
 };
 
 /// Which file is to be run by which interpreter.

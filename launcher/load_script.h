@@ -1,11 +1,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "launcher/command.h"
 #include "launcher/load_job.h"
 #include "launcher/msrun_options.h"
+#include "strategies/passes/program.h"
 
 namespace drydock::launcher {
 
@@ -13,6 +15,7 @@ namespace drydock::launcher {
 struct TracedScript {
   std::string document_text = {};      ///< drydock.graph/1
   std::string installed_release = {};  ///< "2.7.0": mindspore in the interpreter; empty if none.
+  std::vector<strategies::Diagnostic> limits = {};  ///< What the dry run leaves out of the script.
 };
 
 /// Runs the script under the tracer.

@@ -41,7 +41,7 @@ std::string HelpText(const Command& command, const FlagSet& flags, const std::st
 
 int Report(const Error& error, const std::string& program, std::ostream& err) {
   err << ErrorText(error, program);
-  return Status(ExitCodeOf(error));
+  return StatusOf(error);
 }
 
 int RunCommand(Command& command, std::span<const std::string> words, const Context& context,

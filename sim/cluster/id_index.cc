@@ -1,13 +1,22 @@
 #include "sim/cluster/id_index.h"
 
 #include <bit>
+#include <functional>
 #include <utility>
 
 namespace drydock::sim {
 
-std::uint32_t IdIndex::HashOf(std::string_view text) {
-  const std::uint64_t wide = std::hash<std::string_view>{}(text);
-  return static_cast<std::uint32_t>(wide ^ (wide >> 32U));
+std::size_t NeighbourHash(std::string_view text) {
+  constexpr std::size_t kMaxDigits = 9;  // more would not fit the number below
+  std::size_t prefix = text.size();
+  std::size_t number = 0;
+  std::size_t unit = 1;
+  while (prefix > 0 && text.size() - prefix < kMaxDigits && text[prefix - 1] >= '0' &&
+         text[prefix - 1] <= '9') {
+    number += unit * static_cast<std::size_t>(text[--prefix] - '0');
+    unit *= 10;
+  }
+  return std::hash<std::string_view>{}(text.substr(0, prefix)) + number;
 }
 
 void IdIndex::Reserve(std::size_t texts) {

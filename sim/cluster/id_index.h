@@ -2,12 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 namespace drydock::sim {
+
+/// Hash of a text that keeps neighbours together: texts that differ in the number at their end only
+/// have hashes that differ by as much. Ids and rank keys of a job are of that kind, and come in
+/// order.
+[[nodiscard]] std::size_t NeighbourHash(std::string_view text);
 
 /// Hash table from a text to the position of the record that holds the text.
 ///
@@ -51,7 +55,9 @@ class IdIndex {
     std::uint32_t position = kEmpty;
   };
 
-  [[nodiscard]] static std::uint32_t HashOf(std::string_view text);
+  [[nodiscard]] static std::uint32_t HashOf(std::string_view text) {
+    return static_cast<std::uint32_t>(NeighbourHash(text));
+  }
   [[nodiscard]] std::size_t mask() const { return cells_.size() - 1; }
   void Resize(std::size_t cells);
   void Place(Cell cell);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "sim/cluster/id_index.h"
 #include "sim/cluster/scheduler_options.h"
 
 namespace drydock::sim {
@@ -14,9 +15,7 @@ namespace drydock::sim {
 /// Hash with which maps of strings can be asked with views.
 struct TextHash {
   using is_transparent = void;
-  [[nodiscard]] std::size_t operator()(std::string_view text) const {
-    return std::hash<std::string_view>{}(text);
-  }
+  [[nodiscard]] std::size_t operator()(std::string_view text) const { return NeighbourHash(text); }
 };
 
 /// The scheduler's key-value store. The last writer wins; memory is bounded by the limits.

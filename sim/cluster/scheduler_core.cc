@@ -288,15 +288,19 @@ void SchedulerCore::OnHeartbeat(const Origin& from, const FrameView& frame, Time
     out.snapshot_changed = true;
     TryCompleteTopology(now, out);
   }
-  // A node whose slot went to another one must not wait for ever: it is told to end.
+  // A node whose slot went to another one must not wait for ever: it is told to end. With recovery
+  // on it ignores that, so it must not hear that the topology is complete either.
+  TopologyState topology = topology_state();
   std::uint32_t abnormal = membership_.abnormal();
-  if (!node.holds_slot || state_ == SchedulerState::kAborting ||
-      state_ == SchedulerState::kAborted) {
+  if (!node.holds_slot) {
+    topology = TopologyState::kInitialising;
+    abnormal = std::max(abnormal, 1U);
+  } else if (state_ == SchedulerState::kAborting || state_ == SchedulerState::kAborted) {
     abnormal = std::max(abnormal, 1U);
   }
   Reply(from, MessageName::kSuccess,
         HeartbeatReply{.success = true,
-                       .topo_state = static_cast<std::uint32_t>(topology_state()),
+                       .topo_state = static_cast<std::uint32_t>(topology),
                        .nodes_num = membership_.total(),
                        .abnormal_nodes_num = abnormal},
         out);

@@ -43,14 +43,23 @@ Result<DeviceMemory> DeviceOf(const CompiledProgram& program) {
   return SimulatedDevice(limit_bytes);
 }
 
+/// "MatMul result of matmul", "AllReduce (partial sum of MatMul-op1)", "MatMul in backward of
+/// matmul".
 std::string KernelResultName(const Graph& graph, const Value& value) {
   const Node& node = graph.at(value.producer);
-  const std::string& label = node.instance_name.empty() ? node.scope : node.instance_name;
-  std::string name = node.op + " result";
-  if (!label.empty()) {
-    name += " of " + label;
+  if (!node.reason_text.empty()) {
+    return node.op + " (" + node.reason_text + ")";
   }
-  return name;
+  constexpr std::string_view kGradientPrefix = "grad";
+  std::string_view label = node.instance_name.empty() ? node.scope : node.instance_name;
+  const bool backward = node.phase == strategies::Phase::kBackward;
+  if (backward && label.starts_with(kGradientPrefix)) {
+    label.remove_prefix(kGradientPrefix.size());
+  }
+  if (label.empty()) {
+    return node.op + " result";
+  }
+  return node.op + (backward ? " in backward of " : " result of ") + std::string(label);
 }
 
 PeakTensor DescribeBuffer(const Graph& graph, const PeakBuffer& buffer, const MemoryPlan& plan,

@@ -16,9 +16,9 @@
 #include <optional>
 #include <set>
 
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 namespace drydock::sim {
@@ -260,7 +260,8 @@ Result<ChildEnd> RunChild(const ChildCommand& command) {
     return Fail(ErrorCode::kIo, command.program + ": " + std::strerror(failure),
                 "check that it can be executed");
   }
-  const Descriptor pidfd(::pidfd_open(pid, 0));
+  // By number: the C library's header (2.36) declares the function without C linkage.
+  const Descriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (pidfd.get() < 0) {
     ::kill(-pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/overloaded.h"
+
 namespace drydock::sim {
 namespace {
 
@@ -220,6 +222,20 @@ Result<SourcePlace> PlaceFrom(const json& value) {
   place.column = static_cast<std::int32_t>(column);
   place.text = TextFieldOr(value, "text", "");
   return place;
+}
+
+json AttrJson(const Attr& attr) {
+  return std::visit(Overloaded{[](const Attr::List& list) {
+                                 json items = json::array();
+                                 for (const Attr& item : list) {
+                                   items.push_back(AttrJson(item));
+                                 }
+                                 return items;
+                               },
+                               [](const std::monostate&) { return json(); },
+                               [](const strategies::RankExpr&) { return json(); },
+                               [](const auto& value) { return json(value); }},
+                    attr.value);
 }
 
 json ErrorJson(const Error& error) {

@@ -44,6 +44,10 @@ inline constexpr int kMaxAttrNesting = 16;
 /// {"file","line","column","text"} -> place.
 [[nodiscard]] Result<SourcePlace> PlaceFrom(const nlohmann::json& value);
 
+/// An attribute as JSON; numbers that depend on the rank do not occur before sharding and give
+/// null.
+[[nodiscard]] nlohmann::json AttrJson(const strategies::Attr& attr);
+
 /// {"error": {...}}: an error as the Python side reads it.
 [[nodiscard]] nlohmann::json ErrorJson(const Error& error);
 

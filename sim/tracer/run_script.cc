@@ -109,6 +109,20 @@ Result<std::string> ReadText(const std::string& path, std::int64_t limit) {
   return std::move(text).str();
 }
 
+#ifdef __SANITIZE_ADDRESS__
+/// Path of a library that this process has loaded; empty if it has not.
+std::string LoadedLibrary(std::string_view name) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t slash = line.find('/');
+    if (slash != std::string::npos && line.find(name, slash) != std::string::npos) {
+      return line.substr(slash);
+    }
+  }
+  return "";
+}
+#endif
+
 ChildCommand CommandFor(const ScriptJob& job, const std::string& python, std::int64_t rank,
                         const std::string& folder) {
   ChildCommand command{.program = python,
@@ -125,7 +139,13 @@ ChildCommand CommandFor(const ScriptJob& job, const std::string& python, std::in
   SetValue(command.environment, "RANK_ID", std::to_string(rank));
   SetValue(command.environment, "DEVICE_ID", std::to_string(rank % kRanksPerNode));
   SetValue(command.environment, "DRYDOCK_TRACE_LIBRARY", job.trace_library);
-  SetValue(command.environment, "PYTHONDONTWRITEBYTECODE", "1");
+  SetValue(command.environment, "DRYDOCK_TRACE_COMPAT", job.compat);
+#ifdef __SANITIZE_ADDRESS__
+  // The recorder is instrumented like us; an interpreter that is not must load the runtime first.
+  SetValue(command.environment, "LD_PRELOAD",
+           LoadedLibrary("/libasan.so") + " " + LoadedLibrary("/libstdc++.so"));
+  SetValue(command.environment, "ASAN_OPTIONS", "detect_leaks=0");
+#endif
   return command;
 }
 
@@ -246,7 +266,7 @@ Status TraceOtherRanks(const ScriptJob& job, const std::string& python, Trace& f
     waiting = Without(waiting, {.first = rank, .last = rank});
   }
   if (!waiting.empty()) {
-    outcome.warnings.push_back("the script uses the number of its rank at " +
+    outcome.warnings.push_back("unsupported: the script uses the number of its rank at " +
                                Joined(first.result.guard_places) + "; it was run for " +
                                std::to_string(outcome.traced_ranks.size()) +
                                " ranks with the same result, the others are assumed alike");

@@ -21,10 +21,11 @@ struct ScriptJob {
   std::vector<std::string> arguments = {};
   std::string python = {};  ///< Interpreter; empty: `python`, else `python3` on the PATH.
   std::int64_t world_size = 1;
-  std::int64_t rank = 0;                      ///< The rank the first run plays.
-  bool single_rank = false;                   ///< Only that rank is of interest: no further runs.
-  std::int64_t simulation_level = 1;          ///< For MS_SIMULATION_LEVEL.
-  std::int64_t timeout_s = 0;                 ///< Per run; 0: no limit.
+  std::int64_t rank = 0;              ///< The rank the first run plays.
+  bool single_rank = false;           ///< Only that rank is of interest: no further runs.
+  std::int64_t simulation_level = 1;  ///< For MS_SIMULATION_LEVEL.
+  std::int64_t timeout_s = 0;         ///< Per run; 0: no limit.
+  std::string compat = {};            ///< MindSpore release to emulate ("2.7"); empty: the default.
   std::vector<std::string> environment = {};  ///< "NAME=value" of the caller, all of it.
   std::string trace_library = {};             ///< libdrydock_trace.so
   std::string python_folder = {};             ///< Holds the package that stands in for `mindspore`.
@@ -41,7 +42,9 @@ struct TraceOutcome {
   std::vector<TracedProgram> programs = {};
   std::string installed_release =
       {};  ///< Of a MindSpore in that interpreter; empty if there is none.
-  std::vector<std::string> warnings = {};  ///< What a user should know about the recording.
+  /// What a user should know about the recording; those that begin with "unsupported: " say that
+  /// something was left out.
+  std::vector<std::string> warnings = {};
   std::vector<std::int64_t> traced_ranks = {};
 };
 

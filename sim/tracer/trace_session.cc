@@ -1,7 +1,7 @@
 #include "sim/tracer/trace_session.h"
 
-#include <cmath>
 #include <exception>
+#include <limits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +9,7 @@
 #include "sim/tracer/json_values.h"
 #include "strategies/graph/json_codec.h"
 #include "strategies/rules/op_entry.h"
+#include "strategies/rules/op_signature.h"
 
 namespace drydock::sim {
 namespace {
@@ -33,14 +34,41 @@ std::string_view KindName(strategies::OpKind kind) {
   }
 }
 
+std::string_view ArgumentKindName(strategies::ArgumentKind kind) {
+  switch (kind) {
+    case strategies::ArgumentKind::kTensor:
+      return "tensor";
+    case strategies::ArgumentKind::kOptionalTensor:
+      return "optional";
+    case strategies::ArgumentKind::kTensorList:
+      return "tuple";
+    case strategies::ArgumentKind::kAttribute:
+      return "attr";
+  }
+  return "tensor";
+}
+
+json ArgumentsJson(const std::vector<strategies::SignatureArgument>& arguments) {
+  json list = json::array();
+  for (const strategies::SignatureArgument& argument : arguments) {
+    json item = {{"name", argument.name}, {"kind", ArgumentKindName(argument.kind)}};
+    if (argument.default_value) {
+      item["default"] = AttrJson(*argument.default_value);
+    }
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
 json OperatorTable() {
   json operators = json::array();
   for (const strategies::OpEntry* entry : strategies::AllOps()) {
+    const strategies::OpSignature signature = strategies::ParseSignature(entry->signature);
     operators.push_back({{"name", entry->name},
-                         {"signature", entry->signature},
+                         {"constructor", ArgumentsJson(signature.constructor)},
+                         {"call", ArgumentsJson(signature.call)},
                          {"aliases", entry->aliases},
-                         {"kind", KindName(entry->kind)},
-                         {"writes", entry->writes}});
+                         {"kind", KindName(entry->kind)}});
   }
   return {{"operators", std::move(operators)}};
 }
@@ -103,17 +131,25 @@ Result<std::optional<std::vector<double>>> DataFrom(const json& request) {
     return std::optional<std::vector<double>>();
   }
   if (!it->is_array()) {
-    return BadRequest("field 'data' of a trace request must be a flat list of numbers");
+    return BadRequest(
+        "field 'data' of a trace request must be a flat list of numbers, \"inf\", \"-inf\" or "
+        "\"nan\"");
   }
   std::vector<double> data;
   data.reserve(it->size());
   for (const json& item : *it) {
     if (item.is_boolean()) {
       data.push_back(item.get<bool>() ? 1.0 : 0.0);
+    } else if (item == "inf" || item == "-inf") {
+      data.push_back((item == "inf" ? 1.0 : -1.0) * std::numeric_limits<double>::infinity());
+    } else if (item == "nan") {
+      data.push_back(std::numeric_limits<double>::quiet_NaN());
     } else if (item.is_number()) {
       data.push_back(item.get<double>());
     } else {
-      return BadRequest("field 'data' of a trace request must be a flat list of numbers");
+      return BadRequest(
+          "field 'data' of a trace request must be a flat list of numbers, \"inf\", \"-inf\" or "
+          "\"nan\"");
     }
   }
   return std::optional<std::vector<double>>(std::move(data));

@@ -21,9 +21,10 @@ inline constexpr std::size_t kMaxRequestBytes = std::size_t{256} << 20U;
 /// Requests and answers are JSON objects; a failed request answers {"error": {"code", "message",
 /// "hint", "reason", "notes", "place"}} and changes nothing. Methods (fields; answer):
 ///
-///     operators     -                                             {"operators": [{"name",
-///     "signature", "aliases",
-///                                                                  "kind", "writes"}]}
+///     operators     -                          {"operators": [{"name", "constructor", "call",
+///     "aliases", "kind"}]}
+///                   (arguments: {"name", "kind": "tensor" | "optional" | "tuple" | "attr",
+///                   "default"})
 ///     begin         name, job (the "job" section of a graph document)          {}
 ///     add_input     name, shape (per rank), dtype                              {"id", "shape"
 ///     (global), "dtype"} add_parameter name, shape, dtype, role, state_of, requires_grad,

@@ -10,6 +10,7 @@
 
 #include "base/checked.h"
 #include "strategies/layout/plain_layout.h"
+#include "strategies/rules/known_ops.h"
 
 namespace drydock::strategies {
 namespace {
@@ -47,14 +48,15 @@ std::vector<TransformOp> InTransformForm(const std::vector<RedistributionOp>& op
         result.back().args.back() = op.axis;
         break;
       case RedistributionOp::Kind::kStridedSlice: {
-        TransformOp& slice = result.emplace_back(TransformOp{.name = "StridedSlice"});
+        TransformOp& slice =
+            result.emplace_back(TransformOp{.name = std::string(ops::kStridedSlice)});
         AppendValues(op.begin, position, &slice.args);
         AppendValues(op.end, position, &slice.args);
         slice.args.resize(slice.args.size() + op.begin.size(), 1);
         break;
       }
       case RedistributionOp::Kind::kReshape:
-        result.push_back({.name = "Reshape", .args = op.output_shape});
+        result.push_back({.name = std::string(ops::kReshape), .args = op.output_shape});
         break;
       case RedistributionOp::Kind::kAlltoAll:
         DRYDOCK_CHECK(false);  // transformation never enables it

@@ -1,4 +1,5 @@
 #include "strategies/passes/assign.h"
+#include "strategies/passes/fuse.h"
 #include "strategies/passes/localize.h"
 #include "strategies/passes/program.h"
 #include "strategies/passes/propagate.h"
@@ -44,7 +45,7 @@ Result<CompiledProgram> Compile(Graph traced, const JobConfig& config) {
   program.diagnostics = std::move(assignment.diagnostics);
   DRYDOCK_TRY(LocalProgram local,
               BuildLocalProgram(program.traced, regions, program.plans, config));
-  program.local = std::move(local.graph);
+  program.local = FuseCollectives(local.graph);
   program.parameter_layouts = std::move(local.parameter_layouts);
   program.output_layouts = std::move(local.output_layouts);
   program.redistribution_count = local.redistribution_count;

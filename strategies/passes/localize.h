@@ -12,7 +12,7 @@ namespace drydock::strategies {
 /// Local program made from a traced one.
 struct LocalProgram {
   Graph graph = {};  ///< Helpers of differentiation already removed; node order = execution order.
-  std::vector<TensorLayout> parameter_layouts = {};  ///< Per entry of graph.parameters.
+  std::vector<TensorLayout> parameter_layouts = {};              ///< Per entry of graph.parameters.
   std::vector<std::optional<TensorLayout>> output_layouts = {};  ///< Per output.
   std::int64_t redistribution_count = 0;
 };

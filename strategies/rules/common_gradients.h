@@ -46,7 +46,8 @@ enum class Reads : std::uint8_t { kGradient, kInput, kOutput };
 /// The tensor a kernel reads: gradient of output 0, input 0 or output 0.
 [[nodiscard]] ValueId OperandOf(const GradientContext& context, Reads what);
 
-/// GradientFn of a one-input operator: kernel `Op` on the listed tensors gives the input's gradient.
+/// GradientFn of a one-input operator: kernel `Op` on the listed tensors gives the input's
+/// gradient.
 template <const char* Op, Reads... Operands>
 [[nodiscard]] Result<std::vector<ValueId>> GradientKernel(const GradientContext& context) {
   DRYDOCK_TRY(const ValueId gradient, context.Emit(Op, {OperandOf(context, Operands)...}));

@@ -80,9 +80,8 @@ DRYDOCK_OP(Dropout, .family = "random", .signature = "Dropout(keep_prob=0.5, See
            .gradient = GradientOfDropout, .evaluate = EvaluateDropout, .flops = FlopsPerInput<2>,
            .cost = CostFamily::kActivation, .accepts_layout = true);
 
-DRYDOCK_OP(DropoutGrad, .family = "gradient",
-           .signature = "DropoutGrad(keep_prob=0.5)(grad, mask)", .infer = InferFirst,
-           .evaluate = EvaluateDropoutGrad, .flops = FlopsPerInput<2>);
+DRYDOCK_OP(DropoutGrad, .family = "gradient", .signature = "DropoutGrad(keep_prob=0.5)(grad, mask)",
+           .infer = InferFirst, .evaluate = EvaluateDropoutGrad, .flops = FlopsPerInput<2>);
 
 }  // namespace
 }  // namespace drydock::strategies

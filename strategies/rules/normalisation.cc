@@ -331,9 +331,8 @@ DRYDOCK_OP(RmsNorm, .family = "normalisation", .signature = "RmsNorm(epsilon=1e-
            .gradient = GradientOfRmsNorm, .evaluate = EvaluateRmsNorm, .flops = FlopsPerInput<6>,
            .cost = CostFamily::kNorm, .accepts_layout = true);
 
-DRYDOCK_OP(RmsNormGrad, .family = "gradient",
-           .signature = "RmsNormGrad()(dy, x, rstd, gamma)", .infer = InferRmsNormGrad,
-           .evaluate = EvaluateRmsNormGrad, .flops = FlopsPerInput<12>);
+DRYDOCK_OP(RmsNormGrad, .family = "gradient", .signature = "RmsNormGrad()(dy, x, rstd, gamma)",
+           .infer = InferRmsNormGrad, .evaluate = EvaluateRmsNormGrad, .flops = FlopsPerInput<12>);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -10,8 +10,8 @@ namespace drydock::strategies {
 namespace {
 
 /// Head of the list that entries link themselves into before main(); constant afterwards.
-constinit OpEntry* registered =
-    nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): see above
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see above
+constinit OpEntry* registered = nullptr;
 
 struct Table {
   std::vector<const OpEntry*> by_name = {};

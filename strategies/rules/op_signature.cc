@@ -15,26 +15,37 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
-int DepthChange(char c) {
-  if (c == '(' || c == '[') {
-    return 1;
+/// Bracket depth and open quote while walking over a text.
+struct Nesting {
+  int depth = 0;
+  char quote = 0;
+
+  void Step(char c) {
+    if (quote != 0) {
+      quote = c == quote ? '\0' : quote;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '(' || c == '[') {
+      ++depth;
+    } else if (c == ')' || c == ']') {
+      --depth;
+    }
   }
-  return c == ')' || c == ']' ? -1 : 0;
-}
+};
 
 /// Parts of a list between commas outside brackets; empty parts are left out.
 std::vector<std::string_view> SplitList(std::string_view text) {
   std::vector<std::string_view> parts;
-  int depth = 0;
+  Nesting nesting;
   std::size_t begin = 0;
   for (std::size_t i = 0; i <= text.size(); ++i) {
-    if (i == text.size() || (text[i] == ',' && depth == 0)) {
+    if (i == text.size() || (text[i] == ',' && nesting.depth == 0 && nesting.quote == 0)) {
       if (const std::string_view part = Trimmed(text.substr(begin, i - begin)); !part.empty()) {
         parts.push_back(part);
       }
       begin = i + 1;
     } else {
-      depth += DepthChange(text[i]);
+      nesting.Step(text[i]);
     }
   }
   return parts;
@@ -42,10 +53,10 @@ std::vector<std::string_view> SplitList(std::string_view text) {
 
 /// Contents of the bracket that opens at `open`; `end` becomes the index behind it.
 std::string_view Bracket(std::string_view text, std::size_t open, std::size_t& end) {
-  int depth = 0;
+  Nesting nesting;
   for (std::size_t i = open; i < text.size(); ++i) {
-    depth += DepthChange(text[i]);
-    if (depth == 0) {
+    nesting.Step(text[i]);
+    if (nesting.depth == 0) {
       end = i + 1;
       return text.substr(open + 1, i - open - 1);
     }

@@ -186,9 +186,8 @@ DRYDOCK_OP(LogSoftmax, .family = "axis_local", .signature = "LogSoftmax(axis=-1)
            .evaluate = EvaluateLogSoftmax, .flops = FlopsPerInput<5>, .cost = CostFamily::kSoftmax,
            .accepts_layout = true);
 
-DRYDOCK_OP(SoftmaxGrad, .family = "gradient",
-           .signature = "SoftmaxGrad(axis=-1)(output, grad)", .infer = InferSoftmaxGrad,
-           .evaluate = EvaluateSoftmaxGrad, .flops = FlopsPerInput<4>);
+DRYDOCK_OP(SoftmaxGrad, .family = "gradient", .signature = "SoftmaxGrad(axis=-1)(output, grad)",
+           .infer = InferSoftmaxGrad, .evaluate = EvaluateSoftmaxGrad, .flops = FlopsPerInput<4>);
 
 DRYDOCK_OP(LogSoftmaxGrad, .family = "gradient",
            .signature = "LogSoftmaxGrad(axis=-1)(output, grad)", .infer = InferSoftmaxGrad,

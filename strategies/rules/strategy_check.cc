@@ -174,9 +174,10 @@ Result<std::vector<std::int64_t>> AxisCuts(const ShardRule& rule, const OpView& 
   const Result<std::int64_t> product = ProductChecked(cuts);
   if (!product || devices.stage_devices % *product != 0) {
     return FailStrategy(view, "product",
-                        "strategy " + StrategyText(strategy) + " of " + Quoted(view) + " needs " +
-                            (product ? std::to_string(*product) : "too many") + " devices, but " +
-                            std::to_string(devices.stage_devices) + " are not divisible by that");
+                        "strategy " + StrategyText(strategy) + " of " + Quoted(view) +
+                            " cuts into " + (product ? std::to_string(*product) : "too many") +
+                            " slices, but that does not divide the " +
+                            std::to_string(devices.stage_devices) + " devices");
   }
   return cuts;
 }

@@ -44,7 +44,8 @@ class ProgramTest : public ::testing::Test {
   }
   int RunMsrun(Words words) {
     words.insert(words.begin(), {"msrun", "--log_dir=" + folder_});
-    return Run(words);
+    // Interpreters are looked up in the PATH; nothing else of our environment counts.
+    return Run(words, {{"PATH", Variable(ReadEnvironment(), "PATH").value_or("/usr/bin:/bin")}});
   }
   std::string Put(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ + "/" + name) << text;
@@ -144,7 +145,8 @@ TEST_F(ProgramTest, LogFolderThatCannotBeUsedIsThree) {
 TEST_F(ProgramTest, GraphDocumentIsCheckedForAllRanks) {
   EXPECT_EQ(RunMsrun({"--sim_level=0", kExample}), 0) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("mlp.json"));
-  EXPECT_THAT(Names(), UnorderedElementsAre("communication.json", "summary.json"));
+  EXPECT_THAT(Names(),
+              UnorderedElementsAre("communication.json", "summary.json"));  // level 0: no memory
   const auto summary = nlohmann::json::parse(*ReadFile(folder_ + "/summary.json", 1 << 20));
   EXPECT_EQ(summary["verdict"], "ok");
   EXPECT_EQ(summary["checked"]["world_size"], 8);
@@ -167,18 +169,18 @@ TEST_F(ProgramTest, ReleaseComesFromFlagOrEnvironment) {
 }
 
 TEST_F(ProgramTest, IllegalStrategyIsSixAndPointsIntoTheDocument) {
-  // The first operator is in line 19 of the example.
+  // The first operator is in line 18 of the example.
   const std::string path = Changed("[[2, 4], [4, 1]]", "[[2, 3], [3, 1]]");
   EXPECT_EQ(RunMsrun({"--sim_level=1", "--json", path}), 6);
-  EXPECT_THAT(err_.str(), HasSubstr("changed.json:19:5: error: "));
+  EXPECT_THAT(err_.str(), HasSubstr("changed.json:18:5: error: "));
   const auto summary = nlohmann::json::parse(out_.str());
   EXPECT_EQ(summary["verdict"], "rejected");
-  EXPECT_EQ(summary["error"]["place"]["line"], 19);
+  EXPECT_EQ(summary["error"]["place"]["line"], 18);
 }
 
 TEST_F(ProgramTest, BrokenDocumentIsSix) {
   EXPECT_EQ(RunMsrun({"--sim_level=1", Put("bad.json", "{\"schema\":")}), 6);
-  EXPECT_THAT(err_.str(), HasSubstr("bad.json:1:10: error: this is not JSON"));
+  EXPECT_THAT(err_.str(), HasSubstr("bad.json:1:11: error: this is not JSON"));
 }
 
 TEST_F(ProgramTest, UnknownOperatorIsEight) {
@@ -204,6 +206,47 @@ TEST_F(ProgramTest, RunningTwiceGivesTheSameBytes) {
   const std::string first = *ReadFile(folder_ + "/communication.json", 1 << 20);
   ASSERT_EQ(RunMsrun({"--sim_level=0", "--threads=2", kExample}), 0);
   EXPECT_EQ(*ReadFile(folder_ + "/communication.json", 1 << 20), first);
+}
+
+TEST_F(ProgramTest, MemoryLimitIsSevenOnlyIfAskedFor) {
+  // 0.00001 GiB = 10,737 bytes; two weights and their moments alone take
+  // 2 * (32/4 * 64 + 64/2 * 16/2) * 4 B = 6 KiB, and activations and gradients come on top.
+  const Words limit = {"--sim_level=1", "--device_memory=0.00001GB", kExample};
+  EXPECT_EQ(RunMsrun(limit), 0) << err_.str();
+  Words asked = limit;
+  asked.insert(asked.begin(), "--fail_on_memory");
+  EXPECT_EQ(RunMsrun(asked), 7) << out_.str();
+  EXPECT_THAT(err_.str(), HasSubstr("error[MEMORY_LIMIT]: ranks 0-7 need"));
+  EXPECT_THAT(Names(), UnorderedElementsAre("communication.json", "memory.json", "summary.json"));
+}
+
+TEST_F(ProgramTest, StrictRefusesWhatIsOnlyHandledInPart) {
+  // Without --strict an operator that has no sharding rule is a diagnostic.
+  const std::string path = Changed(
+      "\"op\": \"ReLU\"",
+      "\"output_types\": [{\"shape\": [16, 64], \"dtype\": \"float32\"}], \"op\": \"Mystery\"");
+  const int status = RunMsrun({"--sim_level=0", path});
+  EXPECT_TRUE(status == 0 || status == 8) << err_.str();
+  EXPECT_EQ(RunMsrun({"--sim_level=0", "--strict", path}), 8) << err_.str();
+}
+
+TEST_F(ProgramTest, ScriptThatComputesNothingIsSix) {
+  EXPECT_EQ(RunMsrun({"--sim_level=1", Put("empty.py", "pass\n")}), 6);
+  EXPECT_THAT(err_.str(), HasSubstr("error[NOTHING_TRACED]"));
+}
+
+TEST_F(ProgramTest, ScriptThatRaisesIsSixAtItsLine) {
+  EXPECT_EQ(RunMsrun({"--sim_level=1", "python3", Put("bad.py", "x = 1\nraise KeyError(x)\n")}), 6);
+  EXPECT_THAT(err_.str(), HasSubstr("bad.py:2: error:"));
+}
+
+TEST_F(ProgramTest, ScriptBeyondTheTimeLimitIsSix) {
+  EXPECT_EQ(RunMsrun({"--sim_level=1", "--trace_timeout=1", Put("slow.py", "while True: pass\n")}),
+            6);
+}
+
+TEST_F(ProgramTest, MissingInterpreterIsThree) {
+  EXPECT_EQ(RunMsrun({"--sim_level=1", "--python=/no/such/python", Put("net.py", "pass\n")}), 3);
 }
 
 TEST_F(ProgramTest, OperatorsAreListed) {

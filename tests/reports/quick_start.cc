@@ -59,6 +59,7 @@ void AddUpdates(GraphBuilder& builder, ValueId loss, ValueId w, ValueId w2) {
 strategies::Graph QuickStartGraph() {
   GraphBuilder builder("Net");
   const ValueId x = builder.AddInput("input", {.shape = {16, 32}}).value();
+  DRYDOCK_CHECK(builder.AddInput("label", {.shape = {16, 16}}).has_value());
   const ValueId w = builder.AddParameter("w", {.shape = {32, 16}}, {}).value();
   const ValueId w2 = builder.AddParameter("w2", {.shape = {16, 16}}, {}).value();
   const Strategy cuts = {{2, 4}, {4, 1}};
@@ -76,7 +77,7 @@ strategies::Graph QuickStartGraph() {
                               .scope = kScope,
                               .instance_name = "relu",
                               .place = AddPlace(builder, 46, "        out = self.relu(out)")},
-                             Strategy{{2, 4}}, "out");
+                             {}, "out");
   const ValueId loss =
       Add(builder,
           {.op = "MatMul",
@@ -84,7 +85,7 @@ strategies::Graph QuickStartGraph() {
            .scope = kScope,
            .instance_name = "matmul2",
            .place = AddPlace(builder, 47, "        out = self.matmul2(out, self.weight2)")},
-          cuts, "out");
+          {}, "out");
   AddUpdates(builder, loss, w, w2);
   builder.SetOutputs({loss});
   return std::move(builder).Take();
@@ -92,8 +93,8 @@ strategies::Graph QuickStartGraph() {
 
 strategies::JobConfig QuickStartJob() {
   return {.world_size = 8,
-          .mode = strategies::ParallelMode::kSemiAutoParallel,
-          .dataset = {.kind = strategies::DatasetStrategy::Kind::kFullBatch},
+          .mode = strategies::ParallelMode::kAutoParallel,
+          .search_mode = strategies::SearchMode::kShardingPropagation,
           .compat = {.major = 2, .minor = 0},
           .device_target = "GPU"};
 }

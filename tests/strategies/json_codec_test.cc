@@ -9,12 +9,14 @@
 #include <gtest/gtest.h>
 
 #include "strategies/graph/builder.h"
+#include "strategies/graph/json_reader.h"
 
 namespace drydock::strategies {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAreArray;
 
 JobConfig EightRanks() {
   return {.world_size = 8};
@@ -347,6 +349,35 @@ TEST(GraphDocument, NumberBeforeAClosingBracketHasItsPlace) {
   ASSERT_TRUE(error.place);
   EXPECT_EQ(error.reason, "graph:wrong-type");
   EXPECT_EQ(error.place->column, 35);
+}
+
+TEST(GraphSchema, HasTheFieldsOfAJobThatIsWritten) {
+  const std::string schema = FileText("docs/schema/graph.schema.json");
+  const auto json = JsonReader::Parse(schema, "graph.schema.json");
+  ASSERT_TRUE(json);
+  const auto field = [](JsonView object, std::string_view name) {
+    for (const auto& [key, value] : object.Members()) {
+      if (key.AsText() == name) {
+        return value;
+      }
+    }
+    ADD_FAILURE() << "no field " << name;
+    return object;
+  };
+  const auto names = [](JsonView object) {
+    std::vector<std::string> list;
+    for (const auto& [key, value] : object.Members()) {
+      list.emplace_back(key.AsText());
+    }
+    return list;
+  };
+  const std::string text = WriteGraphDocument({}, {});
+  const auto written = JsonReader::Parse(text, "written");
+  ASSERT_TRUE(written);
+  const JsonView job = field(field(field(json->root(), "$defs"), "job"), "properties");
+  EXPECT_THAT(names(field(written->root(), "job")), UnorderedElementsAreArray(names(job)));
+  EXPECT_THAT(names(written->root()),
+              UnorderedElementsAreArray(names(field(json->root(), "properties"))));
 }
 
 TEST(JobText, ReadsTheSectionAlone) {

@@ -135,6 +135,7 @@ def exit_code(code):
 
 def main():
     folder, script, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
+    sys.path[0] = os.path.dirname(os.path.abspath(__file__))  # as called, where Python follows links
     result = trace(folder, script, arguments)
     temporary = os.path.join(folder, "result.json.part")
     with open(temporary, "w", encoding="utf-8") as file:

@@ -27,12 +27,4 @@ from mindspore.train import (Callback, CheckpointConfig, LossMonitor, Model, Mod
 
 __version__ = "2.7.0"
 
-_SUBMODULES = frozenset(("amp", "boost", "communication", "context", "dataset", "log", "mint", "numpy", "profiler",
-                         "runtime", "mindrecord", "_checkparam", "_c_expression", "_extends", "utils"))
-
-
-def __getattr__(name):
-    if name in _SUBMODULES:
-        import importlib
-        return importlib.import_module("mindspore." + name)
-    return _lazy.module_getattr(__name__)(name)
+__getattr__ = _lazy.module_getattr(__name__)

@@ -135,6 +135,8 @@ def job_settings():
         "device_target": _context["device_target"], "max_device_memory": _context["max_device_memory"],
         "save_graphs": _context["save_graphs"], "save_graphs_path": _context["save_graphs_path"],
     }
+    if session.compat:
+        job["compat"] = session.compat
     if _algo["fully_use_devices"] is not None:
         job["fully_use_devices"] = _algo["fully_use_devices"]
     return job

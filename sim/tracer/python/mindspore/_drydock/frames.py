@@ -1,17 +1,26 @@
 """Where the user's script is: source frames without those of the stand-in package."""
+import functools
 import itertools
 import linecache
 import os
 import sys
 
-PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# Real paths: the folder may be reached through a link.
+PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep
 DRIVER = os.path.join(os.path.dirname(PACKAGE_ROOT.rstrip(os.sep)), "drydock_run.py")
+_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 MAX_FRAMES = 32
 _columns = {}
 
 
+@functools.lru_cache(maxsize=None)
 def is_user_file(filename):
-    return not (filename.startswith(PACKAGE_ROOT) or filename == DRIVER or filename.startswith("<"))
+    """False for the stand-in, Python's own library and generated code."""
+    real = filename if filename.startswith("<") else os.path.realpath(filename)
+    if real.startswith((PACKAGE_ROOT, "<")) or real == DRIVER:
+        return False
+    return not filename.startswith(_LIBRARY) or any(part in filename for part in _PACKAGES)
 
 
 def short_name(filename):

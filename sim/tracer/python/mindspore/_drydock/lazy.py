@@ -1,6 +1,8 @@
 """Names that the stand-in does not have: importing them works, using them does not."""
+import importlib
 import importlib.abc
 import importlib.machinery
+import os
 import sys
 import types
 
@@ -40,13 +42,22 @@ class Stub:
         return "<'%s': not supported in a dry run>" % self._name
 
 
+def submodule(module_name, name):
+    """The real sub-module of that name, imported; None if there is no such file."""
+    for folder in getattr(sys.modules.get(module_name), "__path__", ()):
+        base = os.path.join(folder, name)
+        if os.path.isfile(base + ".py") or os.path.isfile(os.path.join(base, "__init__.py")):
+            return importlib.import_module(module_name + "." + name)
+    return None
+
+
 def module_getattr(module_name):
-    """A module-level __getattr__ that answers unknown names with stubs."""
+    """A module-level __getattr__ that answers unknown names with sub-modules or stubs."""
 
     def getattr_(name):
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError("module '%s' has no attribute '%s'" % (module_name, name))
-        return Stub(module_name + "." + name)
+        return submodule(module_name, name) or Stub(module_name + "." + name)
 
     return getattr_
 

@@ -17,7 +17,10 @@ def _load():
     if not path:
         raise Unsupported("mindspore", "this 'mindspore' package only records networks for a dry run",
                           "start the script with 'msrun --sim_level=1 ...'")
-    library = ctypes.CDLL(path)
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise TracerDefect("the graph recorder cannot be loaded: %s" % error) from None
     library.drydock_trace_version.restype = ctypes.c_uint
     if library.drydock_trace_version() != INTERFACE_VERSION:
         raise TracerDefect("the graph recorder '%s' belongs to another release of Drydock" % path)
@@ -41,7 +44,7 @@ class Recorder:
             raise TracerDefect("out of memory while opening a recording")
 
     def call(self, method, **fields):
-        request = json.dumps(fields, default=_plain).encode()
+        request = _encode(fields).encode()
         answer = json.loads(self._library.drydock_trace_call(
             self._handle, method.encode(), request, len(request)))
         error = answer.get("error")
@@ -66,8 +69,11 @@ def _plain(value):
     raise TypeError("a %s cannot be recorded" % type(value).__name__)
 
 
+_encode = json.JSONEncoder(default=_plain, separators=(",", ":")).encode
+
+
 def operator_table():
-    """All operators: list of {"name", "signature", "aliases", "kind", "writes"}."""
+    """All operators: list of {"name", "constructor", "call", "aliases", "kind"}."""
     recorder = Recorder()
     try:
         return recorder.call("operators")["operators"]

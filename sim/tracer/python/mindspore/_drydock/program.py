@@ -122,6 +122,11 @@ class Program:
         self._names.add(candidate)
         return candidate
 
+    def hand_back(self, tensor):
+        """A compiled call returns the tensor to the script: an output, unless used up by a later call."""
+        self.results.append(tensor)
+        self._consumed.discard(tensor._node[1])
+
     # -- nodes --------------------------------------------------------------------------------------
     def add_node(self, op, operands, attrs, primitive=None):
         """Records one operator; list of result tensors."""

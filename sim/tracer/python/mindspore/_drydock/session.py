@@ -19,6 +19,7 @@ class Session:
     def __init__(self):
         self.rank_number = _number("RANK_ID", 0)
         self.world_size = _number("RANK_SIZE", 1)
+        self.compat = os.environ.get("DRYDOCK_TRACE_COMPAT", "")  # MindSpore release to emulate
         self.steps = max(1, _number("DRYDOCK_STEPS", 1))
         self.rank = rank_int(self.rank_number)
         self.local_rank = rank_int(self.rank_number, lambda rank: rank % RANKS_PER_NODE,
@@ -37,6 +38,10 @@ class Session:
     def warn(self, text):
         if text not in self.warnings:
             self.warnings.append(text)
+
+    def warn_limit(self, text):
+        """Something the dry run leaves out: counted in the summary, an error under --strict."""
+        self.warn("unsupported: " + text)
 
 
 session = Session()

@@ -110,7 +110,7 @@ def run(owner, body, args, kwargs, names, identity=None):
 def _result_of(program):
     def as_result(tensor, name):
         if program.owns(tensor):
-            program.results.append(tensor)
+            program.hand_back(tensor)
         return tensor
 
     return as_result

@@ -155,7 +155,7 @@ class Tensor:
                     "the script branches on the value of a tensor at " +
                     frames.place_text(frames.user_place()),
                     "a dry run knows shapes, not values; branch on Python values or use ops.select")
-            session.warn("a branch at %s depends on a computed value; a dry run takes it as zero"
+            session.warn_limit("a branch at %s depends on a computed value; a dry run takes it as zero"
                          % frames.place_text(frames.user_place()))
         return bool(self._scalar("bool"))
 

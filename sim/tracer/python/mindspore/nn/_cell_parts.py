@@ -114,7 +114,7 @@ class Settings:
                   recompute_slice_activation=False, **unknown):
         if unknown:
             raise user_error(ValueError, "Cell:recompute", "recompute() has no argument '%s'" % next(iter(unknown)))
-        session.warn("recompute() of cells is not modelled: memory is reported without it")
+        session.warn_limit("recompute() of cells is not modelled: memory is reported without it")
 
     def set_comm_fusion(self, fusion_type, recurse=True):
         if isinstance(fusion_type, bool) or not isinstance(fusion_type, int) or fusion_type < 0:

@@ -1,4 +1,5 @@
 """mindspore.ops: primitives, functional forms, gradients."""
+from mindspore._drydock.lazy import submodule
 from mindspore.ops import operations  # noqa: F401
 from mindspore.ops.composite import (GradOperation, HyperMap, Map, MultitypeFuncGraph, grad,  # noqa: F401
                                      value_and_grad)
@@ -11,9 +12,9 @@ def __getattr__(name):
     """ops.X is the primitive, ops.x the functional form; one object per name."""
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
-    if name in ("functional", "composite", "primitive", "auto_generate", "_primitive_cache"):
-        import importlib
-        return importlib.import_module("mindspore.ops." + name)
+    found = submodule(__name__, name)
+    if found is not None:
+        return found
     if name.strip("_")[:1].isupper():
         found = getattr(operations, name)
     else:

@@ -5,6 +5,8 @@ from mindspore._drydock.rank import RankInt
 from mindspore._drydock.session import session
 from mindspore.dataset import rows
 
+_pairs = zip  # the reference calls one of its functions zip, too
+
 
 class Dataset:
     """A number of equal rows of named columns.
@@ -56,9 +58,9 @@ class Dataset:
     def _replace(self, old, new, columns):
         """The columns `old` replaced, at the place of the first of them."""
         first = self._names.index(old[0])
-        kept = [(n, c) for n, c in zip(self._names, self._columns) if n not in old]
+        kept = [(n, c) for n, c in _pairs(self._names, self._columns) if n not in old]
         before = sum(1 for n in self._names[:first] if n not in old)
-        pairs = kept[:before] + list(zip(new, columns)) + kept[before:]
+        pairs = kept[:before] + list(_pairs(new, columns)) + kept[before:]
         return self._derive(_names=[n for n, _ in pairs], _columns=[c for _, c in pairs])
 
     def _column(self, name):
@@ -74,7 +76,7 @@ class Dataset:
     def rename(self, input_columns, output_columns):
         old = [input_columns] if isinstance(input_columns, str) else list(input_columns)
         new = [output_columns] if isinstance(output_columns, str) else list(output_columns)
-        renamed = dict(zip(old, new))
+        renamed = dict(_pairs(old, new))
         return self._derive(_names=[renamed.get(name, name) for name in self._names])
 
     def repeat(self, count=None):
@@ -162,9 +164,6 @@ class Dataset:
 
     def __iter__(self):
         return self.create_tuple_iterator()
-
-
-_pairs = zip
 
 
 class BatchDataset(Dataset):

@@ -12,8 +12,8 @@ from mindspore.dataset.rows import Column
 def _check_folder(kind, folder, files):
     """A folder that exists must hold the data set; one that does not is replaced by made-up rows."""
     if folder is None or not os.path.exists(str(folder)):
-        session.warn("%s: folder %s does not exist; rows of the documented shape are made up"
-                     % (kind, "'%s'" % folder if folder is not None else "None"))
+        problem = "no folder is given" if folder is None else "folder '%s' does not exist" % folder
+        session.warn("%s: %s; rows of the documented shape are made up" % (kind, problem))
         return
     if not os.path.isdir(folder):
         raise user_error(ValueError, kind + ":not-a-folder", "'%s' is not a folder" % folder)

@@ -7,8 +7,11 @@ from mindspore.ops.primitive import (Primitive, PrimitiveWithCheck, PrimitiveWit
 def __getattr__(name):
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
-    from mindspore._drydock.lazy import Stub
+    from mindspore._drydock.lazy import Stub, submodule
     from mindspore.ops._table import primitive_class
+    found = submodule(__name__, name)
+    if found is not None:
+        return found
     made = primitive_class(name)
     if made is None:
         if name[:1].isupper() or name[:2].strip("_")[:1].isupper():

@@ -1,0 +1,66 @@
+# Thin front for people; the build itself is CMake (CMakePresets.json).
+#   make quickstart   install what is missing, build, dry-run the quick-start script on 8 ranks
+#   make test         install what is missing, build, run all tests
+# Everything can be repeated; what is there already is not done again.
+
+SHELL := /bin/bash
+JOBS ?= $(shell nproc)
+RANKS ?= 8
+FUZZ_SECONDS ?= 30
+
+.DEFAULT_GOAL := help
+.PHONY: help quickstart test release dev asan tsan fuzz bench check format tidy packages packages-check clean
+
+help:
+	@sed -n 's/^#   /  /p' Makefile
+	@echo "  make asan | tsan  the tests under address and undefined-behaviour, or thread, sanitizer"
+	@echo "  make fuzz         every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS)) seconds"
+	@echo "  make bench        the benchmarks"
+	@echo "  make check        checks of the tree (includes, one place, words, sizes, format)"
+	@echo "  make tidy         clang-tidy on what changed; make format: clang-format on everything"
+
+packages:
+	@tests/tools/install_packages.sh build
+
+packages-check:
+	@tests/tools/install_packages.sh build check
+
+# $(call build,preset[,targets])
+build = cmake --preset $(1) >build/$(1).log || { cat build/$(1).log; exit 1; }; \
+        cmake --build build/$(1) -j $(JOBS) $(if $(2),--target $(2))
+
+quickstart: packages
+	@mkdir -p build
+	@$(call build,release,drydock)
+	build/release/bin/msrun --sim_level=1 --worker_num=$(RANKS) --log_dir build/quickstart docs/examples/quickstart/net.py
+
+release dev: packages
+	@mkdir -p build
+	@$(call build,$@)
+
+test: dev
+	@tests/tools/run_tests.sh build/dev
+
+asan tsan: packages
+	@mkdir -p build
+	@$(call build,$@)
+	@tests/tools/run_tests.sh build/$@ -LE check
+
+fuzz: packages-check
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/tools/run_fuzzers.sh
+
+bench: release
+	@set -e; for program in build/release/bench/*_bench; do "$$program"; done
+
+check: packages-check
+	@tests/tools/run_checks.sh
+
+tidy: packages-check dev
+	@tests/tools/tidy_changed.sh
+
+format: packages-check
+	@find base strategies sim reports launcher tests bench \( -name '*.cc' -o -name '*.h' \) -print0 | \
+	  xargs -0 -r -n 50 clang-format-14 -i
+
+clean:
+	rm -rf build

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "base/ids.h"
+#include "strategies/passes/program.h"
+
+namespace drydock::reports {
+
+/// The kernels of one rank in launch order, as MindSpore's dry run writes `execute_order.csv`:
+/// index, node_name, logic_id, stream_id, node_info, event_id, group. Streams and events are not
+/// modelled: computation is on stream 0, communication on stream 1, logic_id repeats the index.
+///
+/// @param rank  0 <= rank < world size
+/// Source: spec memory-and-dump 8
+[[nodiscard]] std::string ExecuteOrderCsv(const strategies::CompiledProgram& program, RankId rank);
+
+/// The communication among them, as `comm_execute_order.csv`: index (the row of the other file),
+/// group, comm_rank, primitive, src_rank, dest_rank, root_rank, input_shape, input_type,
+/// output_shape, output_type, input_size, output_size (bytes).
+[[nodiscard]] std::string CommExecuteOrderCsv(const strategies::CompiledProgram& program,
+                                              RankId rank);
+
+}  // namespace drydock::reports

@@ -1,0 +1,180 @@
+#include "strategies/passes/fuse.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <tuple>
+
+#include "strategies/rules/known_ops.h"
+#include "strategies/rules/op_entry.h"
+
+namespace drydock::strategies {
+namespace {
+
+/// Tensors named in the reason of a fused collective before "and n more".
+constexpr std::size_t kNamedTensors = 3;
+
+using Segment = std::vector<std::size_t>;  ///< Node indices, ascending.
+using Key = std::tuple<GroupPattern, std::string, std::int64_t, DType>;
+
+std::optional<Key> KeyOf(const Graph& graph, const Node& node) {
+  if (node.op != ops::kAllReduce || node.phase == Phase::kForward || !node.group) {
+    return std::nullopt;
+  }
+  const std::int64_t fusion = IntAttr(node.attrs, "fusion", 0).value_or(0);
+  if (fusion == 0) {
+    return std::nullopt;
+  }
+  return Key{*node.group, TextAttr(node.attrs, "op", "sum").value_or("sum"), fusion,
+             graph.at(node.inputs.front()).type.dtype};
+}
+
+/// Cuts the candidates of one key where a later one needs the result of an earlier one.
+std::vector<Segment> IndependentSegments(const Graph& graph, const Segment& candidates) {
+  std::vector<Segment> segments;
+  std::vector<bool> tainted(graph.values.size(), false);
+  std::size_t next = 0;
+  for (std::size_t n = candidates.front(); n <= candidates.back(); ++n) {
+    const Node& node = graph.nodes[n];
+    bool depends = std::ranges::any_of(
+        node.inputs, [&](ValueId id) { return id != kNoValue && tainted[ToIndex(id)]; });
+    const bool candidate = n == candidates[next];
+    if (candidate && (segments.empty() || depends)) {
+      segments.emplace_back();
+      tainted.assign(tainted.size(), false);
+      depends = false;
+    }
+    if (candidate) {
+      segments.back().push_back(n);
+      ++next;
+    }
+    for (const ValueId output : node.outputs) {
+      tainted[ToIndex(output)] = tainted[ToIndex(output)] || depends || candidate;
+    }
+  }
+  return segments;
+}
+
+Node FusedNode(const Graph& graph, const Segment& members) {
+  Node fused = graph.nodes[members.front()];
+  fused.inputs.clear();
+  fused.outputs.clear();
+  fused.reason_text.clear();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Node& member = graph.nodes[members[i]];
+    fused.inputs.insert(fused.inputs.end(), member.inputs.begin(), member.inputs.end());
+    fused.outputs.insert(fused.outputs.end(), member.outputs.begin(), member.outputs.end());
+    if (i < kNamedTensors) {
+      fused.reason_text += (i > 0 ? "; " : "") + member.reason_text;
+    }
+  }
+  if (members.size() > kNamedTensors) {
+    fused.reason_text += "; and " + std::to_string(members.size() - kNamedTensors) + " more";
+  }
+  return fused;
+}
+
+/// Order of `nodes` in which operands come first, otherwise by `position`; empty if there is a
+/// cycle.
+std::vector<std::size_t> Schedule(const std::vector<Node>& nodes, std::size_t value_count,
+                                  const std::vector<std::size_t>& position) {
+  constexpr std::size_t kLeaf = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> producer(value_count, kLeaf);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    for (const ValueId output : nodes[n].outputs) {
+      producer[ToIndex(output)] = n;
+    }
+  }
+  std::vector<std::vector<std::size_t>> consumers(nodes.size());
+  std::vector<std::size_t> missing(nodes.size(), 0);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    for (const ValueId input : nodes[n].inputs) {
+      if (input != kNoValue && producer[ToIndex(input)] != kLeaf) {
+        consumers[producer[ToIndex(input)]].push_back(n);
+        ++missing[n];
+      }
+    }
+  }
+  const auto later = [&position](std::size_t a, std::size_t b) {
+    return position[a] > position[b];
+  };
+  std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> ready(later);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (missing[n] == 0) {
+      ready.push(n);
+    }
+  }
+  std::vector<std::size_t> order;
+  while (!ready.empty()) {
+    const std::size_t n = ready.top();
+    ready.pop();
+    order.push_back(n);
+    for (const std::size_t consumer : consumers[n]) {
+      if (--missing[consumer] == 0) {
+        ready.push(consumer);
+      }
+    }
+  }
+  return order.size() == nodes.size() ? order : std::vector<std::size_t>{};
+}
+
+std::vector<Segment> SegmentsToFuse(const Graph& graph) {
+  std::map<Key, Segment> candidates;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (const std::optional<Key> key = KeyOf(graph, graph.nodes[n])) {
+      candidates[*key].push_back(n);
+    }
+  }
+  std::vector<Segment> result;
+  for (const auto& [key, nodes] : candidates) {
+    for (Segment& segment : IndependentSegments(graph, nodes)) {
+      if (segment.size() > 1) {
+        result.push_back(std::move(segment));
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Graph FuseCollectives(const Graph& local) {
+  const std::vector<Segment> segments = SegmentsToFuse(local);
+  if (segments.empty()) {
+    return local;
+  }
+  std::vector<bool> replaced(local.nodes.size(), false);
+  std::vector<Node> nodes;
+  std::vector<std::size_t> position;
+  for (const Segment& segment : segments) {
+    nodes.push_back(FusedNode(local, segment));
+    position.push_back(segment.back());
+    for (const std::size_t member : segment) {
+      replaced[member] = true;
+    }
+  }
+  for (std::size_t n = 0; n < local.nodes.size(); ++n) {
+    if (!replaced[n]) {
+      nodes.push_back(local.nodes[n]);
+      position.push_back(n);
+    }
+  }
+  const std::vector<std::size_t> order = Schedule(nodes, local.values.size(), position);
+  if (order.empty()) {
+    return local;  // two fused collectives would wait for each other: keep them apart
+  }
+  Graph fused = local;
+  fused.nodes.clear();
+  for (const std::size_t n : order) {
+    const NodeId id{static_cast<std::int32_t>(fused.nodes.size())};
+    for (std::size_t i = 0; i < nodes[n].outputs.size(); ++i) {
+      Value& value = fused.values[ToIndex(nodes[n].outputs[i])];
+      value.producer = id;
+      value.output_index = static_cast<std::int32_t>(i);
+    }
+    fused.nodes.push_back(std::move(nodes[n]));
+  }
+  return fused;
+}
+
+}  // namespace drydock::strategies

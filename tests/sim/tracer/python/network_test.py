@@ -1,0 +1,229 @@
+"""What networks, losses, optimizers and loops record."""
+import unittest
+
+from helper import TraceTest
+
+NET = """
+import mindspore as ms
+from mindspore import nn, ops, Parameter, Tensor
+from mindspore.common.initializer import initializer
+import mindspore.dataset as ds
+
+class Block(nn.Cell):
+    def __init__(self, n):
+        super().__init__()
+        self.w = Parameter(initializer("normal", [n, n]), "given")
+        self.matmul = ops.MatMul()
+    def construct(self, x):
+        return self.matmul(x, self.w)
+
+x = Tensor(shape=(4, 6), dtype=ms.float32)
+"""
+
+
+class Names(TraceTest):
+    def test_given_name_survives_only_at_the_top(self):
+        run = self.trace(NET + "Block(6)(x)\n")
+        self.assertEqual([p["name"] for p in run.documents[0]["parameters"]], ["given"])
+
+    def test_nested_parameters_get_attribute_paths(self):
+        run = self.trace(NET + """
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.CellList([Block(6), Block(6)])
+        self.head = Block(6)
+    def construct(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+Net()(x)
+""")
+        document = run.documents[0]
+        self.assertEqual([p["name"] for p in document["parameters"]], ["blocks.0.w", "blocks.1.w", "head.w"])
+        self.assertEqual([n["scope"] for n in document["nodes"]],
+                         ["Default/blocks-CellList/0-Block", "Default/blocks-CellList/1-Block",
+                          "Default/head-Block"])
+        self.assertEqual(document["nodes"][0]["instance"], "matmul")
+
+    def test_wrapper_without_prefix_keeps_names(self):
+        run = self.trace(NET + "net = Block(6)\nloss = nn.WithLossCell(net, nn.MSELoss())\nloss(x, x)\n")
+        self.assertEqual([p["name"] for p in run.documents[0]["parameters"]], ["given"])
+        self.assertEqual(run.documents[0]["nodes"][0]["scope"], "Default/_backbone-Block")
+
+    def test_two_parameters_of_one_name_are_refused(self):
+        error = self.error(NET + """
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.a = Parameter(initializer("ones", [6]), "p")
+        self.b = Parameter(initializer("ones", [6]), "p")
+    def construct(self, x):
+        return x + self.a + self.b
+Net()(x)
+""")
+        self.assertEqual((error["type"], error["reason"]), ("ValueError", "Parameter:duplicate-name"))
+
+
+class Training(TraceTest):
+    LOOP = NET + """
+net = Block(6)
+optimizer = %s
+step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
+for _ in range(3):
+    loss = step(x, x)
+print("loss", loss, float(loss.asnumpy() if not isinstance(loss.asnumpy(), float) else loss.asnumpy()))
+"""
+
+    def test_momentum_step(self):
+        run = self.trace(self.LOOP % "nn.Momentum(net.trainable_params(), 0.1, 0.9)")
+        self.assertEqual(self.ops(run), ["MatMul", "Sub", "Square", "ReduceMean", "_Gradient", "ApplyMomentum"])
+        roles = {p["name"]: p.get("role") for p in run.documents[0]["parameters"]}
+        self.assertEqual(roles, {"given": None, "moments.given": "optimizer_state", "learning_rate": "hyper",
+                                 "momentum": "hyper"})
+        self.assertEqual(run.documents[0]["outputs"], ["ReduceMean0"])
+        self.assertIn("loss 0.0 0.0", run.output)
+
+    def test_sgd_adam_and_weight_decay_record_their_operators(self):
+        for optimizer, op in (("nn.SGD(net.trainable_params(), 0.1)", "SGD"),
+                              ("nn.Adam(net.trainable_params())", "Adam"),
+                              ("nn.AdamWeightDecay(net.trainable_params())", "AdamWeightDecay")):
+            run = self.trace(self.LOOP % optimizer)
+            self.assertEqual(self.ops(run).count(op), 1, optimizer)
+
+    def test_data_parallel_reduces_every_gradient(self):
+        run = self.trace("import mindspore\nmindspore.set_auto_parallel_context(parallel_mode='data_parallel', "
+                         "gradients_mean=True)\n" + self.LOOP % "nn.SGD(net.trainable_params(), 0.1)")
+        self.assertEqual(self.ops(run)[-4:], ["_Gradient", "AllReduce", "Mul", "SGD"])
+        constants = {c["label"]: c["data"] for c in run.documents[0]["constants"]}
+        scale = run.documents[0]["nodes"][-2]["inputs"][1]
+        self.assertEqual(constants[scale], [0.125])  # 1 / 8 ranks
+
+    def test_functional_loop_is_one_graph(self):
+        run = self.trace(NET + """
+net = Block(6)
+loss_fn = nn.MSELoss()
+optimizer = nn.SGD(net.trainable_params(), 0.1)
+def forward(data, label):
+    out = net(data)
+    return loss_fn(out, label), out
+step = ms.value_and_grad(forward, None, optimizer.parameters, has_aux=True)
+def rows():
+    for _ in range(5):
+        yield [[0.0] * 6] * 4, [[0.0] * 6] * 4
+data = ds.GeneratorDataset(rows, ["d", "l"]).map(ds.transforms.TypeCast(ms.float32), "d")
+for epoch in range(3):
+    for d, l in data:
+        (loss, _), grads = step(d, l)
+        optimizer(grads)
+""")
+        self.assertEqual(len(run.documents), 1)
+        self.assertEqual([i["name"] for i in run.documents[0]["inputs"]], ["data", "label"])
+        self.assertEqual(self.ops(run)[-2:], ["_Gradient", "SGD"])
+
+    def test_model_train_calls_callbacks_once(self):
+        run = self.trace(NET + """
+class Count(ms.train.Callback):
+    def step_end(self, run_context):
+        print("step", run_context.original_args().cur_step_num)
+data = ds.NumpySlicesDataset(([[0.0] * 6] * 8, [[0.0] * 6] * 8), ["d", "l"]).map(
+    ds.transforms.TypeCast(ms.float32), "d").map(ds.transforms.TypeCast(ms.float32), "l").batch(4)
+net = Block(6)
+model = ms.Model(net, nn.MSELoss(), nn.Momentum(net.trainable_params(), 0.1, 0.9))
+model.train(7, data, callbacks=[Count(), ms.LossMonitor()])
+print("after")
+""")
+        self.assertEqual(run.output.split(), ["step", "1", "after"])
+        self.assertEqual(run.documents[0]["inputs"][0]["shape"], [4, 6])
+        self.assertEqual(run.documents[0]["nodes"][0]["scope"], "Default/network-WithLossCell/_backbone-Block")
+
+    def test_evaluation_after_training_is_a_program_of_its_own(self):
+        run = self.trace(self.LOOP % "nn.SGD(net.trainable_params(), 0.1)" +
+                         "net.set_train(False)\nnet(Tensor(shape=(2, 6), dtype=ms.float32))\n")
+        self.assertEqual([p["training"] for p in run.result["programs"]], [True, False])
+
+    def test_gradient_of_inputs(self):
+        run = self.trace(NET + "g = ops.GradOperation()(Block(6))(x)\nprint(g.shape)\n")
+        self.assertIn("(4, 6)", run.output)
+
+
+class Values(TraceTest):
+    def test_branch_on_a_tensor_is_unsupported_with_the_line(self):
+        error = self.error(NET + """
+class Net(nn.Cell):
+    def construct(self, x):
+        y = ops.relu(x)
+        if ops.ReduceSum()(y, ()) > 0:
+            return y
+        return x
+Net()(x)
+""")
+        self.assertEqual(error["family"], "unsupported")
+        self.assertEqual(error["place"]["line"], 20)
+
+    def test_promotion_records_a_cast(self):
+        run = self.trace(NET + """
+class Net(nn.Cell):
+    def construct(self, x):
+        return x + Tensor(shape=(6,), dtype=ms.float16)
+Net()(x)
+""")
+        self.assertEqual(self.ops(run), ["Cast", "Add"])
+
+    def test_number_takes_the_type_of_the_tensor(self):
+        run = self.trace(NET + """
+class Net(nn.Cell):
+    def construct(self, x):
+        return 2 * ops.cast(x, ms.float16)
+Net()(x)
+""")
+        self.assertEqual(run.documents[0]["constants"][0]["dtype"], "float16")
+
+    def test_indexing(self):
+        run = self.trace(NET + """
+class Net(nn.Cell):
+    def construct(self, x):
+        a = x[1]
+        b = x[..., 1:3]
+        c = x[:, None]
+        print(a.shape, b.shape, c.shape)
+        return a
+Net()(x)
+""")
+        self.assertIn("(6,) (4, 2) (4, 1, 6)", run.output)
+
+    def test_reshape_matmul_of_three_dimensions(self):
+        run = self.trace(NET + """
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.dense = nn.Dense(6, 5)
+    def construct(self, x):
+        return self.dense(x)
+out = Net()(Tensor(shape=(2, 3, 6), dtype=ms.float32))
+print(out.shape)
+""")
+        self.assertEqual(self.ops(run), ["Reshape", "MatMul", "BiasAdd", "Reshape"])
+        self.assertIn("(2, 3, 5)", run.output)
+
+    def test_layers_record_without_error(self):
+        self.trace(NET + """
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(10, 8)
+        self.norm = nn.LayerNorm((8,))
+        self.seq = nn.SequentialCell(nn.Dense(8, 8, activation="relu"), nn.GELU(), nn.Dropout(p=0.1))
+        self.soft = nn.Softmax()
+    def construct(self, ids, label):
+        h = self.seq(self.norm(self.emb(ids)))
+        return ops.cross_entropy(ops.reshape(self.soft(h), (-1, 8)), ops.reshape(label, (-1,)))
+net = Net().set_train()
+ids = Tensor(shape=(2, 3), dtype=ms.int32)
+step = nn.TrainOneStepCell(net, nn.Adam(net.trainable_params()))
+step(ids, ids)
+""")
+
+
+if __name__ == "__main__":
+    unittest.main()

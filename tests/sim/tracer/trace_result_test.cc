@@ -1,0 +1,73 @@
+#include "sim/tracer/trace_result.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace drydock::sim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(TraceResult, ProgramsAndCoveredRanksAreRead) {
+  const auto result = ReadTraceResult(
+      R"({"version":1,"error":null,"exit_code":0,"release":"2.5.0","warnings":["w"],
+          "programs":[{"file":"program-0.json","nodes":3,"training":true}],
+          "covered_ranks":[[0,0],[2,7]],"guard_places":["net.py:3"]})");
+  ASSERT_TRUE(result.has_value()) << FormatError(result.error());
+  EXPECT_EQ(result->programs[0].file, "program-0.json");
+  EXPECT_TRUE(result->programs[0].training);
+  EXPECT_THAT(result->covered, ElementsAre(RankSpan{0, 0}, RankSpan{2, 7}));
+  EXPECT_EQ(result->release, "2.5.0");
+}
+
+TEST(TraceResult, NoProgramIsNothingTraced) {
+  const auto result = ReadTraceResult(
+      R"({"version":1,"error":null,"exit_code":0,"programs":[],"covered_ranks":[[0,7]]})");
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().reason, "script:nothing-traced");
+}
+
+TEST(TraceResult, ExitStatusOfTheScriptIsReported) {
+  const auto result = ReadTraceResult(
+      R"({"version":1,"error":null,"exit_code":3,"programs":[],"covered_ranks":[[0,7]]})");
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().reason, "script:exit");
+  EXPECT_THAT(result.error().message, HasSubstr("exit status 3"));
+}
+
+TEST(TraceResult, UsersExceptionHasPlaceAndCallers) {
+  const auto result = ReadTraceResult(
+      R"({"version":1,"error":{"family":"user","type":"ValueError","message":"bad","hint":"h","reason":"MatMul:x",
+          "notes":[],"place":{"file":"net.py","line":4,"column":9,"text":"f(1)  "},
+          "frames":[{"file":"net.py","line":4,"function":"f"},{"file":"net.py","line":9,"function":"<module>"}]}})");
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(result.error().message, "ValueError: bad");
+  EXPECT_EQ(result.error().place->line, 4);
+  EXPECT_THAT(result.error().notes, ElementsAre("called at net.py:9 in <module>"));
+}
+
+TEST(TraceResult, OurLimitIsUnsupported) {
+  const auto result = ReadTraceResult(
+      R"({"version":1,"error":{"family":"unsupported","type":"Unsupported","message":"m"}})");
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().code, ErrorCode::kUnsupported);
+}
+
+class TraceResultBadText : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(TraceResultBadText, IsOurDefect) {
+  const auto result = ReadTraceResult(GetParam());
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().code, ErrorCode::kInternal);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TraceResultBadText,
+    ::testing::Values("", "{", "[]", R"({"version":2})", R"({"version":1,"programs":[]})",
+                      R"({"version":1,"programs":[],"covered_ranks":[[1]]})",
+                      R"({"version":1,"programs":[{"file":"../x"}],"covered_ranks":[]})"));
+
+}  // namespace
+}  // namespace drydock::sim

@@ -1,0 +1,115 @@
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "strategies/rules/op_entry.h"
+#include "tests/strategies/gradient_check.h"
+
+// One step of each optimizer on one or two weights, computed by hand.
+namespace drydock::strategies {
+namespace {
+
+using checks::InferOp;
+using checks::RunOp;
+
+NdArray Vector(std::vector<double> data) {
+  return {.shape = {static_cast<std::int64_t>(data.size())}, .data = std::move(data)};
+}
+
+NdArray Scalar(double value) {
+  return {.shape = {}, .data = {value}};
+}
+
+TEST(ApplyMomentum, AccumulatesThenSteps) {
+  // accumulation = 4 * 0.5 + 3 = 5; weight = 10 - 0.1 * 5 = 9.5.
+  const auto results =
+      RunOp("ApplyMomentum", {Vector({10}), Vector({4}), Scalar(0.1), Vector({3}), Scalar(0.5)});
+  ASSERT_EQ(results->size(), 2U);
+  EXPECT_DOUBLE_EQ(results->at(0).data[0], 9.5);
+  EXPECT_DOUBLE_EQ(results->at(1).data[0], 5);
+}
+
+TEST(ApplyMomentum, NesterovLooksAhead) {
+  // accumulation = 5; weight = 10 - 0.1 * (3 + 5 * 0.5) = 9.45.
+  const auto results =
+      RunOp("ApplyMomentum", {Vector({10}), Vector({4}), Scalar(0.1), Vector({3}), Scalar(0.5)},
+            {{"use_nesterov", true}});
+  EXPECT_DOUBLE_EQ(results->at(0).data[0], 9.45);
+}
+
+TEST(Sgd, FirstStepWithMomentumHasNoDampening) {
+  // gradient + decay = 2 + 0.5 * 4 = 4. First weight (stat 1): sum 4. Second (stat 0): 8 * 0.5 +
+  // 0.75 * 4 = 7.
+  const AttrMap attrs = {{"dampening", 0.25}, {"weight_decay", 0.5}};
+  const auto results = RunOp(
+      "SGD",
+      {Vector({4, 4}), Vector({2, 2}), Scalar(0.5), Vector({8, 8}), Scalar(0.5), Vector({1, 0})},
+      attrs);
+  ASSERT_EQ(results->size(), 3U);
+  EXPECT_EQ(results->at(0).data, (std::vector<double>{2, 0.5}));
+  EXPECT_EQ(results->at(1).data, (std::vector<double>{4, 7}));
+  EXPECT_EQ(results->at(2).data, (std::vector<double>{0, 0}));
+}
+
+TEST(Sgd, WithoutMomentumStatesStay) {
+  const auto results =
+      RunOp("SGD", {Vector({4}), Vector({2}), Scalar(0.5), Vector({8}), Scalar(0), Vector({1})});
+  EXPECT_EQ(results->at(0).data, (std::vector<double>{3}));
+  EXPECT_EQ(results->at(1).data, (std::vector<double>{8}));
+  EXPECT_EQ(results->at(2).data, (std::vector<double>{1}));
+}
+
+TEST(Adam, FirstStepIsTheLearningRateTimesTheSign) {
+  // m = 0.1 * 2, v = 0.01 * 4; rate * sqrt(1 - 0.99) / (1 - 0.9) = rate * 0.1 / 0.1;
+  // step = rate * 0.2 / 0.2 = rate.
+  const auto results =
+      RunOp("Adam", {Vector({1}), Vector({0}), Vector({0}), Scalar(0.9), Scalar(0.99), Scalar(0.25),
+                     Scalar(0.9), Scalar(0.99), Scalar(0), Vector({2})});
+  ASSERT_EQ(results->size(), 3U);
+  EXPECT_NEAR(results->at(0).data[0], 0.75, 1e-12);
+  EXPECT_NEAR(results->at(1).data[0], 0.2, 1e-12);
+  EXPECT_NEAR(results->at(2).data[0], 0.04, 1e-12);
+}
+
+TEST(AdamWeightDecay, DecaysTheWeightOutsideTheMoments) {
+  // m = 0.1 * 2 = 0.2, sqrt(v) = sqrt(0.01 * 4) = 0.2; weight = 1 - 0.5 * (0.2 / 0.2 + 0.1 * 1) =
+  // 0.45.
+  const auto results =
+      RunOp("AdamWeightDecay", {Vector({1}), Vector({0}), Vector({0}), Scalar(0.5), Scalar(0.9),
+                                Scalar(0.99), Scalar(0), Scalar(0.1), Vector({2})});
+  EXPECT_NEAR(results->at(0).data[0], 0.45, 1e-12);
+}
+
+TEST(Optimizers, StatesOfAnotherShapeAndVectorsForNumbersAreRefused) {
+  const TensorType weight = {.shape = {4}};
+  const TensorType scalar = {.shape = {}};
+  EXPECT_EQ(
+      InferOp("ApplyMomentum", {weight, {.shape = {3}}, scalar, weight, scalar}).error().reason,
+      "ApplyMomentum:shape-mismatch");
+  EXPECT_EQ(InferOp("ApplyMomentum", {weight, weight, weight, weight, scalar}).error().reason,
+            "ApplyMomentum:shape-mismatch");
+  EXPECT_EQ(InferOp("ApplyMomentum", {weight, weight}).error().reason, "ApplyMomentum:input-count");
+}
+
+struct Written {
+  const char* op = "";
+  const char* writes = "";
+};
+
+class OptimizerEntries : public testing::TestWithParam<Written> {};
+
+TEST_P(OptimizerEntries, UpdateInPlaceAndHaveNoRule) {
+  const OpEntry& entry = *FindOp(GetParam().op);
+  EXPECT_EQ(entry.kind, OpKind::kUpdate);
+  EXPECT_EQ(entry.writes, GetParam().writes);
+  EXPECT_EQ(entry.shard, nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OptimizerEntries,
+                         testing::Values(Written{"ApplyMomentum", "0,1"}, Written{"SGD", "0,3,5"},
+                                         Written{"Adam", "0,1,2"},
+                                         Written{"AdamWeightDecay", "0,1,2"}),
+                         [](const auto& suite) { return std::string(suite.param.op); });
+
+}  // namespace
+}  // namespace drydock::strategies
