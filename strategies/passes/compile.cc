@@ -17,6 +17,21 @@ Status CheckNotEmpty(const Graph& graph) {
   return {};
 }
 
+/// Documents may hold operators without an entry, of which nothing is known but the result types.
+Status CheckKnown(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (node.entry == nullptr) {
+      Error error =
+          Fail(ErrorCode::kUnsupported, "operator '" + node.op + "' is not in the operator table",
+               "see 'drydock list_operators'")
+              .value();
+      error.reason = node.op + ":unknown-operator";
+      return tl::unexpected(WithPlace(std::move(error), PlaceOf(graph, node)));
+    }
+  }
+  return {};
+}
+
 Result<Assignment> ChooseStrategies(const Graph& graph, const std::vector<Region>& regions,
                                     const JobConfig& config) {
   if (!CutsOperators(config.mode)) {
@@ -34,6 +49,7 @@ Result<Assignment> ChooseStrategies(const Graph& graph, const std::vector<Region
 
 Result<CompiledProgram> Compile(Graph traced, const JobConfig& config) {
   DRYDOCK_RETURN_IF_ERROR(ValidateJob(config));
+  DRYDOCK_RETURN_IF_ERROR(CheckKnown(traced));
   CompiledProgram program{.config = config, .traced = CleanTraced(traced)};
   DRYDOCK_RETURN_IF_ERROR(CheckNotEmpty(program.traced));
   if (CutsOperators(config.mode)) {
