@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "strategies/passes/assign.h"
 #include "strategies/passes/fuse.h"
 #include "strategies/passes/localize.h"
@@ -15,6 +17,22 @@ Status CheckNotEmpty(const Graph& graph) {
                      "return the loss or an output from the network");
   }
   return {};
+}
+
+/// A document may hold operators of which only the result types are known: it can be read, not
+/// compiled.
+Status CheckListed(const Graph& graph) {
+  const auto unlisted = std::ranges::find(graph.nodes, nullptr, &Node::entry);
+  if (unlisted == graph.nodes.end()) {
+    return {};
+  }
+  Error error{.code = ErrorCode::kUnsupported,
+              .message = "operator '" + unlisted->op +
+                         "' is not in the operator table; its result types alone do not say how it "
+                         "is computed on cut tensors",
+              .hint = "replace it by operators that 'drydock list_operators' names",
+              .reason = unlisted->op + ":unknown-operator"};
+  return tl::unexpected(WithPlace(std::move(error), PlaceOf(graph, *unlisted)));
 }
 
 Result<Assignment> ChooseStrategies(const Graph& graph, const std::vector<Region>& regions,
@@ -36,6 +54,7 @@ Result<CompiledProgram> Compile(Graph traced, const JobConfig& config) {
   DRYDOCK_RETURN_IF_ERROR(ValidateJob(config));
   CompiledProgram program{.config = config, .traced = CleanTraced(traced)};
   DRYDOCK_RETURN_IF_ERROR(CheckNotEmpty(program.traced));
+  DRYDOCK_RETURN_IF_ERROR(CheckListed(program.traced));
   if (CutsOperators(config.mode)) {
     program.traced = InsertDatasetNode(std::move(program.traced));
   }
