@@ -52,7 +52,7 @@ def error_fields(error):
               "hint": getattr(error, "drydock_hint", ""), "reason": getattr(error, "drydock_reason", ""),
               "notes": list(getattr(error, "drydock_notes", [])), "frames": places}
     if isinstance(error, SyntaxError):
-        fields["place"] = {"file": frames.short_name(error.filename or ""), "line": error.lineno or 0,
+        fields["place"] = {"file": frames.short_name(error.filename or sys.argv[0]), "line": error.lineno or 0,
                            "column": error.offset or 0, "text": (error.text or "").rstrip("\n")}
         fields["message"] = error.msg
     else:
