@@ -83,7 +83,7 @@ std::string BytesText(std::int64_t bytes) {
 
 std::string NearestWord(std::string_view word, std::span<const std::string_view> candidates) {
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  std::size_t best_distance = word.size() < 4 ? 2 : std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {
     const std::size_t distance = EditDistance(word, candidate);
     if (distance < best_distance) {

@@ -25,6 +25,7 @@ void BM_RegisterFleet(benchmark::State& state) {
 BENCHMARK(BM_RegisterFleet)
     ->RangeMultiplier(10)
     ->Range(1000, 1000000)
+    ->Arg(4000)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 

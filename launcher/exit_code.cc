@@ -35,6 +35,24 @@ const CodeFacts* FindCode(std::string_view code) {
   return it == kCodes.end() ? nullptr : it;
 }
 
+/// Safe on a terminal: control characters other than line breaks and tabs become "\xNN".
+std::string PrintableText(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string printable;
+  printable.reserve(text.size());
+  for (const char character : text) {
+    const auto code = static_cast<unsigned char>(character);
+    if ((code >= 0x20 && code != 0x7f) || character == '\n' || character == '\t') {
+      printable += character;
+    } else {
+      printable += "\\x";
+      printable += kDigits[code / 16];
+      printable += kDigits[code % 16];
+    }
+  }
+  return printable;
+}
+
 }  // namespace
 
 tl::unexpected<Error> FailCommand(std::string_view code, std::string message, std::string hint) {
@@ -84,7 +102,7 @@ int StatusOf(const Error& error) {
 
 std::string ErrorText(const Error& error, std::string_view program) {
   if (error.place) {
-    return FormatError(error) + "\n";
+    return PrintableText(FormatError(error)) + "\n";
   }
   std::string text = std::string(program) + ": error[" + CodeOf(error) + "]: " + error.message;
   for (const std::string& note : error.notes) {
@@ -93,7 +111,7 @@ std::string ErrorText(const Error& error, std::string_view program) {
   if (!error.hint.empty()) {
     text += "; hint: " + error.hint;
   }
-  return text + "\n";
+  return PrintableText(text) + "\n";
 }
 
 }  // namespace drydock::launcher

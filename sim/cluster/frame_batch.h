@@ -34,6 +34,7 @@ class FrameBatch {
     bytes_.clear();
     frames_.clear();
   }
+  /// All frames, in order.
   [[nodiscard]] const std::vector<AddressedFrame>& frames() const { return frames_; }
   /// The bytes of one frame; each must go out in one write.
   [[nodiscard]] std::string_view BytesOf(const AddressedFrame& frame) const {

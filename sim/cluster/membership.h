@@ -69,6 +69,7 @@ class Membership {
   /// Why the rank table was not used in AssignFinalRanks, if it was not.
   [[nodiscard]] const std::optional<Error>& rank_table_error() const { return rank_table_error_; }
 
+  /// Everybody who registered.
   [[nodiscard]] const NodeTable& nodes() const { return nodes_; }
   /// Members that hold a slot.
   [[nodiscard]] std::uint32_t present() const { return present_; }
@@ -76,6 +77,7 @@ class Membership {
   [[nodiscard]] std::uint32_t abnormal() const { return abnormal_; }
   /// Expected members.
   [[nodiscard]] std::uint32_t total() const { return total_; }
+  /// Nobody is missing.
   [[nodiscard]] bool complete() const { return present_ == total_; }
   /// AssignFinalRanks has been called.
   [[nodiscard]] bool ranks_final() const { return ranks_final_; }

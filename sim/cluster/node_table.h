@@ -62,9 +62,11 @@ class NodeTable {
 
   /// Room for so many nodes without rehashing.
   void Reserve(std::size_t nodes);
+  /// The node of an id, nothing if unknown.
   [[nodiscard]] std::optional<NodeIndex> Find(std::string_view id) const;
   /// A new record for an id that is not known yet.
   NodeIndex Add(std::string_view id);
+  /// The record at a position.
   [[nodiscard]] Node& at(NodeIndex index) { return nodes_[static_cast<std::size_t>(index)]; }
   [[nodiscard]] const Node& at(NodeIndex index) const {
     return nodes_[static_cast<std::size_t>(index)];

@@ -65,11 +65,13 @@ class SchedulerCore {
   /// The shell knows that a member's process ended without leaving. False if it is no member.
   bool DeclareLost(std::string_view node_id, TimePoint now, SchedulerOutput& out);
 
+  /// Where the job stands.
   [[nodiscard]] SchedulerState state() const { return state_; }
   /// True once nothing more will change; the shell may end after a short time of answering.
   [[nodiscard]] bool done() const;
   /// What workers are told.
   [[nodiscard]] TopologyState topology_state() const;
+  /// Who belongs to the job.
   [[nodiscard]] const Membership& membership() const { return membership_; }
   /// The state that must survive a restart.
   [[nodiscard]] SchedulerSnapshot Snapshot() const;

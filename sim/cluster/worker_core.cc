@@ -78,7 +78,7 @@ void WorkerCore::CloseBoth(WorkerOutput& out) {
 /// The reference connects the heartbeat connection first, but last when it reconnects.
 void WorkerCore::BeginConnecting(WorkerOutput& out) {
   reconnect_at_ = kNever;
-  Connect(registered() ? Channel::kBusiness : Channel::kHeartbeat, out);
+  Connect(registered_ ? Channel::kBusiness : Channel::kHeartbeat, out);
 }
 
 void WorkerCore::OnConnected(Channel channel, std::string_view local_ip, TimePoint now,
@@ -100,7 +100,7 @@ void WorkerCore::OnConnected(Channel channel, std::string_view local_ip, TimePoi
 }
 
 void WorkerCore::OnLinksUp(TimePoint now, WorkerOutput& out) {
-  if (!registered()) {
+  if (!registered_) {
     SendRegistration(now, out);
   } else if (state_ == WorkerState::kLeaving) {
     SendUnregistration(now, out);
@@ -135,8 +135,8 @@ void WorkerCore::RetryLater(TimePoint now, WorkerOutput& out) {
   heartbeat_at_ = kNever;
   const WorkerRules& rules = options_->rules;
   const Duration pause =
-      registered() ? RandomPause(rules.heartbeat_lower_s, rules.heartbeat_upper_s)
-                   : ScaleSleep(kJoinPauseSeconds, options_->worker_num, rules.scaled_sleep);
+      registered_ ? RandomPause(rules.heartbeat_lower_s, rules.heartbeat_upper_s)
+                  : ScaleSleep(kJoinPauseSeconds, options_->worker_num, rules.scaled_sleep);
   reconnect_at_ = AddSaturated(now, pause);
 }
 
@@ -152,7 +152,7 @@ void WorkerCore::OnDisconnected(Channel channel, TimePoint now, WorkerOutput& ou
 void WorkerCore::OnLinkLost(TimePoint now, WorkerOutput& out) {
   CloseBoth(out);
   heartbeat_at_ = kNever;
-  if (!registered() || state_ == WorkerState::kLeaving) {
+  if (!registered_ || state_ == WorkerState::kLeaving) {
     RetryLater(now, out);
   } else {
     BeginConnecting(out);
@@ -192,7 +192,7 @@ void WorkerCore::Leave(TimePoint now, WorkerOutput& out) {
   if (over() || state_ == WorkerState::kLeaving) {
     return;
   }
-  if (!registered()) {
+  if (!registered_) {
     return FinishLeaving(out);
   }
   state_ = WorkerState::kLeaving;
@@ -227,8 +227,8 @@ void WorkerCore::Fail(ErrorCode code, std::string_view reason, std::string messa
 
 void WorkerCore::FailForBuildTime(WorkerOutput& out) {
   Fail(ErrorCode::kTimeout, "Worker:build-timeout",
-       registered() ? "not all workers registered in time"
-                    : "no scheduler at " + options_->scheduler_address + " answered in time",
+       registered_ ? "not all workers registered in time"
+                   : "no scheduler at " + options_->scheduler_address + " answered in time",
        out);
 }
 

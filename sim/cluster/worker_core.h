@@ -13,40 +13,9 @@
 #include "base/time.h"
 #include "sim/cluster/frame.h"
 #include "sim/cluster/message_name.h"
-#include "sim/cluster/messages/heartbeat.h"
-#include "sim/cluster/protocol_version.h"
+#include "sim/cluster/worker_options.h"
 
 namespace drydock::sim {
-
-/// The two connections of a worker, both to the scheduler.
-enum class Channel : std::uint8_t {
-  kHeartbeat = 0,  ///< Registration, heartbeats, unregistration.
-  kBusiness = 1,   ///< Metadata and host names.
-};
-
-/// What all workers of a job share. Must outlive them. Times without a value mean "for ever".
-struct WorkerOptions {
-  std::uint32_t worker_num = 1;
-  std::string role = "MS_WORKER";
-  std::string scheduler_address = "127.0.0.1:8118";  ///< As configured; goes into every frame.
-  WorkerRules rules = {};
-  bool recovery = false;            ///< MS_ENABLE_RECOVERY=1: never gives up on the scheduler.
-  bool heartbeat_disabled = false;  ///< MS_DISABLE_HEARTBEAT=1: no heartbeats once ready.
-  bool rank_table = false;          ///< RANK_TABLE_FILE is set: the final rank is always read.
-  std::optional<Duration> topo_timeout = std::chrono::seconds(1800);  ///< From start to ready.
-  Duration leave_timeout = std::chrono::seconds(60);  ///< For leaving with recovery on.
-  friend bool operator==(const WorkerOptions&, const WorkerOptions&) = default;
-};
-
-/// Who one worker is.
-struct WorkerIdentity {
-  std::string node_id = {};  ///< MS_NODE_ID: a rank in digits, or any unique text.
-  std::string host_name = {};
-  std::string host_ip = {};  ///< Empty: the local address of the heartbeat connection.
-  std::uint32_t device_id = 0;
-  std::uint64_t jitter_seed = 0;  ///< Decides the random part of pauses.
-  friend bool operator==(const WorkerIdentity&, const WorkerIdentity&) = default;
-};
 
 /// Where a worker stands. Table of transitions: docs/protocol.md.
 enum class WorkerState : std::uint8_t {
@@ -82,9 +51,11 @@ struct WorkerAction {
 struct WorkerOutput {
   std::string bytes = {};
   std::vector<WorkerAction> actions = {};
+  /// The bytes an action speaks of.
   [[nodiscard]] std::string_view BytesOf(const WorkerAction& action) const {
     return std::string_view(bytes).substr(action.offset, action.bytes);
   }
+  /// Forgets everything, keeps the memory.
   void Clear();
 };
 
@@ -98,13 +69,17 @@ class WorkerCore {
   /// `options` must outlive the worker.
   WorkerCore(const WorkerOptions& options, WorkerIdentity identity);
 
+  /// Begins to join the job. Once only.
   void Start(TimePoint now, WorkerOutput& out);
   /// `local_ip` is the local address of the new connection, without port.
   void OnConnected(Channel channel, std::string_view local_ip, TimePoint now, WorkerOutput& out);
+  /// A connection that was asked for could not be opened.
   void OnConnectFailed(TimePoint now, WorkerOutput& out);
   /// The other side closed the connection, or sent something that is no frame.
   void OnDisconnected(Channel channel, TimePoint now, WorkerOutput& out);
+  /// A frame arrived on `channel`. One that nobody waits for is ignored.
   void OnFrame(Channel channel, const FrameView& frame, TimePoint now, WorkerOutput& out);
+  /// Does what is due.
   void OnTick(TimePoint now, WorkerOutput& out);
   /// When OnTick must be called next, kNever if only messages matter.
   [[nodiscard]] TimePoint NextDeadline() const;
@@ -118,9 +93,11 @@ class WorkerCore {
   /// Unregisters and ends; possible in every state.
   void Leave(TimePoint now, WorkerOutput& out);
 
+  /// Where the worker stands.
   [[nodiscard]] WorkerState state() const { return state_; }
   /// Provisional once registered, final once ready.
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
+  /// Who it is; the address is known once connected.
   [[nodiscard]] const WorkerIdentity& identity() const { return identity_; }
   /// Why the worker gave up. "Worker:refused", "Worker:scheduler-gone", "Worker:node-lost",
   /// "Worker:build-timeout" or "Worker:protocol" stands in `reason`. Null unless kFailed.
@@ -147,7 +124,6 @@ class WorkerCore {
   [[nodiscard]] const Link& link(Channel channel) const {
     return links_[static_cast<std::size_t>(channel)];
   }
-  [[nodiscard]] bool registered() const { return registered_; }
   [[nodiscard]] bool over() const {
     return state_ == WorkerState::kLeft || state_ == WorkerState::kFailed;
   }

@@ -59,12 +59,13 @@ Status CheckDeviceCount(const JobConfig& config) {
       n % 8 == 0) {
     return {};
   }
-  const std::int64_t below = n < 8 ? (n > 4 ? 4 : 2) : n / 8 * 8;
+  // Below 8 the next size up: strategies written for a power of two stay legal there.
+  const std::int64_t possible = n < 8 ? (n > 4 ? 8 : 4) : n / 8 * 8;
   return FailInput("job:device-count",
                    std::string(ParallelModeName(config.mode)) + " cannot run on " +
                        std::to_string(n) +
                        " devices: the number must be 1, 2, 4 or a multiple of 8",
-                   "use --worker_num=" + std::to_string(below));
+                   "use --worker_num=" + std::to_string(possible));
 }
 
 }  // namespace

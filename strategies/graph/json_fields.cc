@@ -142,12 +142,25 @@ Result<std::vector<std::int64_t>> ReadJsonInts(JsonView value, std::string_view 
   return numbers;
 }
 
-Result<Strategy> ReadJsonStrategy(JsonView value, std::string_view what) {
+namespace {
+
+Result<Strategy> ReadCuts(JsonView value, std::string_view what) {
   DRYDOCK_TRY(const std::vector<JsonView> elements, ReadJsonList(value, what));
   Strategy strategy;
   for (const JsonView element : elements) {
     DRYDOCK_TRY(std::vector<std::int64_t> cuts, ReadJsonInts(element, what));
     strategy.push_back(std::move(cuts));
+  }
+  return strategy;
+}
+
+}  // namespace
+
+Result<Strategy> ReadJsonStrategy(JsonView value, std::string_view what) {
+  Result<Strategy> strategy = ReadCuts(value, what);
+  if (!strategy) {
+    strategy.error().hint =
+        "write one list of whole numbers per input, for instance [[2, 4], [4, 1]]";
   }
   return strategy;
 }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "strategies/passes/assign.h"
 #include "strategies/passes/fuse.h"
 #include "strategies/passes/localize.h"

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/checked.h"
+#include "strategies/passes/decision_cache.h"
 #include "strategies/passes/propagation_graph.h"
 
 /// Breadth-first search from every operator whose strategy is given, in topological order.
@@ -90,7 +91,7 @@ class Propagation {
       }
       const std::vector<std::size_t> edges = waiting_.begin()->second;
       waiting_.erase(waiting_.begin());
-      DRYDOCK_RETURN_IF_ERROR(DecideByEdges(head, edges));
+      DRYDOCK_RETURN_IF_ERROR(Answer(head, edges, false));
       queue.push_back(head);
     }
   }
@@ -105,7 +106,7 @@ class Propagation {
       const auto operand_count = static_cast<std::size_t>(
           std::ranges::count_if(operands, [](ValueId id) { return id != kNoValue; }));
       if (operand_count < 2) {
-        DRYDOCK_RETURN_IF_ERROR(DecideByEdge(consumer, e));
+        DRYDOCK_RETURN_IF_ERROR(Answer(consumer, {e}, true));
         queue.push_back(consumer);
         continue;
       }
@@ -116,7 +117,7 @@ class Propagation {
       if (visited.size() == operand_count) {
         const std::vector<std::size_t> edges = visited;
         waiting_.erase(consumer);
-        DRYDOCK_RETURN_IF_ERROR(DecideByEdges(consumer, edges));
+        DRYDOCK_RETURN_IF_ERROR(Answer(consumer, edges, false));
         queue.push_back(consumer);
       }
     }
@@ -127,10 +128,48 @@ class Propagation {
     for (const std::size_t e : links_.predecessors[ToIndex(current)]) {
       const NodeId producer = links_.edges[e].producer;
       if (!Decided(producer)) {
-        DRYDOCK_RETURN_IF_ERROR(DecideByEdge(producer, e));
+        DRYDOCK_RETURN_IF_ERROR(Answer(producer, {e}, true));
         queue.push_back(producer);
       }
     }
+    return {};
+  }
+
+  [[nodiscard]] DecisionQuestion QuestionOf(NodeId id, const std::vector<std::size_t>& edges,
+                                            bool by_one_edge) const {
+    const Node& node = graph_.at(id);
+    OpViewStorage storage;
+    static_cast<void>(ViewOf(graph_, node, storage));
+    DecisionQuestion question{.entry = node.entry,
+                              .inputs = std::move(storage.inputs),
+                              .outputs = std::move(storage.outputs),
+                              .attrs = node.attrs,
+                              .out_strategy = node.out_strategy,
+                              .by_one_edge = by_one_edge};
+    for (const std::size_t e : edges) {
+      const PropagationEdge& edge = links_.edges[e];
+      const bool incoming = edge.consumer == id;
+      question.connections.push_back(
+          {.incoming = incoming,
+           .position = incoming ? edge.tensor : edge.output,
+           .dtype = edge.dtype,
+           .other = incoming
+                        ? ShardingOf(edge.producer).outputs[static_cast<std::size_t>(edge.output)]
+                        : ShardingOf(edge.consumer).inputs[static_cast<std::size_t>(edge.tensor)]});
+    }
+    return question;
+  }
+
+  /// Decides an operator from its visited connections, or as the same question was answered before.
+  Status Answer(NodeId id, const std::vector<std::size_t>& edges, bool by_one_edge) {
+    DecisionQuestion question = QuestionOf(id, edges, by_one_edge);
+    if (const OpSharding* known = cache_.Find(question)) {
+      assignment_.plans[ToIndex(id)] = {.source = StrategySource::kPropagated, .sharding = *known};
+      return {};
+    }
+    DRYDOCK_RETURN_IF_ERROR(by_one_edge ? DecideByEdge(id, edges.front())
+                                        : DecideByEdges(id, edges));
+    cache_.Add(std::move(question), ShardingOf(id));
     return {};
   }
 
@@ -280,6 +319,7 @@ class Propagation {
   const JobConfig& config_;
   Assignment& assignment_;
   PropagationGraph links_;
+  DecisionCache cache_;
   std::map<NodeId, std::vector<std::size_t>>
       waiting_;  ///< Visited connections, by topological order.
 };

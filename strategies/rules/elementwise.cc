@@ -88,6 +88,13 @@ double FloorOf(double x) {
 double CeilOf(double x) {
   return std::ceil(x);
 }
+/// To `decimals` digits behind the point (negative: before it), halves to even.
+Result<std::vector<NdArray>> EvaluateRound(const EvaluateContext& context) {
+  DRYDOCK_TRY(const std::int64_t decimals, IntAttr(context.attrs, "decimals", 0));
+  const double scale = std::pow(10.0, static_cast<double>(decimals));
+  return std::vector<NdArray>{
+      MapArray(context.inputs[0], [scale](double x) { return std::nearbyint(x * scale) / scale; })};
+}
 double RoundOf(double x) {
   return std::nearbyint(x);
 }
@@ -291,7 +298,9 @@ DRYDOCK_UNARY(Erf, "input", InferErf, ErfOf, ErfGradient, 8);
 DRYDOCK_UNARY(Erfc, "input", InferErf, ErfcOf, ErfcGradient, 1);
 DRYDOCK_UNARY(Floor, "input", InferSame, FloorOf, kNone, 1);
 DRYDOCK_UNARY(Ceil, "input", InferSame, CeilOf, kNone, 1);
-DRYDOCK_UNARY(Round, "input", InferSame, RoundOf, kNone, 1);
+DRYDOCK_OP(Round, .family = "elementwise_unary", .signature = "Round()(input, #decimals=0)",
+           .infer = InferSame, .shard = ShardElementwise, .evaluate = EvaluateRound,
+           .flops = FlopsPerInput<1>, .elementwise = true, .accepts_layout = true);
 DRYDOCK_UNARY(Rint, "x", InferSame, RoundOf, kNone, 1);
 DRYDOCK_UNARY(Trunc, "input", InferSame, TruncOf, kNone, 1);
 DRYDOCK_UNARY(Sign, "input", InferSame, SignOf, kNone, 1);

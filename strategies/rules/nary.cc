@@ -47,7 +47,8 @@ double AddNFlops(const OpView& op) {
 
 DRYDOCK_OP(AddN, .family = "same_shape_nary", .signature = "AddN()(*x)", .infer = InferAddN,
            .shard = ShardSameShape, .default_strategy = DefaultBatchAll, .gradient = AddNGradient,
-           .evaluate = EvaluateAddN, .flops = AddNFlops, .cost = CostFamily::kCast);
+           .evaluate = EvaluateAddN, .flops = AddNFlops, .cost = CostFamily::kCast,
+           .elementwise = true);
 
 // ---- Select -------------------------------------------------------------------------------------
 
@@ -123,7 +124,7 @@ Result<std::vector<NdArray>> EvaluateSelect(const EvaluateContext& context) {
 DRYDOCK_OP(Select, .family = "same_shape_nary", .signature = "Select()(condition, input, other)",
            .infer = InferSelect, .shard = ShardSelect, .default_strategy = DefaultBatchAll,
            .gradient = SelectGradient, .evaluate = EvaluateSelect, .flops = FlopsPerOutput<1>,
-           .cost = CostFamily::kCast);
+           .cost = CostFamily::kCast, .elementwise = true);
 
 // ---- BiasAdd ------------------------------------------------------------------------------------
 

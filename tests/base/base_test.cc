@@ -40,6 +40,7 @@ TEST(Text, NearestWordSuggestsOnlyCloseOnes) {
   const std::vector<std::string_view> words = {"MatMul", "ReLU"};
   EXPECT_EQ(NearestWord("Matmul", words), "MatMul");
   EXPECT_EQ(NearestWord("Convolution", words), "");
+  EXPECT_EQ(NearestWord("Foo", std::vector<std::string_view>{"Cos"}), "");  // 2 of 3 letters differ
 }
 
 TEST(FormatError, ShowsPlaceSourceAndHint) {

@@ -19,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
@@ -246,7 +247,7 @@ TEST_F(ProgramTest, ScriptThatComputesNothingIsSix) {
 
 TEST_F(ProgramTest, ScriptThatRaisesIsSixAtItsLine) {
   EXPECT_EQ(RunMsrun({"--sim_level=1", "python3", Put("bad.py", "x = 1\nraise KeyError(x)\n")}), 6);
-  EXPECT_THAT(err_.str(), HasSubstr("bad.py:2:1: error: KeyError: 1"));
+  EXPECT_THAT(err_.str(), ContainsRegex("bad.py:2(:[0-9]+)?: error: KeyError"));
 }
 
 TEST_F(ProgramTest, ScriptBeyondTheTimeLimitIsSix) {

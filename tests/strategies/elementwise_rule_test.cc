@@ -177,5 +177,12 @@ TEST(ShardElementwise, LeavesRepetitionOnTheRight) {
   EXPECT_TRUE(sharding->communication.empty());
 }
 
+TEST(Round, HalvesGoToTheEvenNeighbourOfTheLastDigitKept) {
+  const NdArray x = {.shape = {2}, .data = {2.5, 0.375}};
+  EXPECT_EQ(RunOp("Round", {x})->front().data, (std::vector<double>{2, 0}));
+  // In units of 1/100: 250 and 37.5, whose even neighbour is 38.
+  EXPECT_EQ(RunOp("Round", {x}, {{"decimals", 2}})->front().data, (std::vector<double>{2.5, 0.38}));
+}
+
 }  // namespace
 }  // namespace drydock::strategies::checks

@@ -20,6 +20,11 @@ double WeightOf(std::size_t o, std::size_t i) {
   return 0.3 + std::sin(1.7 * static_cast<double>(i) + 0.9 * static_cast<double>(o));
 }
 
+/// True if output `o` of the case reaches the loss.
+bool IsWeighed(const GradientCase& one, std::size_t o, DType dtype) {
+  return IsFloating(dtype) && (one.weighed.empty() || (o < one.weighed.size() && one.weighed[o]));
+}
+
 /// One operator as a graph; its outputs are the graph's.
 Result<GraphBuilder> OneOpGraph(std::string_view op, const std::vector<TensorType>& inputs,
                                 AttrMap attrs) {
@@ -49,7 +54,8 @@ Result<double> LossAt(const GradientCase& one, const std::vector<NdArray>& input
   DRYDOCK_TRY(const auto results, RunOp(one.op, inputs, one.attrs, one.dtypes));
   double loss = 0;
   for (std::size_t o = 0; o < results.size(); ++o) {
-    for (std::size_t i = 0; IsFloating(outputs[o].dtype) && i < results[o].data.size(); ++i) {
+    for (std::size_t i = 0; IsWeighed(one, o, outputs[o].dtype) && i < results[o].data.size();
+         ++i) {
       loss += WeightOf(o, i) * results[o].data[i];
     }
   }
@@ -81,7 +87,7 @@ Result<Differentiated> DifferentiateCase(const GradientCase& one, const std::vec
   for (std::size_t o = 0; o < node.outputs.size(); ++o) {
     const TensorType type = builder.TypeOf(node.outputs[o]);
     arriving.push_back(kNoValue);
-    if (IsFloating(type.dtype)) {
+    if (IsWeighed(one, o, type.dtype)) {
       DRYDOCK_TRY(arriving.back(), AddArriving(builder, o, type, result.leaves));
     }
   }

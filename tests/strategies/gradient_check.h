@@ -37,12 +37,13 @@ struct GradientCase {
   AttrMap attrs = {};
   std::vector<DType> dtypes = {};  ///< Per input; float64 if empty.
   std::vector<bool> wanted = {};   ///< Inputs to differentiate by; the floating ones if empty.
+  std::vector<bool> weighed = {};  ///< Outputs that reach the loss; the floating ones if empty.
   double step = 1e-5;              ///< Half distance of the central difference.
   double tolerance = 1e-6;         ///< On |difference| / max(1, |slope|).
 };
 
 /// True if the operator's gradient function agrees with central differences of its evaluation, for
-/// a loss that weighs every element of every floating output differently. A gradient of another
+/// a loss that weighs every element of every output in `weighed` differently. A gradient of another
 /// type than its input, or a gradient nobody asked for, is a failure as well.
 [[nodiscard]] testing::AssertionResult GradientAgrees(const GradientCase& one);
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "strategies/rules/op_signature.h"
 #include "tests/strategies/op_cases.h"
 
 /// operators.json: the facts about every operator of our table, and its worked examples through the
@@ -40,25 +41,12 @@ std::vector<Fact> KnownOperators() {
 // ---- Signatures
 // -----------------------------------------------------------------------------------
 
-/// "MatMul(transpose_a=False)(input, mat2)" -> names of the tensors of the call; text of attributes
-/// dropped.
-std::vector<std::string> TensorNames(std::string_view signature) {
-  const std::size_t begin = signature.rfind(")(") + 2;
+std::vector<std::string> TensorNames(const OpSignature& signature) {
   std::vector<std::string> names;
-  std::string name;
-  std::size_t depth = 0;
-  for (const char c : signature.substr(begin)) {
-    depth += c == '(' ? 1U : 0U;
-    const bool ends = depth == 0 && (c == ',' || c == ')');
-    depth -= c == ')' && depth > 0 ? 1U : 0U;
-    if (!ends) {
-      name += c == ' ' ? "" : std::string(1, c);
-      continue;
+  for (const SignatureArgument& argument : signature.call) {
+    if (argument.kind != ArgumentKind::kAttribute) {
+      names.push_back(argument.name);
     }
-    if (!name.empty() && name.front() != '#') {
-      names.push_back(name.substr(name.front() == '*' || name.front() == '?' ? 1 : 0));
-    }
-    name.clear();
   }
   return names;
 }
@@ -167,7 +155,21 @@ TEST_P(OperatorFacts, FamilyIsThatOfTheVector) {
 }
 
 TEST_P(OperatorFacts, CallTakesTheTensorsOfTheVector) {
-  EXPECT_EQ(TensorNames(entry().signature), TensorNames(facts()));
+  EXPECT_EQ(TensorNames(ParseSignature(entry().signature)), TensorNames(facts()));
+}
+
+TEST_P(OperatorFacts, SignatureHasTheAttributesOfTheVector) {
+  const OpSignature signature = ParseSignature(entry().signature);
+  std::set<std::string> names;
+  for (const auto& arguments : {signature.constructor, signature.call}) {
+    for (const SignatureArgument& argument : arguments) {
+      names.insert(argument.name);
+    }
+  }
+  for (const json& input : facts().at("inputs")) {
+    EXPECT_TRUE(names.contains(input.at("name")))
+        << input.at("name") << " is not in " << entry().signature;
+  }
 }
 
 TEST_P(OperatorFacts, SampleGivesTheOutputsOfTheVector) {

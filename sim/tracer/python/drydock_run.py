@@ -38,6 +38,9 @@ def run_script(path, arguments):
     sys.path[:] = [here, os.path.dirname(os.path.abspath(path))] + [p for p in sys.path if p != here]
     with open(path, "rb") as file:
         source = file.read()
+    if b"\0" in source:  # a ValueError before Python 3.12
+        line = source.count(b"\n", 0, source.index(b"\0")) + 1
+        raise SyntaxError("a script cannot contain null bytes", (path, line, 1, ""))
     exec(compile(source, path, "exec", dont_inherit=True), main.__dict__)
 
 
@@ -52,7 +55,7 @@ def error_fields(error):
               "hint": getattr(error, "drydock_hint", ""), "reason": getattr(error, "drydock_reason", ""),
               "notes": list(getattr(error, "drydock_notes", [])), "frames": places}
     if isinstance(error, SyntaxError):
-        fields["place"] = {"file": frames.short_name(error.filename or ""), "line": error.lineno or 0,
+        fields["place"] = {"file": frames.short_name(error.filename or sys.argv[0]), "line": error.lineno or 0,
                            "column": error.offset or 0, "text": (error.text or "").rstrip("\n")}
         fields["message"] = error.msg
     else:

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/byte_reader.h"
+#include "sim/cluster/messages/heartbeat.h"
 #include "sim/cluster/messages/metadata.h"
 #include "sim/cluster/messages/registration.h"
 #include "sim/cluster/messages/unregistration.h"

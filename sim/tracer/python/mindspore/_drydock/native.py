@@ -3,7 +3,7 @@ import ctypes
 import json
 import os
 
-from mindspore._drydock.errors import TracerDefect, Unsupported, raise_recorder_error
+from mindspore._drydock.errors import TracerDefect, Unsupported, raise_recorder_error, user_error
 
 INTERFACE_VERSION = 1
 _library = None
@@ -49,6 +49,8 @@ class Recorder:
             self._handle, method.encode(), request, len(request)))
         error = answer.get("error")
         if error is not None:
+            if error.get("reason") == "trace:request":
+                _refuse_huge_numbers(fields)
             raise_recorder_error(error)
         return answer
 
@@ -59,6 +61,19 @@ class Recorder:
 
     def __del__(self):
         self.close()
+
+
+def _refuse_huge_numbers(value):
+    """Raises ValueError on a number of the script that no graph can hold."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            _refuse_huge_numbers(item)
+    elif isinstance(value, int) and not -2 ** 63 <= value < 2 ** 63:
+        text = hex(value)  # decimal text of very long numbers is refused by Python
+        raise user_error(ValueError, "script:huge-number",
+                         "number %s does not fit 64 bits" % (text if len(text) < 40 else text[:36] + "..."))
 
 
 def _plain(value):

@@ -1,0 +1,34 @@
+#include "strategies/passes/decision_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace drydock::strategies {
+namespace {
+
+/// Far more than one operator has different uses in a layer; few enough to be compared one by one.
+constexpr std::size_t kAnswersPerOp = 64;
+
+}  // namespace
+
+const OpSharding* DecisionCache::Find(const DecisionQuestion& question) const {
+  const auto ring = rings_.find(question.entry);
+  if (ring == rings_.end()) {
+    return nullptr;
+  }
+  const auto answer = std::ranges::find(ring->second.answers, question, &Answer::question);
+  return answer == ring->second.answers.end() ? nullptr : &answer->sharding;
+}
+
+void DecisionCache::Add(DecisionQuestion question, OpSharding answer) {
+  Ring& ring = rings_[question.entry];
+  Answer entry = {.question = std::move(question), .sharding = std::move(answer)};
+  if (ring.answers.size() < kAnswersPerOp) {
+    ring.answers.push_back(std::move(entry));
+    return;
+  }
+  ring.answers[ring.oldest] = std::move(entry);
+  ring.oldest = (ring.oldest + 1) % kAnswersPerOp;
+}
+
+}  // namespace drydock::strategies

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "strategies/graph/graph.h"
+#include "strategies/rules/op_entry.h"
+
+namespace drydock::strategies {
+
+/// One end of a connection as the operator being decided sees it.
+struct Connection {
+  bool incoming = true;       ///< The other operator is the producer.
+  std::int32_t position = 0;  ///< Tensor operand (incoming) or output of this operator.
+  DType dtype = DType::kFloat32;
+  TensorLayout other = {};  ///< Layout at the other, decided end.
+  friend bool operator==(const Connection&, const Connection&) = default;
+};
+
+/// Everything the choice of an operator's strategy depends on, within one job. Layers that repeat
+/// ask the same question again and again.
+struct DecisionQuestion {
+  const OpEntry* entry = nullptr;
+  std::vector<TensorType> inputs = {};  ///< Present operands only.
+  std::vector<TensorType> outputs = {};
+  AttrMap attrs = {};
+  std::optional<Strategy> out_strategy = {};
+  bool by_one_edge = false;  ///< The rule for a single connection is used.
+  std::vector<Connection> connections = {};
+  friend bool operator==(const DecisionQuestion&, const DecisionQuestion&) = default;
+};
+
+/// Answers found so far; the most recent ones of each operator are kept, so that networks without
+/// repetition cost neither memory nor time.
+class DecisionCache {
+ public:
+  /// The answer to an equal question, null if there is none. Valid until the next Add.
+  [[nodiscard]] const OpSharding* Find(const DecisionQuestion& question) const;
+  void Add(DecisionQuestion question, OpSharding answer);
+
+ private:
+  struct Answer {
+    DecisionQuestion question = {};
+    OpSharding sharding = {};
+  };
+  /// Answers of one operator; `oldest` is overwritten next once the ring is full.
+  struct Ring {
+    std::vector<Answer> answers = {};
+    std::size_t oldest = 0;
+  };
+  std::map<const OpEntry*, Ring> rings_;  ///< Look-up only: the order of addresses does not matter.
+};
+
+}  // namespace drydock::strategies

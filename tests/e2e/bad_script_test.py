@@ -1,0 +1,133 @@
+"""Scripts that do not end well, and scripts that write to stdout."""
+
+import json
+import os
+import signal
+import subprocess
+
+import command
+
+WAIT = "while True:\n    time.sleep(3600)\n"
+
+
+class BadScriptTest(command.CommandTest):
+    def reject(self, text, pattern, status=6):
+        self.write("net.py", text)
+        run = self.msrun("--log_dir=out", "net.py")
+        self.assert_rejected(run, status)
+        self.assertRegex(run.errors()[0], pattern)
+        self.assertNotIn("drydock_run", run.err)  # the user's frames only
+        return run
+
+    def test_syntax_error(self):
+        self.reject("import mindspore\ndef f(:\n    pass\n", r"^net\.py:2:7: error: SyntaxError")
+
+    def test_missing_import(self):
+        run = self.reject("import mindspore\nimport no_such_module\n",
+                          r"^net\.py:2(:\d+)?: error: ModuleNotFoundError: No module named 'no_such_module'")
+        self.assertIn("no_such_module", run.hint())
+
+    def test_no_network(self):
+        run = self.reject("x = 1\n", r"without calling a network")
+        self.assertNotEqual(run.hint(), "")
+
+    def test_empty_script(self):
+        self.reject("", r"without calling a network")
+
+    def test_raised_error(self):
+        run = self.reject("def f():\n    raise ValueError('no luck')\nf()\n", r"^net\.py:2(:\d+)?: error: ValueError: no luck")
+        self.assertIn("net.py:3", run.err)
+
+    def test_exit_status_of_the_script(self):
+        self.reject("import sys\nsys.exit(3)\n", r"exit status 3")
+
+    def test_text_given_to_exit_is_shown(self):
+        self.assertIn("no data today", self.reject("import sys\nsys.exit('no data today')\n", r"exit status 1").err)
+
+    def test_killed_script(self):
+        self.reject("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n", r"signal 9")
+
+    def test_script_that_leaves_without_a_word(self):
+        self.reject("import os\nos._exit(0)\n", r"before its network could be collected")
+
+    def test_endless_recursion(self):
+        self.reject("def f():\n    return f()\nf()\n", r"^net\.py:2(:\d+)?: error: RecursionError")
+
+    def test_binary_script(self):
+        run = self.reject(b"\x00\xff\xfe\x1b[31m", r"^net\.py(:\d+)*: error: SyntaxError: ")
+        self.assertNotIn("\x1b", run.err)
+
+    def test_number_that_no_graph_can_hold(self):
+        text = command.network().replace("self.mm(x, self.w)", "ops.reshape(x, (10 ** 19, 2))")
+        self.reject(text, r"^net\.py:11(:\d+)?: error: ValueError: number 0x8ac7230489e80000 does not fit 64 bits")
+
+    def test_missing_script(self):
+        run = self.msrun("--log_dir=out", "nowhere.py")
+        self.assert_rejected(run, 3)
+        self.assertIn("nowhere.py", run.errors()[0])
+
+    def test_time_limit(self):
+        self.write("net.py", "while True:\n    pass\n")
+        run = self.msrun("--trace_timeout=1", "--log_dir=out", "net.py")
+        self.assert_rejected(run, 6)
+        self.assertIn("within 1 s", run.errors()[0])
+
+
+class StandardOutputTest(command.CommandTest):
+    NOISE = "print('from print')\nimport os, subprocess\nos.write(1, b'from write\\n')\nsubprocess.call(['echo', 'from a child'])\n"
+
+    def test_script_does_not_write_into_the_answer(self):
+        self.write("net.py", self.NOISE + command.network("((2, 4), (4, 1))") + self.NOISE)
+        run = self.msrun("--json", "net.py")
+        self.assert_accepted(run)
+        self.assertEqual(json.loads(run.out)["verdict"], "ok")
+        for text in ("from print", "from write", "from a child"):
+            self.assertEqual(run.err.count(text), 2)
+
+    def test_rejected_job_is_one_document_too(self):
+        self.write("net.py", self.NOISE + command.network("((2, 3), (3, 1))"))
+        run = self.msrun("--json", "net.py")
+        self.assertEqual(run.status, 6)
+        self.assertEqual(json.loads(run.out)["verdict"], "rejected")
+        self.assertEqual(json.loads(run.out), self.report("summary.json"))
+
+
+class InterruptTest(command.CommandTest):
+    def interrupt(self, number, script, lines):
+        """Starts the command, waits for `lines` lines of the script, sends the signal; what the script wrote."""
+        self.write("net.py", "import os, signal, subprocess, sys, time\n" + script)
+        with subprocess.Popen(self.command("--log_dir=out", "net.py"), cwd=self.folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=command.environment(self.temporary)) as process:
+            written = [process.stderr.readline().decode().strip() for _ in range(lines)]
+            process.send_signal(number)
+            out, err = process.communicate(timeout=command.SECONDS)
+        run = command.Run(process.returncode, out.decode(), err.decode())
+        self.assert_rejected(run, 128 + number)
+        self.assertEqual(self.left_over(), [])
+        return written
+
+    def assert_gone(self, process_id):
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(process_id), 0)
+
+    def test_endless_loop(self):
+        (process_id,) = self.interrupt(signal.SIGINT, "print(os.getpid(), flush=True)\n" + WAIT, 1)
+        self.assert_gone(process_id)
+
+    def test_terminate(self):
+        (process_id,) = self.interrupt(signal.SIGTERM, "print(os.getpid(), flush=True)\n" + WAIT, 1)
+        self.assert_gone(process_id)
+
+    def test_script_that_ignores_the_signal(self):
+        script = ("for number in (signal.SIGINT, signal.SIGTERM):\n    signal.signal(number, signal.SIG_IGN)\n"
+                  "print(os.getpid(), flush=True)\n")
+        (process_id,) = self.interrupt(signal.SIGINT, script + WAIT, 1)
+        self.assert_gone(process_id)
+
+    def test_process_that_the_script_started(self):
+        script = ("print(os.getpid(), flush=True)\n"
+                  "print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(3600)']).pid, flush=True)\n")
+        script_id, child_id = self.interrupt(signal.SIGINT, script + WAIT, 2)
+        self.assert_gone(script_id)
+        self.assert_gone(child_id)
