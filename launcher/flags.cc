@@ -122,6 +122,27 @@ Result<std::size_t> FlagSet::ReadFlag(std::span<const std::string> words, std::s
   return next;
 }
 
+std::vector<FlagSet::Flag*> FlagSet::WithPrefix(std::string_view prefix, FlagOrigin origin) {
+  std::vector<Flag*> matches;
+  for (Flag& flag : flags_) {
+    if (flag.spec.origin == origin && flag.spec.name.starts_with(prefix)) {
+      matches.push_back(&flag);
+    }
+  }
+  return matches;
+}
+
+tl::unexpected<Error> FlagSet::FailAmbiguous(std::string_view word,
+                                             const std::vector<Flag*>& matches) {
+  std::string names;
+  for (const Flag* flag : matches) {
+    names += names.empty() ? "--" : ", --";
+    names += flag->spec.name;
+  }
+  return FailCommand("USAGE", "ambiguous option: " + std::string(word) + " could match " + names,
+                     "write the name in full");
+}
+
 Result<FlagSet::Flag*> FlagSet::Resolve(std::string_view word) {
   const bool long_form = word.starts_with("--");
   const std::string name = word == "-h" ? "help" : Normalised(word.substr(long_form ? 2 : 1));
@@ -132,21 +153,12 @@ Result<FlagSet::Flag*> FlagSet::Resolve(std::string_view word) {
     }
   }
   for (const FlagOrigin origin : {FlagOrigin::kMsrun, FlagOrigin::kDrydock}) {
-    std::vector<Flag*> matches;
-    std::string names;
-    for (Flag& flag : flags_) {
-      if (long_form && flag.spec.origin == origin && flag.spec.name.starts_with(name)) {
-        matches.push_back(&flag);
-        names += (names.empty() ? "--" : ", --") + flag.spec.name;
-      }
-    }
+    const std::vector<Flag*> matches = long_form ? WithPrefix(name, origin) : std::vector<Flag*>();
     if (matches.size() == 1) {
       return matches.front();
     }
     if (!matches.empty()) {
-      return FailCommand("USAGE",
-                         "ambiguous option: " + std::string(word) + " could match " + names,
-                         "write the name in full");
+      return FailAmbiguous(word, matches);
     }
   }
   std::vector<std::string_view> names;

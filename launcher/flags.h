@@ -61,6 +61,9 @@ class FlagSet {
     bool given = false;
   };
   [[nodiscard]] Result<Flag*> Resolve(std::string_view word);
+  [[nodiscard]] std::vector<Flag*> WithPrefix(std::string_view prefix, FlagOrigin origin);
+  [[nodiscard]] static tl::unexpected<Error> FailAmbiguous(std::string_view word,
+                                                           const std::vector<Flag*>& matches);
   [[nodiscard]] Result<std::size_t> ReadFlag(std::span<const std::string> words, std::size_t index);
 
   std::vector<Flag> flags_ = {};

@@ -51,11 +51,13 @@ void AppendJsonRow(std::string& text, const OpEntry& entry) {
 /// `drydock list_operators`: the operator table.
 class ListOperatorsCommand : public Command {
  public:
-  std::string_view Name() const override { return "list_operators"; }
-  std::string_view Summary() const override { return "print the operators that are handled"; }
+  [[nodiscard]] std::string_view Name() const override { return "list_operators"; }
+  [[nodiscard]] std::string_view Summary() const override {
+    return "print the operators that are handled";
+  }
   void AddFlags(FlagSet& flags) override { flags.AddSwitch({"json", "", "print JSON"}, &json_); }
 
-  Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
+  [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     if (!flags.rest().empty()) {
       return FailCommand("USAGE", "unrecognized argument: " + flags.rest().front());
     }

@@ -31,7 +31,7 @@ strategies::Diagnostic NotModelled(std::string text) {
 std::vector<std::string> Assignments(const Environment& environment) {
   std::vector<std::string> assignments;
   for (const auto& [name, value] : environment) {
-    assignments.push_back(name + "=" + value);
+    assignments.emplace_back(name).append("=").append(value);
   }
   return assignments;
 }

@@ -8,14 +8,16 @@ namespace {
 /// `msrun`: dry-runs a job (with --sim_level) or starts it.
 class MsrunCommand : public Command {
  public:
-  std::string_view Name() const override { return "msrun"; }
-  std::string_view Summary() const override {
+  [[nodiscard]] std::string_view Name() const override { return "msrun"; }
+  [[nodiscard]] std::string_view Summary() const override {
     return "dry-run a distributed training job for every rank";
   }
-  std::string Usage() const override { return "[flags] task_script [task_script_args ...]"; }
+  [[nodiscard]] std::string Usage() const override {
+    return "[flags] task_script [task_script_args ...]";
+  }
   void AddFlags(FlagSet& flags) override { AddMsrunFlags(flags, options_); }
 
-  Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
+  [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     DRYDOCK_TRY(const MsrunOptions options,
                 FinishMsrunOptions(std::move(options_), flags, context.environment));
     if (options.quiet) {

@@ -66,6 +66,16 @@ int RunCommand(Command& command, std::span<const std::string> words, const Conte
   return code ? Status(*code) : Report(code.error(), context.program, err);
 }
 
+int ReportUnknown(const std::string& name, std::span<const std::string> names, std::ostream& err) {
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const std::string nearest = NearestWord(name, candidates);
+  const Error error = FailCommand("USAGE", "'" + name + "' is no command",
+                                  nearest.empty() ? "'drydock --help' lists the commands"
+                                                  : "did you mean '" + nearest + "'?")
+                          .value();
+  return Report(error, std::string(kSelf), err);
+}
+
 int RunByName(std::span<const std::string> words, Context context, std::ostream& err) {
   const bool is_msrun = !words.empty() && BaseName(words.front()) == "msrun";
   std::span<const std::string> rest = words.subspan(words.empty() ? 0 : 1);
@@ -86,13 +96,7 @@ int RunByName(std::span<const std::string> words, Context context, std::ostream&
     }
     names.emplace_back(command->Name());
   }
-  const std::vector<std::string_view> candidates(names.begin(), names.end());
-  const std::string nearest = NearestWord(name, candidates);
-  const Error error = FailCommand("USAGE", "'" + name + "' is no command",
-                                  nearest.empty() ? "'drydock --help' lists the commands"
-                                                  : "did you mean '" + nearest + "'?")
-                          .value();
-  return Report(error, std::string(kSelf), err);
+  return ReportUnknown(name, names, err);
 }
 
 }  // namespace

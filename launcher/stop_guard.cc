@@ -17,8 +17,8 @@ constexpr std::array<int, 3> kStopSignals = {SIGINT, SIGTERM, SIGHUP};
 
 /// Where the handler writes the signal's number. A handler takes no argument of ours, so this is
 /// global.
-volatile std::sig_atomic_t pipe_end =
-    -1;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see above
+volatile std::sig_atomic_t pipe_end = -1;
 
 extern "C" void TellSignal(int number) {
   const int saved = errno;

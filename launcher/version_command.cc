@@ -7,13 +7,13 @@ namespace {
 /// `drydock version`: what this program is and which formats it speaks.
 class VersionCommand : public Command {
  public:
-  std::string_view Name() const override { return "version"; }
-  std::string_view Summary() const override {
+  [[nodiscard]] std::string_view Name() const override { return "version"; }
+  [[nodiscard]] std::string_view Summary() const override {
     return "print the version and the formats it speaks";
   }
   void AddFlags(FlagSet& flags) override { flags.AddSwitch({"json", "", "print JSON"}, &json_); }
 
-  Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
+  [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     if (!flags.rest().empty()) {
       return FailCommand("USAGE", "unrecognized argument: " + flags.rest().front());
     }

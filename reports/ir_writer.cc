@@ -27,6 +27,7 @@ std::string ParentScope(const std::string& scope) {
 std::vector<strategies::TensorType> TypesOf(const Graph& graph,
                                             const std::vector<ValueId>& values) {
   std::vector<strategies::TensorType> types;
+  types.reserve(values.size());
   for (const ValueId value : values) {
     types.push_back(graph.at(value).type);
   }

@@ -12,30 +12,47 @@ bool IsContinuation(std::string_view text, std::size_t at) {
   return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
 }
 
+/// Length a UTF-8 sequence has by its first byte, 0 if no sequence begins with it.
+std::size_t AnnouncedLength(unsigned char lead) {
+  if (lead < 0x80U) {
+    return 1;
+  }
+  if (lead < 0xC2U || lead > 0xF4U) {
+    return 0;
+  }
+  return lead < 0xE0U ? 2 : lead < 0xF0U ? 3 : 4;
+}
+
+/// False for overlong forms, surrogates and values beyond U+10FFFF, which the second byte tells.
+bool SecondByteFits(unsigned char lead, unsigned char second) {
+  switch (lead) {
+    case 0xE0:
+      return second >= 0xA0U;
+    case 0xED:
+      return second <= 0x9FU;
+    case 0xF0:
+      return second >= 0x90U;
+    case 0xF4:
+      return second <= 0x8FU;
+    default:
+      return true;
+  }
+}
+
 /// Bytes of the well-formed UTF-8 sequence at `at`, 0 if there is none (Unicode standard table
 /// 3-7).
 std::size_t SequenceLength(std::string_view text, std::size_t at) {
   const auto lead = static_cast<unsigned char>(text[at]);
-  const unsigned char second = at + 1 < text.size() ? static_cast<unsigned char>(text[at + 1])
-                                                    : static_cast<unsigned char>(0);
-  if (lead < 0x80U) {
-    return 1;
+  const std::size_t length = AnnouncedLength(lead);
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!IsContinuation(text, at + i)) {
+      return 0;
+    }
   }
-  if (lead >= 0xC2U && lead <= 0xDFU) {
-    return IsContinuation(text, at + 1) ? 2 : 0;
+  if (length > 1 && !SecondByteFits(lead, static_cast<unsigned char>(text[at + 1]))) {
+    return 0;
   }
-  const bool two_more = IsContinuation(text, at + 1) && IsContinuation(text, at + 2);
-  if (lead >= 0xE0U && lead <= 0xEFU) {
-    const bool overlong = lead == 0xE0U && second < 0xA0U;
-    const bool surrogate = lead == 0xEDU && second > 0x9FU;
-    return two_more && !overlong && !surrogate ? 3 : 0;
-  }
-  if (lead >= 0xF0U && lead <= 0xF4U) {
-    const bool overlong = lead == 0xF0U && second < 0x90U;
-    const bool too_large = lead == 0xF4U && second > 0x8FU;
-    return two_more && IsContinuation(text, at + 3) && !overlong && !too_large ? 4 : 0;
-  }
-  return 0;
+  return length;
 }
 
 void AppendEscaped(std::string& out, char c) {

@@ -25,8 +25,8 @@ struct Attr {
 
   Attr() = default;
   Attr(bool v) : value(v) {}  // NOLINT(google-explicit-constructor): literals
-  Attr(int v)
-      : value(static_cast<std::int64_t>(v)) {}    // NOLINT(google-explicit-constructor): literals
+  Attr(int v)                 // NOLINT(google-explicit-constructor): literals
+      : value(static_cast<std::int64_t>(v)) {}
   Attr(std::int64_t v) : value(v) {}              // NOLINT(google-explicit-constructor): literals
   Attr(double v) : value(v) {}                    // NOLINT(google-explicit-constructor): literals
   Attr(const char* v) : value(std::string(v)) {}  // NOLINT(google-explicit-constructor): literals
