@@ -54,8 +54,8 @@ TEST(CommunicationReport, PartialSumNamesOperatorAndLine) {
   EXPECT_EQ(sum.place->text, "out = self.matmul(x, self.weight)");
 }
 
-// Mirrors of w2 and w: slices (4, 16) = 256 B and (8, 16) = 512 B, both held by the same 2 ranks, so
-// their sums are one fused collective: 2 * 1/2 * 768 B = 768 B sent.
+// Mirrors of w2 and w: slices (4, 16) = 256 B and (8, 16) = 512 B, both held by the same 2 ranks,
+// so their sums are one fused collective: 2 * 1/2 * 768 B = 768 B sent.
 TEST(CommunicationReport, GradientOfAParameterIsNamed) {
   const CommunicationReport report = QuickStartReport();
   const CollectiveReport& gradient = report.collectives.back();
