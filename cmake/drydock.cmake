@@ -45,14 +45,26 @@ function(drydock_proto name file)
     IMPORT_DIRS ${PROJECT_SOURCE_DIR} PROTOC_OUT_DIR ${PROJECT_BINARY_DIR}/proto)
 endfunction()
 
-# drydock_tests(name SRCS ... DEPS ... [LABELS ...]): one GoogleTest program <name>_test.
+# drydock_tests(name SRCS ... DEPS ... [LABELS ...] [SHARDS n]): one GoogleTest program <name>_test, run as n
+# ctest tests gtest.<name>.<i>. One process for many cases: starting one for each would take longer than most
+# cases do. The cases are counted from the XML that each leaves in <build>/gtest (tests/tools/count_tests.py).
 function(drydock_tests name)
-  cmake_parse_arguments(arg "" "" "SRCS;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "SHARDS" "SRCS;DEPS;LABELS" ${ARGN})
   if(NOT arg_SRCS)
     return()
+  endif()
+  if(NOT arg_SHARDS)
+    set(arg_SHARDS 1)
   endif()
   add_executable(${name}_test ${arg_SRCS})
   target_link_libraries(${name}_test PRIVATE drydock_options ${arg_DEPS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name}_test PRIVATE DRYDOCK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES PROPERTIES LABELS "${arg_LABELS}")
+  math(EXPR last "${arg_SHARDS} - 1")
+  foreach(index RANGE ${last})
+    set(test gtest.${name}.${index})
+    add_test(NAME ${test} COMMAND ${name}_test --gtest_brief=1
+      --gtest_output=xml:${PROJECT_BINARY_DIR}/gtest/${test}.xml)
+    set_tests_properties(${test} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 1200
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()

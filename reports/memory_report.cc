@@ -42,6 +42,39 @@ PeakPointReport PeakPoint(const sim::RankClass& item,
           .place = ToPlaceReport(item.peak_place)};
 }
 
+/// Line that first uses each input and parameter, by name.
+std::map<std::string, PlaceReport> FirstUses(const CompiledProgram& program) {
+  std::map<std::string, PlaceReport> places;
+  for (const Node& node : program.local.nodes) {
+    const std::optional<PlaceReport> place = PlaceReportOf(program.local, node);
+    if (!place) {
+      continue;
+    }
+    for (const ValueId input : node.inputs) {
+      if (input != strategies::kNoValue &&
+          program.local.at(input).producer == strategies::kNoNode) {
+        places.emplace(program.local.at(input).name, *place);
+      }
+    }
+  }
+  return places;
+}
+
+PeakTensorReport DescribeTensor(const sim::PeakTensor& tensor,
+                                const std::map<std::string, PlaceReport>& first_uses) {
+  PeakTensorReport report = {.name = tensor.name,
+                             .part = std::string(sim::BufferKindName(tensor.kind)),
+                             .producer = tensor.op,
+                             .bytes = tensor.bytes,
+                             .tensor = tensor.type_text,
+                             .place = ToPlaceReport(tensor.place)};
+  if (const auto use = first_uses.find(tensor.name);
+      !report.place && tensor.op.empty() && use != first_uses.end()) {
+    report.place = use->second;
+  }
+  return report;
+}
+
 RankClassReport DescribeClass(const sim::RankClass& item, const sim::DeviceMemory& device) {
   const sim::MemoryProfile& profile = *item.memory;
   RankClassReport report = {.ranks = RangesText(item.ranks),
@@ -58,14 +91,6 @@ RankClassReport DescribeClass(const sim::RankClass& item, const sim::DeviceMemor
     report.breakdown.push_back(
         {.part = std::string(sim::BufferKindName(static_cast<sim::BufferKind>(kind))),
          .bytes = profile.breakdown_bytes[kind]});
-  }
-  for (const sim::PeakTensor& tensor : item.largest) {
-    report.largest.push_back({.name = tensor.name,
-                              .part = std::string(sim::BufferKindName(tensor.kind)),
-                              .producer = tensor.op,
-                              .bytes = tensor.bytes,
-                              .tensor = tensor.type_text,
-                              .place = ToPlaceReport(tensor.place)});
   }
   return report;
 }
@@ -100,6 +125,7 @@ std::optional<MemoryReport> BuildMemoryReport(const sim::DryRunResult& result) {
                          .limit_bytes = result.device.ms_used_bytes,
                          .not_modelled = NotModelled(result.options.level)};
   const std::map<std::string, std::string> phases = PhasesByName(result.program);
+  const std::map<std::string, PlaceReport> first_uses = FirstUses(result.program);
   const std::int64_t communicator_bytes =
       sim::CollectiveLibraryBytes(GroupCount(result.program)).value_or(0);
   for (const sim::RankClass& item : result.classes) {
@@ -109,6 +135,9 @@ std::optional<MemoryReport> BuildMemoryReport(const sim::DryRunResult& result) {
     RankClassReport described = DescribeClass(item, result.device);
     described.peak = PeakPoint(item, phases);
     described.communicator_bytes = communicator_bytes;
+    for (const sim::PeakTensor& tensor : item.largest) {
+      described.largest.push_back(DescribeTensor(tensor, first_uses));
+    }
     report.fits = report.fits && described.fits;
     report.classes.push_back(std::move(described));
   }

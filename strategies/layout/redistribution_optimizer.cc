@@ -122,19 +122,20 @@ std::vector<PlanOp> WithMergedConcats(std::vector<PlanOp> ops) {
 /// Slices on one axis become one; Reshapes between them go.
 std::vector<PlanOp> WithMergedSlices(std::vector<PlanOp> ops) {
   std::vector<PlanOp> merged;
-  std::optional<std::size_t> open;  // the slice that only Reshapes follow in `merged`
+  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  std::size_t open = kNone;  // the slice that only Reshapes follow in `merged`
   for (PlanOp& op : ops) {
-    if (op.kind == Kind::kSlice && open && merged[*open].axis == op.axis) {
-      PlanOp& first = merged[*open];
+    if (op.kind == Kind::kSlice && open != kNone && merged[open].axis == op.axis) {
+      PlanOp& first = merged[open];
       first.index = Plus(Times(first.index, op.parts), op.index);
       first.parts *= op.parts;
-      merged.resize(*open + 1);
+      merged.resize(open + 1);
       continue;
     }
     if (op.kind == Kind::kSlice) {
       open = merged.size();
     } else if (op.kind != Kind::kReshape) {
-      open.reset();
+      open = kNone;
     }
     merged.push_back(std::move(op));
   }

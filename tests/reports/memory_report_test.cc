@@ -66,6 +66,14 @@ TEST(MemoryReport, LargestTensorsKeepTheirLines) {
   EXPECT_FALSE(item.largest[1].place);
 }
 
+TEST(MemoryReport, ParametersShowTheLineThatFirstUsesThem) {
+  sim::DryRunResult result = SampleDryRun();
+  result.classes[0].largest[0].name = "w2";
+  result.classes[0].largest[0].place.reset();
+  // w2 is read by the second MatMul.
+  EXPECT_EQ(ShortPlaceText(BuildMemoryReport(result)->classes[0].largest[0].place), "net.py:47");
+}
+
 TEST(MemoryReport, HeaviestClassIsTheOneWithTheLargestActualPeak) {
   EXPECT_EQ(BuildMemoryReport(SampleDryRun())->heaviest, 1);
 }

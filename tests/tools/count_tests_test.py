@@ -34,6 +34,22 @@ class CountTestsTest(tree_fixture.TreeTest):
     def test_all_good(self):
         self.assertEqual(self.run_main(GOOD), ("1 passed, 0 failed\n", 0))
 
+    def test_cases_of_a_gtest_program_count_one_by_one(self):
+        self.write("gtest/a.xml", """<testsuites><testsuite>
+            <testcase name="x" status="run" result="completed"/>
+            <testcase name="y" status="run" result="completed"><failure message=""/></testcase>
+            <testcase name="z" status="run" result="skipped"><skipped/></testcase>
+            <testcase name="w" status="notrun" result="suppressed"/></testsuite></testsuites>""")
+        # x passed, y failed, z skipped itself, w is disabled.
+        self.assertEqual(self.run_main(GOOD, "--gtest", str(self.root / "gtest")),
+                         ("1 passed, 1 failed, 2 skipped\n", 1))
+
+    def test_gtest_program_that_dies_after_its_last_case_has_failed(self):
+        self.write("gtest/c.xml", '<testsuites><testcase status="run" result="completed"/></testsuites>')
+        report = '<testsuite><testcase name="c" status="fail"><failure message=""/></testcase></testsuite>'
+        self.assertEqual(self.run_main(report, "--gtest", str(self.root / "gtest")),
+                         ("1 passed, 1 failed\n", 1))
+
     def test_failed_run_without_a_failed_test_is_a_failure(self):
         self.assertEqual(self.run_main(GOOD, "--status", "8"), ("1 passed, 1 failed\n", 1))
 

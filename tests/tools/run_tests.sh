@@ -11,8 +11,9 @@ shift
 report=$PWD/$build/tests.xml
 case $build in /*) report=$build/tests.xml ;; esac
 
-rm -f "$report"
+gtest=${report%/*}/gtest
+rm -rf "$report" "$gtest"
 ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(nproc)" \
   --output-junit "$report" "$@" </dev/null
 status=$?
-python3 -B "$here/count_tests.py" "$report" --status "$status"
+python3 -B "$here/count_tests.py" "$report" --gtest "$gtest" --status "$status"

@@ -38,6 +38,9 @@ def run_script(path, arguments):
     sys.path[:] = [here, os.path.dirname(os.path.abspath(path))] + [p for p in sys.path if p != here]
     with open(path, "rb") as file:
         source = file.read()
+    if b"\0" in source:  # a ValueError before Python 3.12
+        line = source.count(b"\n", 0, source.index(b"\0")) + 1
+        raise SyntaxError("a script cannot contain null bytes", (path, line, 1, ""))
     exec(compile(source, path, "exec", dont_inherit=True), main.__dict__)
 
 
