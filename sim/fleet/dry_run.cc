@@ -116,8 +116,7 @@ std::vector<GroupPattern> DistinctPatterns(const CompiledProgram& program) {
     }
   }
   std::ranges::sort(patterns);
-  const auto duplicates = std::ranges::unique(patterns);
-  patterns.erase(duplicates.begin(), duplicates.end());
+  patterns.erase(std::unique(patterns.begin(), patterns.end()), patterns.end());
   return patterns;
 }
 

@@ -121,8 +121,7 @@ Result<std::vector<std::size_t>> NormalisedAxes(const OpView& op,
     result.push_back(normal);
   }
   std::ranges::sort(result);
-  const auto rest = std::ranges::unique(result);
-  result.erase(rest.begin(), rest.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
 
