@@ -122,7 +122,7 @@ class StepInference {
   }
 
   /// The pending dimension that `axis` cuts now, map_.size() if there is none.
-  std::size_t HolderOf(std::int64_t axis) const {
+  [[nodiscard]] std::size_t HolderOf(std::int64_t axis) const {
     for (std::size_t i = 0; i < pending_count_; ++i) {
       if (map_[pending_[i]] == axis) {
         return pending_[i];
@@ -131,7 +131,7 @@ class StepInference {
     return map_.size();
   }
 
-  std::int64_t CountAlong(std::int64_t axis) const {
+  [[nodiscard]] std::int64_t CountAlong(std::int64_t axis) const {
     return matrix_[matrix_.size() - 1 - static_cast<std::size_t>(axis)];
   }
 
