@@ -207,7 +207,7 @@ RegistrationVerdict Membership::Register(const RegistrationRequest& request, con
   if (auto reason = Objection(effective, *kind, rank)) {
     return {.rank = rank, .reason = *std::move(reason)};
   }
-  const RegistrationVerdict verdict = Accept(effective, *kind, rank);
+  RegistrationVerdict verdict = Accept(effective, *kind, rank);
   nodes_.at(verdict.node).last_heard = now;
   nodes_.SetPeer(verdict.node, origin.peer);
   return verdict;
