@@ -147,6 +147,10 @@ Status ValidateJob(const JobConfig& config) {
         "search_mode '" + std::string(SearchModeName(config.search_mode)) + "' is not handled yet",
         "use search_mode=\"sharding_propagation\"");
   }
+  if (config.mode == ParallelMode::kAutoParallel && config.elementwise_op_strategy_follow) {
+    return Fail(ErrorCode::kUnsupported, "elementwise_op_strategy_follow is not handled yet",
+                "leave it out, or give the element-wise operators strategies with shard()");
+  }
   if (config.dataset.kind == DatasetStrategy::Kind::kFullBatch && !CutsOperators(config.mode)) {
     return FailInput("job:full-batch",
                      "full_batch needs semi_auto_parallel or auto_parallel, but parallel_mode is " +
