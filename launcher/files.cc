@@ -10,33 +10,11 @@
 
 #include <sys/stat.h>
 
+#include "base/descriptor.h"
 #include "launcher/exit_code.h"
 
 namespace drydock::launcher {
 namespace {
-
-/// Closes a descriptor at the end of a scope.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) {
-      ::close(fd_);
-    }
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-  /// Closes now and tells whether that worked: some file systems report a full disk only here.
-  [[nodiscard]] bool Close() {
-    const int fd = fd_;
-    fd_ = -1;
-    return ::close(fd) == 0;
-  }
-
- private:
-  int fd_;
-};
 
 std::string SystemReason(int number) {
   return std::error_code(number, std::generic_category()).message();

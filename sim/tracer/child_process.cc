@@ -15,11 +15,14 @@
 #include <fstream>
 #include <optional>
 #include <set>
+#include <system_error>
 
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+
+#include "base/descriptor.h"
 
 namespace drydock::sim {
 namespace {
@@ -33,8 +36,8 @@ constexpr std::chrono::milliseconds kGrace{500};
 constexpr int kMaxOrphanRounds = 100;
 
 /// Where the handler writes the signal's number; handlers have no argument of ours.
-volatile std::sig_atomic_t signal_pipe =
-    -1;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a handler sees only globals
+volatile std::sig_atomic_t signal_pipe = -1;
 
 extern "C" void TellStopSignal(int number) {
   const int saved = errno;
@@ -44,23 +47,6 @@ extern "C" void TellStopSignal(int number) {
   }
   errno = saved;
 }
-
-/// Closes a descriptor at the end of its scope.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) {
-      ::close(fd_);
-    }
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 /// Stop signals go into a pipe while this lives.
 class StopSignals {
@@ -128,6 +114,7 @@ std::set<pid_t> Children() {
   if (tasks == nullptr) {
     return children;
   }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's own
   while (const dirent* entry = ::readdir(tasks)) {
     std::ifstream file("/proc/self/task/" + std::string(entry->d_name) + "/children");
     for (pid_t pid = 0; file >> pid;) {
@@ -157,6 +144,7 @@ void EndOrphans(const std::set<pid_t>& before) {
 
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) {
     pointers.push_back(text.data());
   }
@@ -257,15 +245,18 @@ Result<ChildEnd> RunChild(const ChildCommand& command) {
   const StopSignals signals;
   pid_t pid = 0;
   if (const int failure = Spawn(command, pid); failure != 0) {
-    return Fail(ErrorCode::kIo, command.program + ": " + std::strerror(failure),
-                "check that it can be executed");
+    return Fail(
+        ErrorCode::kIo,
+        command.program + ": " + std::error_code(failure, std::generic_category()).message(),
+        "check that it can be executed");
   }
   // By number: the C library's header (2.36) declares the function without C linkage.
   const Descriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (pidfd.get() < 0) {
     ::kill(-pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
-    return Fail(ErrorCode::kIo, std::string("cannot watch a process: ") + std::strerror(errno));
+    return Fail(ErrorCode::kIo, std::string("cannot watch a process: ") +
+                                    std::error_code(errno, std::generic_category()).message());
   }
   const std::optional<ChildEnd> ended = Supervise(pid, pidfd.get(), signals, command.timeout_s);
   // The zombie keeps its number reserved, so the group cannot be somebody else's.
@@ -289,7 +280,7 @@ std::string FindExecutable(const std::string& name, const std::string& path_vari
   while (begin <= path_variable.size() && !path_variable.empty()) {
     const std::size_t end = std::min(path_variable.find(':', begin), path_variable.size());
     const std::string folder = path_variable.substr(begin, end - begin);
-    const std::string path = (folder.empty() ? "." : folder) + "/" + name;
+    std::string path = (folder.empty() ? "." : folder) + "/" + name;
     if (usable(path)) {
       return path;
     }

@@ -37,13 +37,6 @@ class BadStrategyInGraphTest(command.CommandTest):
         self.write("model.json", model(json.dumps(ast.literal_eval(suggested(run.hint())))))
         self.assert_accepted(self.msrun("--worker_num=%d" % ranks, "model.json"))
 
-    def reject(self, program, words, ranks):
-        run = self.msrun("--worker_num=%d" % ranks, "--log_dir=out", program)
-        self.assert_rejected(run, 6)
-        for word in words:
-            self.assertIn(word, run.errors()[0])
-        return run
-
     def test_cut_that_does_not_divide(self):
         self.check_model("[[2, 3], [3, 1]]", ["'MatMul'", "dimension 1 of input 0", "into 3", "32"])
 

@@ -20,13 +20,6 @@ class BadStrategyTest(command.CommandTest):
         self.write("net.py", command.network(suggested(run.hint())))
         self.assert_accepted(self.msrun("--worker_num=%d" % ranks, "net.py"))
 
-    def reject(self, program, words, ranks):
-        run = self.msrun("--worker_num=%d" % ranks, "--log_dir=out", program)
-        self.assert_rejected(run, 6)
-        for word in words:
-            self.assertIn(word, run.errors()[0])
-        return run
-
     def test_cut_that_does_not_divide(self):
         self.check_script("((2, 3), (3, 1))", ["'MatMul'", "dimension 1 of input 0", "into 3", "32"])
 

@@ -94,6 +94,14 @@ class CommandTest(unittest.TestCase):
         flags = ["--python=" + sys.executable] + (["--sim_level=" + level] if level else [])
         return [MSRUN, *flags, *map(str, arguments)]
 
+    def reject(self, program, words, ranks):
+        """Runs a program that must be rejected with one diagnostic that holds all `words`."""
+        run = self.msrun("--worker_num=%d" % ranks, "--log_dir=out", program)
+        self.assert_rejected(run, 6)
+        for word in words:
+            self.assertIn(word, run.errors()[0])
+        return run
+
     def msrun(self, *arguments, level="1", **variables):
         """Runs the command to its end; nothing may be left in TMPDIR."""
         done = subprocess.run(self.command(*arguments, level=level), cwd=self.folder, stdin=subprocess.DEVNULL,
