@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <ostream>
 #include <string_view>
 #include <vector>
 
@@ -30,9 +31,10 @@ enum class Values : std::uint8_t {
 /// Where an operand comes from in the training step.
 enum class Feed : std::uint8_t {
   kAny,        ///< The engine draws: parameter, data-set input, or result of another operator.
-  kParameter,  ///< A parameter (operands that are written in place).
+  kParameter,  ///< A parameter; in updates the state of operand 0, or one number.
   kInput,      ///< A data-set input.
-  kConstant,   ///< A constant of the graph (scalars whose value inference reads).
+  kConstant,   ///< A constant of the graph (scalars, tables).
+  kGradient,   ///< The gradient of operand 0 (operators that update a parameter).
   kAbsent,     ///< An optional operand that is not given.
 };
 
@@ -95,6 +97,7 @@ struct ProofEntry {
   std::string_view op = {};
   CaseGenerator generator = nullptr;
   std::string_view reason = {};
+  friend void PrintTo(const ProofEntry& one, std::ostream* out) { *out << one.op; }
 };
 
 /// Adds entries during static initialisation; use the macros.
