@@ -30,6 +30,9 @@ namespace drydock::strategies {
 /// @error kInvalidArgument  "<op>:dtype"  input is not float16, bfloat16, float32 or float64
 [[nodiscard]] Status ExpectFloating(const OpView& op, std::size_t input);
 
+/// @error kInvalidArgument  "<op>:dtype"  input is not int32 or int64
+[[nodiscard]] Status ExpectIndices(const OpView& op, std::size_t input);
+
 /// @error kInvalidArgument  "<op>:dtype-mismatch"  the inputs are not all of one element type
 [[nodiscard]] Status ExpectSameDType(const OpView& op);
 

@@ -18,16 +18,6 @@
 namespace drydock::strategies {
 namespace {
 
-Status ExpectIndices(const OpView& op, std::size_t input) {
-  const DType dtype = op.inputs[input].dtype;
-  if (dtype == DType::kInt32 || dtype == DType::kInt64) {
-    return {};
-  }
-  return FailOp(op, "dtype",
-                "'" + std::string(op.op) + "' takes int32 or int64 indices in input " +
-                    std::to_string(input) + ", but they are " + std::string(DTypeName(dtype)));
-}
-
 Result<std::vector<TensorType>> InferGather(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, 8));
@@ -129,13 +119,6 @@ ScatterPlan PlanOf(const GatherForm& form, const Shape& table, const Shape& indi
   return plan;
 }
 
-Result<ValueId> EmitReshape(const GradientContext& context, ValueId value, const Shape& shape) {
-  if (context.TypeOf(value).shape == shape) {
-    return value;
-  }
-  return context.Emit(ops::kReshape, {value}, {{"shape", shape}});
-}
-
 Result<ValueId> EmitTranspose(const GradientContext& context, ValueId value,
                               const std::vector<std::int64_t>& order) {
   if (std::ranges::is_sorted(order)) {
@@ -220,82 +203,6 @@ DRYDOCK_OP(Gather, .family = "gather",
            .infer = InferGather, .shard = ShardGather, .default_strategy = DefaultGather,
            .localize = LocalizeGather, .gradient = GradientOfGather, .evaluate = EvaluateGather,
            .cost = CostFamily::kGather, .accepts_out_strategy = true, .mirrored = "0");
-
-// ---- UnsortedSegmentSum: sums of rows with equal number
-// ---------------------------------------------------
-
-Result<std::int64_t> SegmentsOf(const OpView& op) {
-  DRYDOCK_TRY(const std::int64_t segments, IntAttr(*op.attrs, "num_segments", -1));
-  if (segments < 0) {
-    return FailOp(op, "num-segments",
-                  "num_segments of '" + std::string(op.op) + "' must be at least 0");
-  }
-  return segments;
-}
-
-Result<std::vector<TensorType>> InferSegmentSum(const OpView& op) {
-  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
-  DRYDOCK_RETURN_IF_ERROR(ExpectIndices(op, 1));
-  DRYDOCK_TRY(const std::int64_t segments, SegmentsOf(op));
-  const Shape& x = op.inputs[0].shape;
-  const Shape& numbers = op.inputs[1].shape;
-  if (numbers.size() > x.size() || !std::equal(numbers.begin(), numbers.end(), x.begin())) {
-    return FailOp(op, "shape-mismatch",
-                  "'" + std::string(op.op) +
-                      "' takes numbers shaped like the leading dimensions of " + TupleText(x) +
-                      ", but they have shape " + TupleText(numbers));
-  }
-  Shape out = {segments};
-  out.insert(out.end(), x.begin() + static_cast<std::ptrdiff_t>(numbers.size()), x.end());
-  return std::vector<TensorType>{{.shape = std::move(out), .dtype = op.inputs[0].dtype}};
-}
-
-/// [*s, *r], [*s] -> [_, *r]: cut rows leave partial sums. Source: spec operators 3.13.
-Result<ShardRule> ShardSegmentSum(const OpView& op, const Strategy& /*strategy*/) {
-  const std::size_t rank = op.inputs[0].shape.size();
-  const std::size_t shared = op.inputs[1].shape.size();
-  ShardRule rule{.axis_count = static_cast<std::int32_t>(rank),
-                 .inputs = {AxesInOrder(rank), AxesInOrder(shared)}};
-  TensorAxes out = AxesInOrder(rank - shared, static_cast<AxisIndex>(shared));
-  out.insert(out.begin(), DimAxes{});
-  rule.outputs = {std::move(out)};
-  ForwardCommunication sum = {};
-  sum.axes.resize(shared);
-  std::iota(sum.axes.begin(), sum.axes.end(), AxisIndex{0});
-  rule.communication.push_back(std::move(sum));
-  return rule;
-}
-
-Result<std::vector<ValueId>> GradientOfSegmentSum(const GradientContext& context) {
-  DRYDOCK_TRY(
-      const ValueId gradient,
-      context.Emit("Gather", {OutputGradient(context), context.node.inputs[1]}, {{"axis", 0}}));
-  return std::vector<ValueId>{gradient, kNoValue};
-}
-
-/// Rows with a number outside [0, num_segments) are dropped.
-Result<std::vector<NdArray>> EvaluateSegmentSum(const EvaluateContext& context) {
-  const NdArray& x = context.inputs[0];
-  const NdArray& numbers = context.inputs[1];
-  NdArray out = FilledArray(context.output_types[0].shape, 0.0);
-  const std::size_t row = numbers.data.empty() ? 0 : x.data.size() / numbers.data.size();
-  for (std::size_t i = 0; i < numbers.data.size(); ++i) {
-    const auto segment = static_cast<std::int64_t>(numbers.data[i]);
-    if (segment < 0 || segment >= out.shape[0]) {
-      continue;
-    }
-    for (std::size_t j = 0; j < row; ++j) {
-      out.data[static_cast<std::size_t>(segment) * row + j] += x.data[i * row + j];
-    }
-  }
-  return std::vector<NdArray>{std::move(out)};
-}
-
-DRYDOCK_OP(UnsortedSegmentSum, .family = "scatter",
-           .signature = "UnsortedSegmentSum()(input_x, segment_ids, #num_segments)",
-           .infer = InferSegmentSum, .shard = ShardSegmentSum, .default_strategy = DefaultBatchAll,
-           .gradient = GradientOfSegmentSum, .evaluate = EvaluateSegmentSum,
-           .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce, .mirrored = "0");
 
 }  // namespace
 }  // namespace drydock::strategies
