@@ -26,6 +26,10 @@ Samples ScatterSamples() {
 Samples GatherSamples() {
   return {
       {"GatherNd", {{Float({8, 4, 6}), Int({4, 2})}}},
+      {"SparseGatherV2", {{Float({8, 6}), Int({4, 2})}, {{"axis", 0}}}},
+      {"IndexSelect", {{Float({8, 6}), Int({4})}, {{"dim", 0}}}},
+      {"EmbeddingLookup", {{Float({8, 6}), Int({4, 2})}, {{"offset", 0}}}},
+      {"Embedding", {{Int({4, 2}), Float({8, 6})}}},
       {"Index", {{Float({8, 6}), Int({4}), Int({4})}}},
   };
 }
