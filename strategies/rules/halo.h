@@ -74,7 +74,8 @@ struct HaloLengths {
 [[nodiscard]] std::vector<NdArray> HaloGradients(const HaloPlan& plan,
                                                  const std::vector<NdArray>& windows);
 
-/// Appends the exchange of `value`; `axes[i]` is the rule axis of plan.dims[i].
+/// Appends the exchange of `value` between the ranks that differ in the given rule axes, which are
+/// those of the dimensions with several parts.
 [[nodiscard]] Result<ValueId> EmitHaloExchange(const LocalizeContext& context, ValueId value,
                                                const HaloPlan& plan,
                                                std::span<const AxisIndex> axes);

@@ -84,16 +84,21 @@ Result<HaloDim> ExchangeOf(const CutDim& cut) {
   return halo;
 }
 
+/// Dimensions that rules let be cut: rows and columns, or depth and rows. The rule itself refuses a
+/// cut of the third one.
+constexpr std::size_t kCutDims = 2;
+
 /// The whole dimension as one part.
 HaloDim WholeDim(std::size_t spatial, std::int64_t extent) {
   return {.dim = spatial + 2, .parts = 1, .extent = extent, .step = extent, .length = extent};
 }
 
 bool IsCut(std::span<const std::int64_t> cuts, std::size_t spatial) {
-  return spatial < cuts.size() && cuts[spatial] > 1;
+  return spatial < std::min(cuts.size(), kCutDims) && cuts[spatial] > 1;
 }
 
-/// A plan covers the first two spatial dimensions (rows and columns) as soon as one is exchanged.
+/// A plan covers the first two spatial dimensions (rows and columns) as soon as one is exchanged;
+/// ranks that are independent along the other one exchange only with ranks of their own part of it.
 void AddDim(const HaloDim& halo, std::size_t spatial, WindowCut& cut) {
   cut.plan.dims[spatial] = halo;
   cut.exchanged.push_back(spatial);
@@ -113,8 +118,8 @@ Result<WindowCut> CutWindows(const OpView& op, const WindowForm& form,
   bool any_cut = false;
   for (std::size_t i = 0; i < form.dims.size(); ++i) {
     any_cut = any_cut || IsCut(cuts, i);
-    if (i < 2) {
-      result.plan.dims.push_back(WholeDim(i, form.dims[i].in));
+    if (i < kCutDims) {
+      result.plan.dims.push_back(WholeDim(i, form.dims[i].in / (IsCut(cuts, i) ? cuts[i] : 1)));
     }
   }
   for (std::size_t i = 0; i < form.dims.size() && any_cut; ++i) {
@@ -149,8 +154,8 @@ Result<WindowCut> CutWindows(const OpView& op, const WindowForm& form,
 Result<WindowCut> CutBackwardWindows(const OpView& op, const WindowForm& form,
                                      std::span<const std::int64_t> cuts) {
   WindowCut result = {};
-  for (std::size_t i = 0; i < std::min<std::size_t>(form.dims.size(), 2); ++i) {
-    result.plan.dims.push_back(WholeDim(i, form.dims[i].out));
+  for (std::size_t i = 0; i < std::min(form.dims.size(), kCutDims); ++i) {
+    result.plan.dims.push_back(WholeDim(i, form.dims[i].out / (IsCut(cuts, i) ? cuts[i] : 1)));
   }
   for (std::size_t i = 0; i < form.dims.size(); ++i) {
     if (!IsCut(cuts, i)) {

@@ -18,8 +18,8 @@ Result<std::vector<ValueId>> EmitWindowed(const LocalizeContext& context, const 
     return EmitLocal(context, std::move(attrs));
   }
   std::vector<AxisIndex> axes;
-  for (const HaloDim& dim : cut.plan.dims) {
-    axes.push_back(static_cast<AxisIndex>(dim.dim));
+  for (const std::size_t spatial : cut.exchanged) {
+    axes.push_back(static_cast<AxisIndex>(spatial + 2));
   }
   NodeSpec spec = context.spec;
   DRYDOCK_TRY(spec.inputs[0], EmitHaloExchange(context, spec.inputs[0], cut.plan, axes));
