@@ -139,7 +139,10 @@ Result<WindowForm> WindowFormOf(const OpView& op, std::span<const std::int64_t> 
   const std::size_t spatial = in.size();
   DRYDOCK_RETURN_IF_ERROR(CheckFormat(op, spatial));
   WindowForm form = {};
-  DRYDOCK_TRY(form.mode, PadModeOf(op));
+  form.mode = PadMode::kPad;
+  if (names.has_mode) {
+    DRYDOCK_TRY(form.mode, PadModeOf(op));
+  }
   std::vector<std::int64_t> taps(kernel.begin(), kernel.end());
   if (taps.empty() || op.attrs->contains(names.kernel)) {
     DRYDOCK_TRY(taps, SpatialAttr(op, names.kernel, spatial, 1));

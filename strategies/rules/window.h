@@ -43,6 +43,7 @@ struct WindowAttrs {
   std::string_view stride = "stride";
   std::string_view dilation = "dilation";
   std::string_view pad = "pad";  ///< One number, one per dimension, or two per dimension.
+  bool has_mode = true;          ///< False: always padded as `pad` says.
 };
 
 /// Form of an operator that slides over the spatial extents `in`.

@@ -65,7 +65,7 @@ Result<HaloDim> ExchangeOf(const CutDim& cut) {
   const WindowDim& dim = cut.dim;
   const std::int64_t total = dim.in + dim.pad_begin + dim.pad_end - dim.Reach();
   const std::int64_t unused = total - (dim.out - 1) * dim.stride;
-  if (unused > dim.pad_end || (dim.out * dim.stride - dim.in) % cut.parts != 0) {
+  if (unused < 0 || unused > dim.pad_end || (dim.out * dim.stride - dim.in) % cut.parts != 0) {
     return cut.Refuse("pad", "the windows do not end with the padded input of " +
                                  std::to_string(dim.in + dim.pad_begin + dim.pad_end));
   }

@@ -100,5 +100,72 @@ ProofCase BackInputCase(Draw& draw) {
 }
 PROOF_CASES_OF(BackInput, BackInputCase, "Conv2DBackpropInput", "Conv2DTranspose");
 
+ProofCase ConvolutionCase(Draw& draw) {
+  Convolution one = DrawConvolution(draw, 2);
+  one.form.mode = "pad";
+  const Numbers pads = {one.form.pads[0], one.form.pads[2]};
+  one.form.pads = {pads[0], pads[0], pads[1], pads[1]};
+  const bool transposed = draw.Chance(2);
+  // Transposed, the weight is (ci, co / groups, ...).
+  const Shape w = transposed ? Image(one.x[1], one.w[0] / one.groups, one.form.kernel) : one.w;
+  const bool fits = !transposed || (one.x[2] > 2 * pads[0] && one.x[3] > 2 * pads[1]);
+  ProofCase result{
+      .operands = {Floats(one.x), Floats(w)},
+      .attrs = {{"stride", one.form.stride},
+                {"padding", fits ? pads : Numbers{0, 0}},
+                {"dilation", one.form.dilation},
+                {"transposed", transposed},
+                {"output_padding", Numbers{0, draw.Uniform(0, one.form.stride[1] - 1)}},
+                {"groups", one.groups}}};
+  if (draw.Chance(2)) {
+    result.operands.push_back(Floats({one.w[0]}));
+  }
+  return result;
+}
+PROOF_CASES(Convolution, ConvolutionCase);
+
+/// Ties would make the maximum's slope ambiguous: the floats of a tensor are all different.
+ProofCase PoolCase(Draw& draw) {
+  const bool is_volume = draw.op().ends_with("3D");
+  const bool is_max = draw.op().starts_with("Max");
+  const Sliding form = DrawSliding(draw, is_volume ? 3 : 2, is_volume, false);
+  const std::int64_t n = draw.Pick<std::int64_t>({1, 2, 2, 4});
+  ProofCase one{
+      .operands = {Floats(Image(n, draw.Pick<std::int64_t>({1, 2, 3}), form.in))},
+      .attrs = {{"kernel_size", form.kernel}, {"strides", form.stride}, {"pad_mode", form.mode}}};
+  if (is_volume) {
+    one.attrs[is_max ? "pad_list" : "pad"] = form.pads;
+    one.attrs["ceil_mode"] = draw.Chance(4);
+  }
+  if (is_volume && !is_max) {
+    one.attrs["count_include_pad"] = draw.Chance(2);
+    one.attrs["divisor_override"] = draw.Chance(5) ? 3 : 0;
+  }
+  return one;
+}
+PROOF_CASES_OF(Pool, PoolCase, "MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D");
+
+ProofCase ResizeCase(Draw& draw) {
+  const Numbers in = {draw.Extent(8), draw.ExtentAboveOne(12)};
+  const std::int64_t corners = draw.Uniform(0, 2);
+  return {.operands = {Floats(Image(draw.Extent(3), draw.Extent(3), in))},
+          .attrs = {{"size", Numbers{draw.Extent(8), draw.ExtentAboveOne(12)}},
+                    {"align_corners", corners == 1},
+                    {"half_pixel_centers", corners == 2}}};
+}
+PROOF_CASES_OF(Resize, ResizeCase, "ResizeBilinearV2", "ResizeNearestNeighbor");
+
+ProofCase GridSamplerCase(Draw& draw) {
+  const std::int64_t n = draw.Extent(4);
+  const Numbers in = {draw.Extent(6), draw.Extent(6)};
+  // Points up to 1.4 lie outside the image, where the padding modes differ.
+  return {.operands = {Floats(Image(n, draw.Extent(3), in)),
+                       Floats({n, draw.Extent(4), draw.Extent(4), 2}, -1.4, 1.37)},
+          .attrs = {{"interpolation_mode", draw.Chance(4) ? "nearest" : "bilinear"},
+                    {"padding_mode", draw.Pick<const char*>({"zeros", "border", "reflection"})},
+                    {"align_corners", draw.Chance(2)}}};
+}
+PROOF_CASES(GridSampler2D, GridSamplerCase);
+
 }  // namespace
 }  // namespace drydock::strategies::proof
