@@ -128,10 +128,12 @@ class LockStep {
     for (const auto& [name, attr] : node.attrs) {
       attrs[name] = ResolveAttr(attr, position);
     }
-    DRYDOCK_TRY(std::vector<NdArray> results, node.entry->evaluate({.inputs = inputs,
-                                                                    .input_types = input_types,
-                                                                    .output_types = output_types,
-                                                                    .attrs = attrs}));
+    DRYDOCK_TRY(std::vector<NdArray> results,
+                node.entry->evaluate({.inputs = inputs,
+                                      .input_types = input_types,
+                                      .output_types = output_types,
+                                      .attrs = attrs,
+                                      .absent = AbsentBits(node.inputs)}));
     for (std::size_t i = 0; i < results.size() && i < output_types.size(); ++i) {
       if (results[i].shape != output_types[i].shape) {
         return Fail(ErrorCode::kInternal, "reference execution of '" + node.op + "' gives shape " +

@@ -40,15 +40,19 @@ Result<ValueId> EmitHelper(const LocalizeContext& context, std::string_view op,
   return context.builder.Emit(std::move(spec));
 }
 
-Result<ValueId> EmitHelperAllReduce(const LocalizeContext& context, ValueId input,
-                                    std::span<const AxisIndex> axes, std::string why,
-                                    std::string reduce_op) {
+GroupPattern HelperGroup(const LocalizeContext& context, std::span<const AxisIndex> axes) {
   std::vector<RankDigit> digits = {};
   for (const AxisIndex axis : axes) {
     const auto& of_axis = context.sharding.axis_groups[static_cast<std::size_t>(axis)].digits;
     digits.insert(digits.end(), of_axis.begin(), of_axis.end());
   }
-  GroupPattern group = MakeGroupPattern(std::move(digits));
+  return MakeGroupPattern(std::move(digits));
+}
+
+Result<ValueId> EmitHelperAllReduce(const LocalizeContext& context, ValueId input,
+                                    std::span<const AxisIndex> axes, std::string why,
+                                    std::string reduce_op) {
+  GroupPattern group = HelperGroup(context, axes);
   DRYDOCK_TRY(const ValueId output,
               EmitHelper(context, ops::kAllReduce, {input},
                          {{"op", std::move(reduce_op)}, {"rank_size", GroupSize(group)}}));
