@@ -67,6 +67,7 @@ const Samples& AllSamples() {
     all.merge(ComputeSamples());
     all.merge(LookUpSamples());
     all.merge(ArithmeticSamples());
+    all.merge(PlaceAndProductSamples());
     return all;
   }();
   return kSamples;

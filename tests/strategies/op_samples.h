@@ -33,4 +33,7 @@ using Samples = std::map<std::string_view, Sample>;
 /// Families elementwise_unary, broadcast_binary, shape, axis_local, reduction, creation, fft.
 [[nodiscard]] Samples ArithmeticSamples();
 
+/// Families scatter, gather, matmul, quant, random, moe, detection, linalg, dataset.
+[[nodiscard]] Samples PlaceAndProductSamples();
+
 }  // namespace drydock::strategies::cases
