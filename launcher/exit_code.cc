@@ -14,7 +14,7 @@ struct CodeFacts {
 };
 
 /// Codes of failures that commands report themselves.
-constexpr std::array<CodeFacts, 13> kCodes = {{
+constexpr auto kCodes = std::to_array<CodeFacts>({
     {"USAGE", ExitCode::kUsage},
     {"PORT_RANGE", ExitCode::kUsage},
     {"LOG_DIR", ExitCode::kPreflight},
@@ -27,8 +27,21 @@ constexpr std::array<CodeFacts, 13> kCodes = {{
     {"STRATEGY", ExitCode::kRejected},
     {"MEMORY_LIMIT", ExitCode::kLimitExceeded},
     {"UNSUPPORTED", ExitCode::kUnsupported},
+    {"PORT_IN_USE", ExitCode::kPreflight},
+    {"RESOLVE", ExitCode::kPreflight},
+    {"RECOVERY_STATE", ExitCode::kPreflight},
+    {"RECOVERY_WRITE", ExitCode::kPreflight},
+    {"TLS_MATERIAL", ExitCode::kPreflight},
+    {"NOFILE", ExitCode::kPreflight},
+    {"BUILD_TIMEOUT", ExitCode::kNotFormed},
+    {"MASTER_UNREACHABLE", ExitCode::kNotFormed},
+    {"TLS_MISMATCH", ExitCode::kNotFormed},
+    {"EXTRA_WORKER", ExitCode::kRankFailed},
+    {"RANK_FAILED", ExitCode::kRankFailed},
+    {"RANK_LOST", ExitCode::kRankFailed},
+    {"SCHEDULER_DIED", ExitCode::kRankFailed},
     {"INTERNAL", ExitCode::kInternal},
-}};
+});
 
 const CodeFacts* FindCode(std::string_view code) {
   const auto* it = std::ranges::find(kCodes, code, &CodeFacts::code);
