@@ -1,7 +1,7 @@
 #include "launcher/exit_code.h"
 
 #include <algorithm>
-#include <iterator>
+#include <array>
 
 #include "sim/tracer/run_script.h"
 
@@ -14,7 +14,7 @@ struct CodeFacts {
 };
 
 /// Codes of failures that commands report themselves.
-constexpr CodeFacts kCodes[] = {
+constexpr auto kCodes = std::to_array<CodeFacts>({
     {"USAGE", ExitCode::kUsage},
     {"PORT_RANGE", ExitCode::kUsage},
     {"LOG_DIR", ExitCode::kPreflight},
@@ -48,11 +48,11 @@ constexpr CodeFacts kCodes[] = {
     {"MEMORY_LIMIT", ExitCode::kLimitExceeded},
     {"UNSUPPORTED", ExitCode::kUnsupported},
     {"INTERNAL", ExitCode::kInternal},
-};
+});
 
 const CodeFacts* FindCode(std::string_view code) {
   const auto* it = std::ranges::find(kCodes, code, &CodeFacts::code);
-  return it == std::end(kCodes) ? nullptr : it;
+  return it == kCodes.end() ? nullptr : it;
 }
 
 }  // namespace
