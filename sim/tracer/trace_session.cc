@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/tracer/compile_answer.h"
 #include "sim/tracer/json_values.h"
 #include "strategies/graph/json_codec.h"
 #include "strategies/rules/op_entry.h"
@@ -221,6 +222,12 @@ Result<json> TraceSession::Dispatch(std::string_view method, const json& request
   if (method == "finish") {
     return Finish(request);
   }
+  if (method == "compile") {
+    return Compile(request);
+  }
+  if (method == "listing") {
+    return Listing(request);
+  }
   return BadRequest("unknown trace request '" + std::string(method) + "'");
 }
 
@@ -244,8 +251,11 @@ Result<json> TraceSession::Begin(const json& request) {
 Result<json> TraceSession::AddInput(const json& request) {
   DRYDOCK_TRY(strategies::TensorType local, TypeFields(request));
   DRYDOCK_TRY(std::string name, TextField(request, "name"));
-  DRYDOCK_TRY(strategies::TensorType global,
-              strategies::GlobalInputType(local, builder_->graph().inputs.size(), job_));
+  strategies::TensorType global = local;
+  if (!BoolFieldOr(request, "global", false)) {
+    DRYDOCK_TRY(global,
+                strategies::GlobalInputType(local, builder_->graph().inputs.size(), job_));
+  }
   DRYDOCK_TRY(const ValueId id, builder_->AddInput(std::move(name), std::move(global)));
   return ValueJson(id);
 }
@@ -331,6 +341,22 @@ Result<json> TraceSession::Finish(const json& request) {
   builder_->SetOutputs(std::move(outputs));
   return json{{"document", strategies::WriteGraphDocument(builder_->graph(), job_)},
               {"nodes", builder_->graph().nodes.size()}};
+}
+
+Result<json> TraceSession::Compile(const json& request) {
+  DRYDOCK_TRY(std::vector<ValueId> outputs, ValueIds(request, "outputs", false));
+  builder_->SetOutputs(std::move(outputs));
+  compiled_.reset();
+  DRYDOCK_TRY(compiled_, strategies::Compile(builder_->graph(), job_));
+  return CompileAnswer(*compiled_);
+}
+
+Result<json> TraceSession::Listing(const json& request) const {
+  DRYDOCK_TRY(const std::int64_t rank, IntFieldOr(request, "rank", 0));
+  if (!compiled_ || rank < 0 || rank >= job_.world_size) {
+    return BadRequest("'listing' without a compiled program, or of a rank that does not exist");
+  }
+  return ForwardListing(*compiled_, RankId{static_cast<std::int32_t>(rank)});
 }
 
 Result<std::vector<ValueId>> TraceSession::ValueIds(const json& request, std::string_view name,

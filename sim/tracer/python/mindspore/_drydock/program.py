@@ -16,11 +16,12 @@ _serials = itertools.count(1)
 class Program:
     """Python side of one recording; values are tensors that know their place in it."""
 
-    def __init__(self, name="step", scratch=False):
+    def __init__(self, name="step", scratch=False, whole_inputs=False):
         from mindspore import context
         self.recorder = Recorder()
         self.recorder.call("begin", name=name, job=context.job_settings())
         self.serial = next(_serials)
+        self.whole_inputs = whole_inputs  # inputs come with the shape of the whole, not of a rank
         self.scratch = scratch         # only for shapes of operators outside of any network
         self.node_count = 0
         self.update_count = 0
@@ -28,6 +29,7 @@ class Program:
         self.call_sites = {}           # eager operators: call site and operands -> results
         self.results = []              # tensors handed back to the script by compiled calls
         self.losses = []
+        self.compiled = None           # answer of the last compile()
         self._inputs = {}              # id of the script's tensor -> recorded tensor
         self._parameters = {}          # id of a Parameter -> value id
         self._constants = {}
@@ -50,7 +52,8 @@ class Program:
         found = self._inputs.get(id(tensor))
         if found is None:
             answer = self.recorder.call("add_input", name=self._unique(name),
-                                        shape=list(tensor.shape), dtype=tensor.dtype.name)
+                                        shape=list(tensor.shape), dtype=tensor.dtype.name,
+                                        **{"global": self.whole_inputs})
             found = recorded(self, answer["id"], answer["shape"], tensor.dtype)
             self._inputs[id(tensor)] = found
             self._kept.append(tensor)
@@ -154,11 +157,31 @@ class Program:
     # -- the end ------------------------------------------------------------------------------------
     def document(self):
         """Text of the graph document."""
-        for primitive, node, version in self._primitives:
+        self._update_primitives()
+        return self.recorder.call("finish", outputs=self._outputs())["document"]
+
+    def _update_primitives(self):
+        """Attributes and strategies that the script added after a primitive was called."""
+        for i, (primitive, node, version) in enumerate(self._primitives):
             if primitive.version != version:
                 self.recorder.call("update_node", node=node, attrs=primitive.added_attrs(),
                                    **primitive.sharding_fields())
-        return self.recorder.call("finish", outputs=self._outputs())["document"]
+                self._primitives[i] = (primitive, node, primitive.version)
+
+    def compile(self):
+        """Runs the compiler on what is recorded so far; its answer (sim/tracer/compile_answer.h)."""
+        self._update_primitives()
+        self.compiled = self.recorder.call("compile", outputs=self._outputs())
+        session.last_compile = {
+            "serial": next(_serials), "nodes": self.compiled["nodes"],
+            "without_rule": self.compiled["operators_without_rule"],
+            "redistributions": self.compiled["redistributions"], "ops": sorted(self.op_names),
+            "violations": self.compiled["violations"]}
+        return self.compiled
+
+    def listing(self, rank):
+        """The compiled program of a rank, node by node (sim/tracer/graph_listing.h)."""
+        return self.recorder.call("listing", rank=rank)
 
     def _outputs(self):
         """The losses, then whatever else the script got and no later operator used up."""
