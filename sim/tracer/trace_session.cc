@@ -172,6 +172,19 @@ Result<NodeFields> NodeFieldsFrom(const json& request) {
   return fields;
 }
 
+/// Types of the results, for an operator that is not in the table; empty if they are not stated.
+Result<std::vector<strategies::TensorType>> StatedTypes(const json& request) {
+  std::vector<strategies::TensorType> types;
+  const auto it = request.find("types");
+  if (it != request.end() && it->is_array()) {
+    for (const json& item : *it) {
+      DRYDOCK_TRY(strategies::TensorType type, TypeFields(item));
+      types.push_back(std::move(type));
+    }
+  }
+  return types;
+}
+
 }  // namespace
 
 std::string TraceSession::Call(std::string_view method, std::string_view request) {
@@ -310,7 +323,13 @@ Result<json> TraceSession::AddNode(const json& request) {
   DRYDOCK_TRY(fields.spec.inputs, ValueIds(request, "inputs", true));
   fields.spec.op = fields.op;
   fields.spec.place = static_cast<std::int32_t>(stack);
-  DRYDOCK_TRY(const NodeId id, builder_->AddNode(std::move(fields.spec)));
+  DRYDOCK_TRY(const std::vector<strategies::TensorType> types, StatedTypes(request));
+  NodeId id = strategies::kNoNode;
+  if (!types.empty() && strategies::FindOp(fields.op) == nullptr) {
+    id = builder_->AddNodeWithTypes(std::move(fields.spec), types);
+  } else {
+    DRYDOCK_TRY(id, builder_->AddNode(std::move(fields.spec)));
+  }
   strategies::Node& node = builder_->mutable_graph().nodes[ToIndex(id)];
   node.stage = static_cast<std::int32_t>(stage);
   Apply(std::move(sharding), node);

@@ -131,13 +131,15 @@ class Program:
         self._consumed.discard(tensor._node[1])
 
     # -- nodes --------------------------------------------------------------------------------------
-    def add_node(self, op, operands, attrs, primitive=None):
+    def add_node(self, op, operands, attrs, primitive=None, types=None):
         """Records one operator; list of result tensors."""
         fields = {"op": op, "inputs": operands, "attrs": attrs, "scope": session.scope,
                   "phase": session.phase, "stack": self._stack(), "stage": session.stage}
         if primitive is not None:
             fields["instance"] = primitive.instance_name
             fields.update(primitive.sharding_fields())
+        if types is not None:
+            fields["types"] = [{"shape": list(shape), "dtype": dtype.name} for shape, dtype in types]
         answer = self.recorder.call("add_node", **fields)
         self.node_count += 1
         self.op_names.add(op)

@@ -147,34 +147,36 @@ def _result_of(program):
     return as_result
 
 
-def apply(op, operands, attrs, primitive=None, dtypes=None):
+def apply(op, operands, attrs, primitive=None, dtypes=None, types=None):
     """Records one operator where it belongs; list of result tensors.
 
-    `dtypes` gives the element type for operands that are Python numbers.
+    `dtypes` gives the element type for operands that are Python numbers, `types` the (shape, element type) of the
+    results of an operator that is not in the table.
     """
+    call = (op, operands, attrs, primitive, dtypes, types)
     if session.depth > 0:
-        return _record(current_program(), op, operands, attrs, primitive, dtypes)
+        return _record(current_program(), *call)
     program = session.program
     tensors = list(tensors_in(operands))
     if program is not None and any(program.owns(t) for t in tensors):
-        return _eager(program, op, operands, attrs, primitive, dtypes)
-    return [_detached(t) for t in _record(scratch_program(), op, operands, attrs, primitive, dtypes)]
+        return _eager(program, *call)
+    return [_detached(t) for t in _record(scratch_program(), *call)]
 
 
-def _record(program, op, operands, attrs, primitive, dtypes):
+def _record(program, op, operands, attrs, primitive, dtypes, types):
     dtypes = dtypes or {}
     ids = [program.operand(value, dtypes.get(i)) for i, value in enumerate(operands)]
-    return program.add_node(op, ids, attrs, primitive)
+    return program.add_node(op, ids, attrs, primitive, types)
 
 
-def _eager(program, op, operands, attrs, primitive, dtypes):
+def _eager(program, op, operands, *rest):
     """An operator between two compiled calls: recorded once per line and operands."""
     from mindspore._drydock import frames
-    key = (frames.user_stack()[:1], op, repr(attrs),
+    key = (frames.user_stack()[:1], op, repr(rest[0]),
            tuple(t._node[1] if program.owns(t) else id(t) for t in tensors_in(operands)))
     found = program.call_sites.get(key)
     if found is None:
-        found = program.call_sites[key] = _record(program, op, operands, attrs, primitive, dtypes)
+        found = program.call_sites[key] = _record(program, op, operands, *rest)
     return found
 
 
