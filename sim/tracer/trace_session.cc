@@ -264,11 +264,8 @@ Result<json> TraceSession::Begin(const json& request) {
 Result<json> TraceSession::AddInput(const json& request) {
   DRYDOCK_TRY(strategies::TensorType local, TypeFields(request));
   DRYDOCK_TRY(std::string name, TextField(request, "name"));
-  strategies::TensorType global = local;
-  if (!BoolFieldOr(request, "global", false)) {
-    DRYDOCK_TRY(global,
-                strategies::GlobalInputType(local, builder_->graph().inputs.size(), job_));
-  }
+  DRYDOCK_TRY(strategies::TensorType global,
+              strategies::GlobalInputType(local, builder_->graph().inputs.size(), job_));
   DRYDOCK_TRY(const ValueId id, builder_->AddInput(std::move(name), std::move(global)));
   return ValueJson(id);
 }
@@ -358,6 +355,7 @@ Result<json> TraceSession::UpdateNode(const json& request) {
 Result<json> TraceSession::Finish(const json& request) {
   DRYDOCK_TRY(std::vector<ValueId> outputs, ValueIds(request, "outputs", false));
   builder_->SetOutputs(std::move(outputs));
+  job_.dataset_repeat_on_right = BoolFieldOr(request, "dataset_repeat_on_right", false);
   return json{{"document", strategies::WriteGraphDocument(builder_->graph(), job_)},
               {"nodes", builder_->graph().nodes.size()}};
 }
@@ -365,6 +363,7 @@ Result<json> TraceSession::Finish(const json& request) {
 Result<json> TraceSession::Compile(const json& request) {
   DRYDOCK_TRY(std::vector<ValueId> outputs, ValueIds(request, "outputs", false));
   builder_->SetOutputs(std::move(outputs));
+  job_.dataset_repeat_on_right = BoolFieldOr(request, "dataset_repeat_on_right", false);
   compiled_.reset();
   DRYDOCK_TRY(compiled_, strategies::Compile(builder_->graph(), job_));
   return CompileAnswer(*compiled_);

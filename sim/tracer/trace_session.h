@@ -27,7 +27,7 @@ inline constexpr std::size_t kMaxRequestBytes = std::size_t{256} << 20U;
 ///                   (arguments: {"name", "kind": "tensor" | "optional" | "tuple" | "attr",
 ///                   "default"})
 ///     begin         name, job (the "job" section of a graph document)          {}
-///     add_input     name, shape (per rank; of the whole if "global"), dtype                              {"id", "shape"
+///     add_input     name, shape (per rank), dtype                              {"id", "shape"
 ///     (global), "dtype"} add_parameter name, shape, dtype, role, state_of, requires_grad,
 ///     layerwise_parallel,
 ///                   parallel_optimizer, comm_fusion                            {"id", "shape",

@@ -71,8 +71,12 @@ def _join_or_begin(args, kwargs):
     program = session.program
     if program is None:
         return
+    from mindspore import context
     tensors = [t for t in tensors_in([args, kwargs]) if not isinstance(t, Parameter)]
-    if program.results and tensors and not any(program.knows(t) for t in tensors):
+    if any(program.owns(t) for t in tensors):
+        return
+    known = any(program.knows(t) for t in tensors)
+    if program.has_updates or program.results and tensors and not known or program.job != context.job_settings():
         session.program = None
 
 
@@ -96,11 +100,8 @@ def run(owner, body, args, kwargs, names, identity=None):
 
 
 def compile_alone(owner, body, args, kwargs, names):
-    """Records and compiles one call as a program of its own, whatever was recorded before; the program.
-
-    Arguments have the shapes of whole tensors.
-    """
-    program = Program("step%d" % len(session.programs) if session.programs else "step", whole_inputs=True)
+    """Records and compiles one call as a program of its own, whatever was recorded before; the program."""
+    program = Program("step%d" % len(session.programs) if session.programs else "step")
     session.programs.append(program)
     saved, session.program = session.program, program
     try:

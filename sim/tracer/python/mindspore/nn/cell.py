@@ -195,10 +195,10 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         return self
 
     def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
-        if session.world_size == 1:
-            return self
-        raise Unsupported("mindspore.nn.Cell.shard", "shard() of a whole Cell is not supported",
-                          "call shard() of the primitives inside of it")
+        from mindspore.communication import management
+        from mindspore.parallel.shard import shard
+        sharded = shard(self, in_strategy, out_strategy, parameter_plan, device, level)
+        return self if management.get_group_size() == 1 else sharded
 
     @property
     def pipeline_stage(self):
