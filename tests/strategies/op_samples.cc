@@ -89,6 +89,7 @@ std::optional<OpCase> SampleOf(const OpEntry& entry) {
   if (const auto it = AllSamples().find(entry.name); it != AllSamples().end()) {
     one.inputs = it->second.inputs;
     one.attrs = it->second.attrs;
+    one.absent = it->second.absent;
   } else {
     one.inputs.assign(PlainOperands(entry), Float({4, 6}));
   }

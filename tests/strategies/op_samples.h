@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@ namespace drydock::strategies::cases {
 struct Sample {
   std::vector<TensorType> inputs = {};
   AttrMap attrs = {};
+  std::uint64_t absent = 0;  ///< As in OpCase.
 };
 
 using Samples = std::map<std::string_view, Sample>;
