@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 16;
 
-/// `count` axes (0: batch, 1: heads in the order given), then whole dimensions up to `rank`.
+/// Dimensions on the axes given, then whole dimensions up to `rank`.
 TensorAxes Leading(std::initializer_list<AxisIndex> axes, std::size_t rank) {
   TensorAxes result = {};
   for (const AxisIndex axis : axes) {
@@ -55,12 +55,12 @@ Result<std::vector<TensorType>> InferMatmulDds(const OpView& op) {
                                  {.shape = global, .dtype = dtype}};
 }
 
-/// D = [b, h]; heads and batch lie inside dimensions 0 and 1 of q and k.
+/// D = [h, b]; heads and batch lie inside dimensions 0 and 1 of q and k.
 Result<ShardRule> ShardMatmulDds(const OpView& /*op*/, const Strategy& /*strategy*/) {
   return ShardRule{
       .axis_count = 2,
-      .inputs = {Leading({1, 0}, 4), Leading({1, 0}, 4), {{}, {0}, {}, {}}, Leading({0}, 4)},
-      .outputs = {Leading({0, 1}, 7), Leading({0, 1}, 7)}};
+      .inputs = {Leading({0, 1}, 4), Leading({0, 1}, 4), {{}, {1}, {}, {}}, Leading({1}, 4)},
+      .outputs = {Leading({1, 0}, 7), Leading({1, 0}, 7)}};
 }
 
 /// Attributes bs and heads become those of the slice.

@@ -69,10 +69,9 @@ std::vector<std::string> TensorNames(const json& facts) {
 /// the values, or because its list leaves out small operands that its kernel takes.
 std::set<std::string> ReadBeyondVector(std::string_view op) {
   static const std::map<std::string_view, std::set<std::string>> kMore = {
-      {"ScatterMul", {"updates", "output"}},
-      {"ScatterDiv", {"updates", "output"}},
-      {"ScatterMax", {"updates", "output"}},
-      {"ScatterMin", {"updates", "output"}},
+      {"ScatterMul", {"updates", "output"}}, {"ScatterDiv", {"updates", "output"}},
+      {"FakeQuantPerLayer", {"min", "max"}}, {"FakeQuantPerChannel", {"min", "max"}},
+      {"ScatterMax", {"updates", "output"}}, {"ScatterMin", {"updates", "output"}},
   };
   const auto it = kMore.find(op);
   return it == kMore.end() ? std::set<std::string>() : it->second;
