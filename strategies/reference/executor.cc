@@ -144,10 +144,20 @@ class LockStep {
     return results;
   }
 
+  /// New contents of a written operand; what it is a view of (a mirrored parameter) changes too.
+  void StoreWritten(ValueId id, const NdArray& contents, RankValues& values) const {
+    values[ToIndex(id)] = contents;
+    const Value& value = local_.at(id);
+    if (value.kind == ValueKind::kOutput &&
+        local_.at(value.producer).entry->kind == OpKind::kView) {
+      StoreWritten(local_.at(value.producer).inputs.front(), contents, values);
+    }
+  }
+
   void Store(const Node& node, std::vector<NdArray> results, RankValues& values) const {
     const std::vector<std::size_t> written = WrittenOperands(*node.entry);
     for (std::size_t i = 0; i < written.size() && i < results.size(); ++i) {
-      values[ToIndex(node.inputs[written[i]])] = results[i];
+      StoreWritten(node.inputs[written[i]], results[i], values);
     }
     for (std::size_t i = 0; i < node.outputs.size() && i < results.size(); ++i) {
       values[ToIndex(node.outputs[i])] = std::move(results[i]);

@@ -50,10 +50,12 @@ GroupPattern HelperGroup(const LocalizeContext& context, std::span<const AxisInd
 }
 
 Result<ValueId> EmitHelperAllReduce(const LocalizeContext& context, ValueId input,
-                                    std::span<const AxisIndex> axes, std::string why) {
+                                    std::span<const AxisIndex> axes, std::string why,
+                                    std::string reduce_op) {
   GroupPattern group = HelperGroup(context, axes);
-  DRYDOCK_TRY(const ValueId output, EmitHelper(context, ops::kAllReduce, {input},
-                                               {{"op", "sum"}, {"rank_size", GroupSize(group)}}));
+  DRYDOCK_TRY(const ValueId output,
+              EmitHelper(context, ops::kAllReduce, {input},
+                         {{"op", std::move(reduce_op)}, {"rank_size", GroupSize(group)}}));
   Graph& graph = context.builder.mutable_graph();
   Node& node = graph.nodes[ToIndex(graph.at(output).producer)];
   node.group = std::move(group);

@@ -22,7 +22,8 @@ namespace drydock::strategies {
 /// Appends an AllReduce over the ranks that differ in the given rule axes only; `why` is shown to
 /// users.
 [[nodiscard]] Result<ValueId> EmitHelperAllReduce(const LocalizeContext& context, ValueId input,
-                                                  std::span<const AxisIndex> axes, std::string why);
+                                                  std::span<const AxisIndex> axes, std::string why,
+                                                  std::string reduce_op = "sum");
 
 /// Appends `value`, a number that depends on the rank, as a scalar tensor.
 [[nodiscard]] Result<ValueId> EmitRankScalar(const LocalizeContext& context, const RankExpr& value,

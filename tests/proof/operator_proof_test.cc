@@ -41,7 +41,8 @@ class OperatorProof : public testing::TestWithParam<ProofEntry> {
     const Result<ProofProgram> program = MakeProofProgram(GetParam(), seed);
     ASSERT_TRUE(program) << "seed " << seed << ": " << FormatError(program.error());
     const ProofOutcome outcome = Prove(*program);
-    ASSERT_NE(outcome.verdict, Verdict::kFailed) << outcome.text << "\n" << Describe(*program);
+    ASSERT_NE(outcome.verdict, Verdict::kFailed) << outcome.text << "\n"
+                                                 << Describe(*program) << "\n";
     if (outcome.verdict == Verdict::kUnsupported) {
       ++tally.unsupported;
       tally.first_unsupported = outcome.text;
@@ -55,7 +56,7 @@ class OperatorProof : public testing::TestWithParam<ProofEntry> {
 TEST_P(OperatorProof, RanksTogetherComputeTheWholeAndGradientsAreSlopes) {
   // DRYDOCK_SEED and DRYDOCK_PROGRAMS choose other programs; a failure names its seed.
   const std::uint64_t first = checks::SeedOr(1);
-  const std::uint64_t count = NumberOr("DRYDOCK_PROGRAMS", 18);
+  const std::uint64_t count = NumberOr("DRYDOCK_PROGRAMS", 24);
   Tally tally;
   for (std::uint64_t seed = first; seed < first + count && !HasFatalFailure(); ++seed) {
     Try(seed, tally);

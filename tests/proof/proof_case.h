@@ -80,6 +80,9 @@ struct ProofCase {
   std::vector<bool> weighed = {};
   /// Outputs whose values are compared; empty = all (false for random ones, such as masks).
   std::vector<bool> compared = {};
+  /// Outputs of which every rank has its own: the mean over all ranks is the whole's; none if
+  /// empty.
+  std::vector<bool> per_rank = {};
   /// Sharded against whole, relative to max(1, |value|).
   double tolerance = 1e-8;
   /// Gradient against finite difference, relative to max(1, |slope|), and the difference's step.

@@ -28,6 +28,7 @@ struct ProofProgram {
   std::vector<Leaf> leaves = {};
   std::size_t first_gradient = 0;
   std::size_t loss_output = 0;
+  std::vector<std::size_t> per_rank_outputs = {};  ///< See ProofCase::per_rank.
 };
 
 /// The program that belongs to a seed. The world is one of 2, 3, 4, 6, 8 and 12 ranks.

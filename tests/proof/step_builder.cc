@@ -62,7 +62,11 @@ Status StepBuilder::BuildForward(const OpEntry& entry) {
   const std::vector<ValueId> results = builder_.graph().at(subject_).outputs;
   std::vector<ValueId> weighed;
   for (std::size_t i = 0; i < results.size(); ++i) {
+    const bool per_rank = i < program_.one.per_rank.size() && program_.one.per_rank[i];
     if (Listed(program_.one.compared, i)) {
+      if (per_rank) {
+        program_.per_rank_outputs.push_back(outputs_.size());
+      }
       outputs_.push_back(results[i]);
     }
     if (IsFloating(builder_.TypeOf(results[i]).dtype) && Listed(program_.one.weighed, i)) {
@@ -79,6 +83,9 @@ Status StepBuilder::BuildForward(const OpEntry& entry) {
   DRYDOCK_TRY(const NodeId gradient, builder_.AddNode({.op = "_Gradient", .inputs = operands}));
   program_.loss_output = outputs_.size();
   program_.first_gradient = outputs_.size() + 1;
+  if (!program_.per_rank_outputs.empty()) {
+    program_.per_rank_outputs.push_back(outputs_.size());
+  }
   outputs_.push_back(loss);
   const std::vector<ValueId>& gradients = builder_.graph().at(gradient).outputs;
   outputs_.insert(outputs_.end(), gradients.begin(), gradients.end());
@@ -179,7 +186,11 @@ Result<ValueId> StepBuilder::UpdateSource(const Operand& operand, ValueId weight
 /// the loss itself, as user's losses are.
 Result<ValueId> StepBuilder::Term(ValueId output, bool alone) {
   const TensorType type = builder_.TypeOf(output);
-  if (alone && type.shape.empty() && draw_.Chance(2)) {
+  const OpEntry& entry = *builder_.graph().at(subject_).entry;
+  // Without a rule, or per rank, a loss is not divided by its replicas (spec operators 1.9).
+  const bool may_be_loss =
+      entry.kind == OpKind::kCompute && entry.shard != nullptr && program_.per_rank_outputs.empty();
+  if (alone && may_be_loss && type.shape.empty() && draw_.Chance(2)) {
     return output;
   }
   DRYDOCK_TRY(const ValueId factor, Factor(type, 0.4, 1.6));

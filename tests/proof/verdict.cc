@@ -81,6 +81,7 @@ ProofOutcome Prove(const ProofProgram& program) {
       how.partial_outputs.push_back(program.first_gradient + i);
     }
   }
+  how.mean_outputs = program.per_rank_outputs;
   const Result<std::string> difference = CompareRuns(*compiled, program.step.data, how);
   if (!difference) {
     return FromError(difference.error());

@@ -66,6 +66,8 @@ const Samples& AllSamples() {
     Samples all = ShapeSamples();
     all.merge(ComputeSamples());
     all.merge(LookUpSamples());
+    all.merge(ArithmeticSamples());
+    all.merge(PlaceAndProductSamples());
     all.merge(NetworkSamples());
     return all;
   }();

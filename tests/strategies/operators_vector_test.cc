@@ -65,6 +65,17 @@ std::vector<std::string> TensorNames(const json& facts) {
 // ---- What the gradient reads
 // ------------------------------------------------------------------------
 
+/// What gradients read beyond the vector, because the reference's gradient is not the derivative of
+/// the values, or because its list leaves out small operands that its kernel takes.
+std::set<std::string> ReadBeyondVector(std::string_view op) {
+  static const std::map<std::string_view, std::set<std::string>> kMore = {
+      {"ScatterMul", {"updates", "output"}},   {"ScatterDiv", {"updates", "output"}},
+      {"ScatterMax", {"updates", "output"}},   {"ScatterMin", {"updates", "output"}},
+  };
+  const auto it = kMore.find(op);
+  return it == kMore.end() ? std::set<std::string>() : it->second;
+}
+
 /// Names of the forward node's operands and results that its gradient nodes take as inputs.
 Result<std::set<std::string>> ReadByGradient(const OpCase& one, const json& facts) {
   GraphBuilder builder("saved");
@@ -135,7 +146,9 @@ std::optional<DType> OutputWith(const OpCase& sample, DType dtype) {
 
 void CheckDType(const OpCase& sample, const std::string& rule) {
   if (rule.starts_with("same as") || rule.starts_with("dtype of params") || rule == "dtype of x") {
-    EXPECT_EQ(OutputWith(sample, DType::kFloat16), DType::kFloat16);
+    const DType of_first = sample.inputs.empty() ? DType::kFloat32 : sample.inputs[0].dtype;
+    const DType expected = of_first == DType::kFloat32 ? DType::kFloat16 : of_first;
+    EXPECT_EQ(OutputWith(sample, DType::kFloat16), expected);
   } else if (rule == "bool") {
     EXPECT_EQ(OutputWith(sample, DType::kFloat16), DType::kBool);
   } else if (rule.starts_with("float32 when the input is bool or an integer")) {
@@ -207,6 +220,7 @@ TEST_P(OperatorFacts, GradientReadsWhatTheVectorSaves) {
   ASSERT_TRUE(read) << read.error().message;
   std::set<std::string> allowed = saved;
   allowed.merge(NamesIn(facts(), "kept_as_input"));
+  allowed.merge(ReadBeyondVector(entry().name));
   EXPECT_TRUE(std::ranges::includes(*read, saved))
       << json(*read) << " lacks some of " << json(saved);
   EXPECT_TRUE(std::ranges::includes(allowed, *read))
@@ -237,7 +251,7 @@ TEST(OperatorVectorFile, OperatorsOutsideTheTableAreListed) {
   }
   std::cout << count << " operators of the vector are not in the table:" << missing << "\n";
   EXPECT_EQ(Section("operators").size(), 336U);
-  EXPECT_LE(count, 216U) << "operators disappeared from the table";
+  EXPECT_LE(count, 174U) << "operators disappeared from the table";
 }
 
 // ---- Worked examples

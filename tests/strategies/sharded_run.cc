@@ -54,6 +54,19 @@ std::string CompareRank(const CompiledProgram& sharded, const RankOutcome& whole
   return {};
 }
 
+/// Replaces an output by its mean over all ranks.
+void TakeMean(std::size_t output, std::vector<RankOutcome>& ranks) {
+  NdArray mean = FilledArray(ranks.front().outputs[output].shape, 0.0);
+  for (const RankOutcome& rank : ranks) {
+    for (std::size_t i = 0; i < mean.data.size(); ++i) {
+      mean.data[i] += rank.outputs[output].data[i] / static_cast<double>(ranks.size());
+    }
+  }
+  for (RankOutcome& rank : ranks) {
+    rank.outputs[output] = mean;
+  }
+}
+
 /// Adds up what the ranks with the same slice of an output hold.
 void CompletePartialSums(const TensorLayout& layout, std::size_t output,
                          std::vector<RankOutcome>& ranks) {
@@ -96,6 +109,9 @@ Result<std::string> CompareRuns(const CompiledStep& step, const StepData& data,
     if (step.sharded.output_layouts[output]) {
       CompletePartialSums(*step.sharded.output_layouts[output], output, ranks);
     }
+  }
+  for (const std::size_t output : how.mean_outputs) {
+    TakeMean(output, ranks);
   }
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     std::string text = CompareRank(step.sharded, single.front(), ranks[r],

@@ -22,6 +22,8 @@ struct Comparison {
   /// Outputs of which the ranks that hold the same slice hold partial sums: gradients by anything
   /// but parameters, which have no mirror (spec operators 1.9).
   std::vector<std::size_t> partial_outputs = {};
+  /// Outputs whose mean over all ranks is to be compared: losses over a rank's own samples.
+  std::vector<std::size_t> mean_outputs = {};
 };
 
 /// Runs a step on all ranks of its job and, whole, on one device, and compares every slice of every

@@ -1,0 +1,51 @@
+"""The large example, 96 * 12 h^2 + 2 v h = 175 billion parameters on 1,024 ranks, and a small one of the same make."""
+
+import unittest
+
+import command
+
+NET = command.EXAMPLES / "gpt/net.py"
+
+
+def aligned(elements, bytes_each=2):
+    """Bytes of one tensor in the device pool: the size plus 32, up to the next multiple of 512."""
+    return (elements * bytes_each + 32 + 511) // 512 * 512
+
+
+class GptTest(command.CommandTest):
+    def memory_of(self, *arguments, ranks):
+        self.assert_accepted(self.msrun(f"--worker_num={ranks}", "--log_dir=out", str(NET), *arguments))
+        return self.report("memory.json", "out")["classes"][0]
+
+    def parts(self, memory):
+        return {part["part"]: part["bytes"] for part in memory["breakdown"]}
+
+    def expected_parameters(self, layers, hidden, vocabulary, sequence, cut):
+        """Every rank holds whole norms, positions and token table, and 1/cut of the other matrices."""
+        share = hidden // cut
+        # Query, key, value: columns cut; output: rows cut, bias whole; the same for up and down, four times as wide.
+        attention = 3 * (aligned(hidden * share) + aligned(share)) + aligned(hidden * share) + aligned(hidden)
+        forward = 2 * aligned(4 * hidden * share) + aligned(4 * share) + aligned(hidden)
+        layer = attention + forward + 4 * aligned(hidden)
+        ends = (aligned(vocabulary * hidden) + aligned(vocabulary // cut * hidden) + aligned(sequence * hidden)
+                + aligned(sequence * sequence) + 2 * aligned(hidden))
+        adam = 3 * aligned(1, 4)  # learning rate, powers of beta1 and beta2
+        return layers * layer + ends + adam
+
+    def test_small_model_on_8_ranks(self):
+        memory = self.memory_of("--layers=2", "--hidden=256", "--heads=8", "--vocabulary=512", "--sequence=64",
+                                "--model_parallel=4", ranks=8)
+        self.assertEqual(self.parts(memory)["parameters"],
+                         self.expected_parameters(layers=2, hidden=256, vocabulary=512, sequence=64, cut=4))
+
+    def test_all_layers_on_1024_ranks(self):
+        run = self.msrun("--worker_num=1024", "--log_dir=out", str(NET))
+        self.assertEqual(run.status, 0, run.err)
+        memory = self.report("memory.json", "out")["classes"][0]
+        self.assertEqual(memory["rank_count"], 1024)
+        self.assertEqual(self.parts(memory)["parameters"],
+                         self.expected_parameters(layers=96, hidden=12288, vocabulary=50304, sequence=2048, cut=32))
+
+
+if __name__ == "__main__":
+    unittest.main()
