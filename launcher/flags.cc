@@ -17,9 +17,10 @@ tl::unexpected<Error> WrongValue(std::string message) {
   return Fail(ErrorCode::kInvalidArgument, std::move(message));
 }
 
-/// Words that argparse takes for a flag: a dash and more, unless it is a negative number or has a
-/// space.
+/// Words that argparse takes for a flag: a dash and more, unless it is a negative number or its
+/// name has a space.
 bool LooksLikeFlag(std::string_view word) {
+  word = word.substr(0, word.find('='));
   if (word.size() < 2 || word.front() != '-' || word.find(' ') != std::string_view::npos) {
     return false;
   }
