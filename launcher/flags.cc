@@ -178,17 +178,23 @@ bool FlagSet::Given(std::string_view name) const {
   return it != flags_.end() && it->given;
 }
 
+std::vector<FlagSpec> FlagSet::SpecsOf(FlagOrigin origin) const {
+  std::vector<FlagSpec> specs;
+  for (const Flag& flag : flags_) {
+    if (flag.spec.origin == origin) {
+      specs.push_back(flag.spec);
+    }
+  }
+  return specs;
+}
+
 std::string FlagSet::HelpLines(FlagOrigin origin) const {
   constexpr std::size_t kColumn = 28;
   std::string text;
-  for (const Flag& flag : flags_) {
-    if (flag.spec.origin != origin) {
-      continue;
-    }
-    std::string line =
-        "  --" + flag.spec.name + (flag.spec.value.empty() ? "" : " " + flag.spec.value);
+  for (const FlagSpec& spec : SpecsOf(origin)) {
+    std::string line = "  --" + spec.name + (spec.value.empty() ? "" : " " + spec.value);
     line.resize(std::max(line.size() + 1, kColumn), ' ');
-    text += line + flag.spec.help + "\n";
+    text += line + spec.help + "\n";
   }
   return text;
 }
