@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/tracer/compile_answer.h"
 #include "sim/tracer/json_values.h"
 #include "strategies/graph/json_codec.h"
 #include "strategies/rules/op_entry.h"
@@ -171,6 +172,19 @@ Result<NodeFields> NodeFieldsFrom(const json& request) {
   return fields;
 }
 
+/// Types of the results, for an operator that is not in the table; empty if they are not stated.
+Result<std::vector<strategies::TensorType>> StatedTypes(const json& request) {
+  std::vector<strategies::TensorType> types;
+  const auto it = request.find("types");
+  if (it != request.end() && it->is_array()) {
+    for (const json& item : *it) {
+      DRYDOCK_TRY(strategies::TensorType type, TypeFields(item));
+      types.push_back(std::move(type));
+    }
+  }
+  return types;
+}
+
 }  // namespace
 
 std::string TraceSession::Call(std::string_view method, std::string_view request) {
@@ -220,6 +234,12 @@ Result<json> TraceSession::Dispatch(std::string_view method, const json& request
   }
   if (method == "finish") {
     return Finish(request);
+  }
+  if (method == "compile") {
+    return Compile(request);
+  }
+  if (method == "listing") {
+    return Listing(request);
   }
   return BadRequest("unknown trace request '" + std::string(method) + "'");
 }
@@ -300,7 +320,13 @@ Result<json> TraceSession::AddNode(const json& request) {
   DRYDOCK_TRY(fields.spec.inputs, ValueIds(request, "inputs", true));
   fields.spec.op = fields.op;
   fields.spec.place = static_cast<std::int32_t>(stack);
-  DRYDOCK_TRY(const NodeId id, builder_->AddNode(std::move(fields.spec)));
+  DRYDOCK_TRY(const std::vector<strategies::TensorType> types, StatedTypes(request));
+  NodeId id = strategies::kNoNode;
+  if (!types.empty() && strategies::FindOp(fields.op) == nullptr) {
+    id = builder_->AddNodeWithTypes(std::move(fields.spec), types);
+  } else {
+    DRYDOCK_TRY(id, builder_->AddNode(std::move(fields.spec)));
+  }
   strategies::Node& node = builder_->mutable_graph().nodes[ToIndex(id)];
   node.stage = static_cast<std::int32_t>(stage);
   Apply(std::move(sharding), node);
@@ -329,8 +355,26 @@ Result<json> TraceSession::UpdateNode(const json& request) {
 Result<json> TraceSession::Finish(const json& request) {
   DRYDOCK_TRY(std::vector<ValueId> outputs, ValueIds(request, "outputs", false));
   builder_->SetOutputs(std::move(outputs));
+  job_.dataset_repeat_on_right = BoolFieldOr(request, "dataset_repeat_on_right", false);
   return json{{"document", strategies::WriteGraphDocument(builder_->graph(), job_)},
               {"nodes", builder_->graph().nodes.size()}};
+}
+
+Result<json> TraceSession::Compile(const json& request) {
+  DRYDOCK_TRY(std::vector<ValueId> outputs, ValueIds(request, "outputs", false));
+  builder_->SetOutputs(std::move(outputs));
+  job_.dataset_repeat_on_right = BoolFieldOr(request, "dataset_repeat_on_right", false);
+  compiled_.reset();
+  DRYDOCK_TRY(compiled_, strategies::Compile(builder_->graph(), job_));
+  return CompileAnswer(*compiled_);
+}
+
+Result<json> TraceSession::Listing(const json& request) const {
+  DRYDOCK_TRY(const std::int64_t rank, IntFieldOr(request, "rank", 0));
+  if (!compiled_ || rank < 0 || rank >= job_.world_size) {
+    return BadRequest("'listing' without a compiled program, or of a rank that does not exist");
+  }
+  return ForwardListing(*compiled_, RankId{static_cast<std::int32_t>(rank)});
 }
 
 Result<std::vector<ValueId>> TraceSession::ValueIds(const json& request, std::string_view name,

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "strategies/graph/builder.h"
 #include "strategies/graph/job_config.h"
+#include "strategies/passes/program.h"
 
 namespace drydock::sim {
 
@@ -58,6 +59,8 @@ class TraceSession {
   [[nodiscard]] Result<nlohmann::json> AddNode(const nlohmann::json& request);
   [[nodiscard]] Result<nlohmann::json> UpdateNode(const nlohmann::json& request);
   [[nodiscard]] Result<nlohmann::json> Finish(const nlohmann::json& request);
+  [[nodiscard]] Result<nlohmann::json> Compile(const nlohmann::json& request);
+  [[nodiscard]] Result<nlohmann::json> Listing(const nlohmann::json& request) const;
   [[nodiscard]] Result<std::vector<ValueId>> ValueIds(const nlohmann::json& request,
                                                       std::string_view name,
                                                       bool allow_absent) const;
@@ -65,6 +68,7 @@ class TraceSession {
 
   std::optional<strategies::GraphBuilder> builder_ = {};
   strategies::JobConfig job_ = {};
+  std::optional<strategies::CompiledProgram> compiled_ = {};  ///< Of the last compile.
 };
 
 }  // namespace drydock::sim

@@ -13,13 +13,15 @@
 
 namespace drydock::strategies {
 
-/// Translates a traced program node by node into the local program; used by BuildLocalProgram only.
+/// Translates a traced program node by node into the local program; used by localize.cc only.
 class LocalBuilder {
  public:
   LocalBuilder(const Graph& traced, const std::vector<Region>& regions,
                const std::vector<NodePlan>& plans, const JobConfig& config);
 
   [[nodiscard]] Result<LocalProgram> Build() &&;
+  /// The forward nodes only, see BuildForwardProgram.
+  [[nodiscard]] Result<Graph> BuildForward() &&;
 
  private:
   /// A traced value in the local program.

@@ -23,6 +23,29 @@ bool WorksOnSlices(const Node& node) {
 
 }  // namespace
 
+Result<Graph> LocalBuilder::BuildForward() && {
+  DRYDOCK_RETURN_IF_ERROR(AddLeaves());
+  std::vector<ValueId> losses;
+  for (std::size_t n = 0; n < traced_.nodes.size(); ++n) {
+    const NodeId id{static_cast<std::int32_t>(n)};
+    const std::size_t first_new_node = builder_.graph().nodes.size();
+    if (regions_[n] == Region::kForward) {
+      DRYDOCK_RETURN_IF_ERROR(Translate(id));
+      StampOrigins(id, first_new_node);
+    } else if (regions_[n] == Region::kGradient) {
+      losses.push_back(locals_[ToIndex(traced_.at(id).inputs.front())].id);
+    }
+  }
+  if (losses.empty()) {
+    for (const ValueId output : traced_.outputs) {
+      losses.push_back(locals_[ToIndex(output)].id);
+    }
+  }
+  std::erase(losses, kNoValue);
+  builder_.SetOutputs(std::move(losses));
+  return RemoveDeadNodes(builder_.graph());
+}
+
 Status LocalBuilder::TranslateReshape(NodeId id) {
   const Node& node = traced_.at(id);
   const ValueId input = node.inputs.front();

@@ -10,4 +10,9 @@ Result<LocalProgram> BuildLocalProgram(const Graph& traced, const std::vector<Re
   return LocalBuilder(traced, regions, plans, config).Build();
 }
 
+Result<Graph> BuildForwardProgram(const Graph& traced, const std::vector<Region>& regions,
+                                  const std::vector<NodePlan>& plans, const JobConfig& config) {
+  return LocalBuilder(traced, regions, plans, config).BuildForward();
+}
+
 }  // namespace drydock::strategies

@@ -28,4 +28,12 @@ struct LocalProgram {
                                                      const std::vector<NodePlan>& plans,
                                                      const JobConfig& config);
 
+/// The forward part of the same program before it is differentiated: with mirrors and virtual
+/// divisions, which only steer differentiation. Its outputs are the losses, else the outputs.
+/// Errors as BuildLocalProgram.
+[[nodiscard]] Result<Graph> BuildForwardProgram(const Graph& traced,
+                                                const std::vector<Region>& regions,
+                                                const std::vector<NodePlan>& plans,
+                                                const JobConfig& config);
+
 }  // namespace drydock::strategies

@@ -91,60 +91,16 @@ Result<std::vector<NdArray>> EvaluateRealDiv(const EvaluateContext& context) {
   return result;
 }
 
-/// Div: integers become float32.
-Result<std::vector<TensorType>> InferDiv(const OpView& op) {
-  DRYDOCK_TRY(auto types, InferBroadcast(op));
-  if (!IsFloating(types[0].dtype) && !IsComplex(types[0].dtype)) {
-    types[0].dtype = DType::kFloat32;
-  }
-  return types;
-}
-
 // ---- Gradients ----------------------------------------------------------------------------------
 
 using Gradients = Result<std::vector<ValueId>>;
 
-/// Gradient of input `i` before it is fitted to the input; called for wanted inputs only.
-using OperandGradient = Result<ValueId> (*)(const GradientContext&);
-
-/// Both gradients, each fitted to its operand.
-template <OperandGradient Left, OperandGradient Right>
-Gradients BinaryGradient(const GradientContext& context) {
-  std::vector<ValueId> gradients = NoGradients(context);
-  constexpr OperandGradient kSides[] = {Left, Right};
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (context.wanted[i]) {
-      DRYDOCK_TRY(const ValueId whole, kSides[i](context));
-      DRYDOCK_TRY(gradients[i], FitToInput(context, whole, i));
-    }
-  }
-  return gradients;
-}
-
-ValueId Left(const GradientContext& context) {
-  return context.node.inputs[0];
-}
-ValueId Right(const GradientContext& context) {
-  return context.node.inputs[1];
-}
-ValueId Out(const GradientContext& context) {
-  return context.node.outputs[0];
-}
-
-Result<ValueId> Same(const GradientContext& context) {
-  return OutputGradient(context);
-}
-
-Result<ValueId> Negated(const GradientContext& context) {
-  return context.Emit("Neg", {OutputGradient(context)});
-}
-
 Result<ValueId> TimesRight(const GradientContext& context) {
-  return context.Emit(ops::kMul, {OutputGradient(context), Right(context)});
+  return context.Emit(ops::kMul, {OutputGradient(context), RightOf(context)});
 }
 
 Result<ValueId> TimesLeft(const GradientContext& context) {
-  return context.Emit(ops::kMul, {OutputGradient(context), Left(context)});
+  return context.Emit(ops::kMul, {OutputGradient(context), LeftOf(context)});
 }
 
 /// Gradients of a quotient: dY / b, and -(dY / b) * y; the quotient itself is only read for the
@@ -152,33 +108,33 @@ Result<ValueId> TimesLeft(const GradientContext& context) {
 template <const char* Op>
 struct Quotient {
   static Result<ValueId> Dividend(const GradientContext& context) {
-    return context.Emit(Op, {OutputGradient(context), Right(context)});
+    return context.Emit(Op, {OutputGradient(context), RightOf(context)});
   }
   static Result<ValueId> Divisor(const GradientContext& context) {
     DRYDOCK_TRY(const ValueId scaled, Dividend(context));
-    DRYDOCK_TRY(const ValueId product, context.Emit(ops::kMul, {scaled, Out(context)}));
+    DRYDOCK_TRY(const ValueId product, context.Emit(ops::kMul, {scaled, ResultOf(context)}));
     return context.Emit("Neg", {product});
   }
 };
 
 /// dY * b * a^(b - 1).
 Result<ValueId> PowBase(const GradientContext& context) {
-  const ValueId one = context.builder.AddScalar(1.0, context.TypeOf(Right(context)).dtype);
-  DRYDOCK_TRY(const ValueId less, context.Emit("Sub", {Right(context), one}));
-  DRYDOCK_TRY(const ValueId power, context.Emit("Pow", {Left(context), less}));
-  DRYDOCK_TRY(const ValueId slope, context.Emit(ops::kMul, {Right(context), power}));
+  const ValueId one = context.builder.AddScalar(1.0, context.TypeOf(RightOf(context)).dtype);
+  DRYDOCK_TRY(const ValueId less, context.Emit("Sub", {RightOf(context), one}));
+  DRYDOCK_TRY(const ValueId power, context.Emit("Pow", {LeftOf(context), less}));
+  DRYDOCK_TRY(const ValueId slope, context.Emit(ops::kMul, {RightOf(context), power}));
   return context.Emit(ops::kMul, {OutputGradient(context), slope});
 }
 
 /// dY * y * log(a), 0 where y is 0.
 Result<ValueId> PowExponent(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId slope, context.Emit("Xlogy", {Out(context), Left(context)}));
+  DRYDOCK_TRY(const ValueId slope, context.Emit("Xlogy", {ResultOf(context), LeftOf(context)}));
   return context.Emit(ops::kMul, {OutputGradient(context), slope});
 }
 
 /// 2 * dY * (a - b).
 Result<ValueId> DifferenceLeft(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId difference, context.Emit("Sub", {Left(context), Right(context)}));
+  DRYDOCK_TRY(const ValueId difference, context.Emit("Sub", {LeftOf(context), RightOf(context)}));
   DRYDOCK_TRY(const ValueId product,
               context.Emit(ops::kMul, {OutputGradient(context), difference}));
   return EmitScaled(context, product, 2.0);
@@ -190,57 +146,58 @@ Result<ValueId> DifferenceRight(const GradientContext& context) {
 
 /// -dY * floor(a / b).
 Result<ValueId> ModRight(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId quotient, context.Emit("FloorDiv", {Left(context), Right(context)}));
+  DRYDOCK_TRY(const ValueId quotient,
+              context.Emit("FloorDiv", {LeftOf(context), RightOf(context)}));
   DRYDOCK_TRY(const ValueId product, context.Emit(ops::kMul, {OutputGradient(context), quotient}));
   return context.Emit("Neg", {product});
 }
 
 /// dY / (a^2 + b^2).
 Result<ValueId> OverSquares(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId a, context.Emit("Square", {Left(context)}));
-  DRYDOCK_TRY(const ValueId b, context.Emit("Square", {Right(context)}));
+  DRYDOCK_TRY(const ValueId a, context.Emit("Square", {LeftOf(context)}));
+  DRYDOCK_TRY(const ValueId b, context.Emit("Square", {RightOf(context)}));
   DRYDOCK_TRY(const ValueId sum, context.Emit(ops::kAdd, {a, b}));
   return context.Emit(ops::kRealDiv, {OutputGradient(context), sum});
 }
 Result<ValueId> Atan2Left(const GradientContext& context) {
   DRYDOCK_TRY(const ValueId scaled, OverSquares(context));
-  return context.Emit(ops::kMul, {scaled, Right(context)});
+  return context.Emit(ops::kMul, {scaled, RightOf(context)});
 }
 Result<ValueId> Atan2Right(const GradientContext& context) {
   DRYDOCK_TRY(const ValueId scaled, OverSquares(context));
-  DRYDOCK_TRY(const ValueId product, context.Emit(ops::kMul, {scaled, Left(context)}));
+  DRYDOCK_TRY(const ValueId product, context.Emit(ops::kMul, {scaled, LeftOf(context)}));
   return context.Emit("Neg", {product});
 }
 
 /// 1 where a is not 0, in a's type.
 Result<ValueId> NotZero(const GradientContext& context) {
-  const DType dtype = context.TypeOf(Left(context)).dtype;
+  const DType dtype = context.TypeOf(LeftOf(context)).dtype;
   const ValueId zero = context.builder.AddScalar(0.0, dtype);
-  DRYDOCK_TRY(const ValueId flags, context.Emit("NotEqual", {Left(context), zero}));
+  DRYDOCK_TRY(const ValueId flags, context.Emit("NotEqual", {LeftOf(context), zero}));
   return CastTo(context, flags, dtype);
 }
 
 /// dY * [a != 0] * log(b).
 Result<ValueId> XlogyLeft(const GradientContext& context) {
   DRYDOCK_TRY(const ValueId flags, NotZero(context));
-  DRYDOCK_TRY(const ValueId slope, context.Emit("Xlogy", {flags, Right(context)}));
+  DRYDOCK_TRY(const ValueId slope, context.Emit("Xlogy", {flags, RightOf(context)}));
   return context.Emit(ops::kMul, {OutputGradient(context), slope});
 }
 /// dY * a / b.
 Result<ValueId> XlogyRight(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId slope, context.Emit("Xdivy", {Left(context), Right(context)}));
+  DRYDOCK_TRY(const ValueId slope, context.Emit("Xdivy", {LeftOf(context), RightOf(context)}));
   return context.Emit(ops::kMul, {OutputGradient(context), slope});
 }
 /// dY * [a != 0] / b.
 Result<ValueId> XdivyLeft(const GradientContext& context) {
   DRYDOCK_TRY(const ValueId flags, NotZero(context));
-  DRYDOCK_TRY(const ValueId slope, context.Emit("Xdivy", {flags, Right(context)}));
+  DRYDOCK_TRY(const ValueId slope, context.Emit("Xdivy", {flags, RightOf(context)}));
   return context.Emit(ops::kMul, {OutputGradient(context), slope});
 }
 /// -dY * a / b^2.
 Result<ValueId> XdivyRight(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId square, context.Emit("Square", {Right(context)}));
-  DRYDOCK_TRY(const ValueId negative, context.Emit("Neg", {Left(context)}));
+  DRYDOCK_TRY(const ValueId square, context.Emit("Square", {RightOf(context)}));
+  DRYDOCK_TRY(const ValueId negative, context.Emit("Neg", {LeftOf(context)}));
   DRYDOCK_TRY(const ValueId slope, context.Emit("Xdivy", {negative, square}));
   return context.Emit(ops::kMul, {OutputGradient(context), slope});
 }
@@ -251,7 +208,7 @@ constexpr char kMinimumGrad[] = "MinimumGrad";
 /// One kernel gives both gradients, already reduced to the operands' shapes.
 template <const char* Op>
 Gradients ExtremeGradient(const GradientContext& context) {
-  return EmitAll(context, Op, {Left(context), Right(context), OutputGradient(context)});
+  return EmitAll(context, Op, {LeftOf(context), RightOf(context), OutputGradient(context)});
 }
 
 Result<std::vector<TensorType>> InferExtremeGrad(const OpView& op) {
@@ -284,38 +241,39 @@ constexpr char kDivOp[] = "Div";
 constexpr char kDivNoNanOp[] = "DivNoNan";
 constexpr GradientFn kNone = nullptr;
 
-DRYDOCK_BINARY(Add, "input, other", InferBroadcast, (BinaryGradient<Same, Same>),
-               EvaluateBinary<SumOf>, .aliases = "TensorAdd", );
-DRYDOCK_BINARY(Sub, "input, other", InferBroadcast, (BinaryGradient<Same, Negated>),
-               EvaluateBinary<SubOf>, );
-DRYDOCK_BINARY(Mul, "input, other", InferBroadcast, (BinaryGradient<TimesRight, TimesLeft>),
+DRYDOCK_BINARY(Add, "input, other", InferBroadcast,
+               (OperandGradients<GradientItself, GradientItself>), EvaluateBinary<SumOf>,
+               .aliases = "TensorAdd", );
+DRYDOCK_BINARY(Sub, "input, other", InferBroadcast,
+               (OperandGradients<GradientItself, GradientNegated>), EvaluateBinary<SubOf>, );
+DRYDOCK_BINARY(Mul, "input, other", InferBroadcast, (OperandGradients<TimesRight, TimesLeft>),
                EvaluateBinary<MulOf>, );
 DRYDOCK_BINARY(RealDiv, "x, y", InferBroadcast,
-               (BinaryGradient<Quotient<kRealDivOp>::Dividend, Quotient<kRealDivOp>::Divisor>),
+               (OperandGradients<Quotient<kRealDivOp>::Dividend, Quotient<kRealDivOp>::Divisor>),
                EvaluateRealDiv, );
-DRYDOCK_BINARY(Div, "input, other", InferDiv,
-               (BinaryGradient<Quotient<kDivOp>::Dividend, Quotient<kDivOp>::Divisor>),
+DRYDOCK_BINARY(Div, "input, other", InferBroadcastToFloat,
+               (OperandGradients<Quotient<kDivOp>::Dividend, Quotient<kDivOp>::Divisor>),
                EvaluateBinary<DivOf>, );
 DRYDOCK_BINARY(DivNoNan, "x, y", InferBroadcast,
-               (BinaryGradient<Quotient<kDivNoNanOp>::Dividend, Quotient<kDivNoNanOp>::Divisor>),
+               (OperandGradients<Quotient<kDivNoNanOp>::Dividend, Quotient<kDivNoNanOp>::Divisor>),
                EvaluateBinary<DivNoNanOf>, );
-DRYDOCK_BINARY(Pow, "input, exponent", InferBroadcast, (BinaryGradient<PowBase, PowExponent>),
+DRYDOCK_BINARY(Pow, "input, exponent", InferBroadcast, (OperandGradients<PowBase, PowExponent>),
                EvaluateBinary<PowOf>, );
 DRYDOCK_BINARY(Maximum, "input, other", InferBroadcast, ExtremeGradient<kMaximumGrad>,
                EvaluateBinary<MaximumOf>, );
 DRYDOCK_BINARY(Minimum, "input, other", InferBroadcast, ExtremeGradient<kMinimumGrad>,
                EvaluateBinary<MinimumOf>, );
 DRYDOCK_BINARY(SquaredDifference, "x, y", InferBroadcast,
-               (BinaryGradient<DifferenceLeft, DifferenceRight>),
+               (OperandGradients<DifferenceLeft, DifferenceRight>),
                EvaluateBinary<SquaredDifferenceOf>, );
 DRYDOCK_BINARY(FloorDiv, "input, other", InferBroadcast, kNone, EvaluateBinary<FloorDivOf>, );
-DRYDOCK_BINARY(FloorMod, "x, y", InferBroadcast, (BinaryGradient<Same, ModRight>),
+DRYDOCK_BINARY(FloorMod, "x, y", InferBroadcast, (OperandGradients<GradientItself, ModRight>),
                EvaluateBinary<FloorModOf>, );
-DRYDOCK_BINARY(Atan2, "input, other", InferDiv, (BinaryGradient<Atan2Left, Atan2Right>),
-               EvaluateBinary<Atan2Of>, );
-DRYDOCK_BINARY(Xlogy, "input, other", InferDiv, (BinaryGradient<XlogyLeft, XlogyRight>),
-               EvaluateBinary<XlogyOf>, );
-DRYDOCK_BINARY(Xdivy, "x, y", InferDiv, (BinaryGradient<XdivyLeft, XdivyRight>),
+DRYDOCK_BINARY(Atan2, "input, other", InferBroadcastToFloat,
+               (OperandGradients<Atan2Left, Atan2Right>), EvaluateBinary<Atan2Of>, );
+DRYDOCK_BINARY(Xlogy, "input, other", InferBroadcastToFloat,
+               (OperandGradients<XlogyLeft, XlogyRight>), EvaluateBinary<XlogyOf>, );
+DRYDOCK_BINARY(Xdivy, "x, y", InferBroadcastToFloat, (OperandGradients<XdivyLeft, XdivyRight>),
                EvaluateBinary<XdivyOf>, );
 DRYDOCK_BINARY(Equal, "input, other", InferBroadcastBool, kNone, EvaluateBinary<EqualOf>, );
 DRYDOCK_BINARY(NotEqual, "input, other", InferBroadcastBool, kNone, EvaluateBinary<NotEqualOf>, );

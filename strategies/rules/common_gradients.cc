@@ -32,10 +32,20 @@ Result<ValueId> ReduceTo(const GradientContext& context, ValueId gradient, const
     DRYDOCK_TRY(value,
                 context.Emit(ops::kReduceSum, {value}, {{"axis", axes}, {"keep_dims", false}}));
   }
+  return EmitReshape(context, value, shape);
+}
+
+Result<ValueId> EmitReshape(const GradientContext& context, ValueId value, const Shape& shape) {
   if (context.TypeOf(value).shape == shape) {
     return value;
   }
   return context.Emit(ops::kReshape, {value}, {{"shape", shape}});
+}
+
+Result<ValueId> EmitEqual(const GradientContext& context, ValueId a, ValueId b) {
+  const DType dtype = context.TypeOf(a).dtype;
+  DRYDOCK_TRY(const ValueId equal, context.Emit("Equal", {a, b}));
+  return CastTo(context, equal, dtype);
 }
 
 Result<ValueId> CastTo(const GradientContext& context, ValueId gradient, DType dtype) {
@@ -56,6 +66,11 @@ Result<ValueId> EmitScaled(const GradientContext& context, ValueId value, double
   return context.Emit(ops::kMul, {value, scalar});
 }
 
+Result<ValueId> EmitPlus(const GradientContext& context, ValueId value, double constant) {
+  const ValueId scalar = context.builder.AddScalar(constant, context.TypeOf(value).dtype);
+  return context.Emit(ops::kAdd, {value, scalar});
+}
+
 Result<std::vector<ValueId>> EmitAll(const GradientContext& context, std::string_view op,
                                      std::vector<ValueId> inputs, AttrMap attrs) {
   NodeSpec spec = context.spec;
@@ -71,6 +86,45 @@ Result<ValueId> EmitZeros(const GradientContext& context, ValueId like) {
   return context.Emit(ops::kZerosLike, {like});
 }
 
+ValueId LeftOf(const GradientContext& context) {
+  return context.node.inputs[0];
+}
+
+ValueId RightOf(const GradientContext& context) {
+  return context.node.inputs[1];
+}
+
+ValueId ResultOf(const GradientContext& context) {
+  return context.node.outputs[0];
+}
+
+Result<ValueId> GradientItself(const GradientContext& context) {
+  return OutputGradient(context);
+}
+
+Result<ValueId> GradientNegated(const GradientContext& context) {
+  return context.Emit("Neg", {OutputGradient(context)});
+}
+
+Result<ValueId> TimesGradient(const GradientContext& context, const Result<ValueId>& factor) {
+  if (!factor) {
+    return tl::unexpected(factor.error());
+  }
+  return context.Emit(ops::kMul, {OutputGradient(context), *factor});
+}
+
+Result<std::vector<ValueId>> FittedGradients(const GradientContext& context,
+                                             std::span<const OperandGradient> functions) {
+  std::vector<ValueId> gradients = NoGradients(context);
+  for (std::size_t i = 0; i < gradients.size() && i < functions.size(); ++i) {
+    if (context.wanted[i] && functions[i] != nullptr) {
+      DRYDOCK_TRY(const ValueId whole, functions[i](context));
+      DRYDOCK_TRY(gradients[i], FitToInput(context, whole, i));
+    }
+  }
+  return gradients;
+}
+
 ValueId OperandOf(const GradientContext& context, Reads what) {
   switch (what) {
     case Reads::kInput:
@@ -80,6 +134,15 @@ ValueId OperandOf(const GradientContext& context, Reads what) {
     default:
       return context.output_gradients[0];
   }
+}
+
+Result<std::vector<ValueId>> EmitPutBack(const GradientContext& context, ValueId index,
+                                         ValueId gradient, std::size_t dim) {
+  const Shape shape = context.TypeOf(context.node.inputs[0]).shape;
+  DRYDOCK_TRY(const ValueId whole,
+              context.Emit("GatherDGrad", {index, gradient},
+                           {{"dim", static_cast<std::int64_t>(dim)}, {"shape", shape}}));
+  return std::vector<ValueId>{whole};
 }
 
 Result<std::vector<ValueId>> GradientPassedOn(const GradientContext& context) {

@@ -74,6 +74,40 @@ Status ExpectFloating(const OpView& op, std::size_t input) {
                 "cast the input to float32 first");
 }
 
+Status ExpectInteger(const OpView& op, std::size_t input) {
+  const DType dtype = op.inputs[input].dtype;
+  if (dtype != DType::kBool && !IsFloating(dtype) && !IsComplex(dtype)) {
+    return {};
+  }
+  return FailOp(op, "dtype",
+                Quoted(op.op) + " takes integers, but input " + Number(input) + " is " +
+                    std::string(DTypeName(dtype)),
+                "cast the input to int32 first");
+}
+
+Status ExpectSameShapes(const OpView& op) {
+  for (std::size_t i = 1; i < op.inputs.size(); ++i) {
+    if (op.inputs[i].shape != op.inputs[0].shape) {
+      return FailOp(op, "shape-mismatch",
+                    Quoted(op.op) + " takes tensors of one shape, but input 0 is " +
+                        TupleText(op.inputs[0].shape) + " and input " + Number(i) + " is " +
+                        TupleText(op.inputs[i].shape));
+    }
+  }
+  return {};
+}
+
+Status ExpectIndices(const OpView& op, std::size_t input) {
+  const DType dtype = op.inputs[input].dtype;
+  if (dtype == DType::kInt32 || dtype == DType::kInt64) {
+    return {};
+  }
+  return FailOp(op, "dtype",
+                Quoted(op.op) + " takes int32 or int64 indices in input " + Number(input) +
+                    ", but they are " + std::string(DTypeName(dtype)),
+                "cast the indices first");
+}
+
 Status ExpectSameDType(const OpView& op) {
   for (std::size_t i = 1; i < op.inputs.size(); ++i) {
     if (op.inputs[i].dtype != op.inputs[0].dtype) {
@@ -218,6 +252,28 @@ Result<std::vector<TensorType>> InferBroadcast(const OpView& op) {
     return tl::unexpected(WithNote(std::move(error), "in the operands of " + Quoted(op.op)));
   }
   return std::vector<TensorType>{{.shape = std::move(shape), .dtype = *dtype}};
+}
+
+Result<std::vector<TensorType>> InferBroadcastSameFloating(const OpView& op) {
+  DRYDOCK_TRY(auto types, InferBroadcast(op));
+  DRYDOCK_RETURN_IF_ERROR(ExpectSameDType(op));
+  DRYDOCK_RETURN_IF_ERROR(ExpectFloating(op, 0));
+  return types;
+}
+
+Result<std::vector<TensorType>> InferBroadcastInteger(const OpView& op) {
+  DRYDOCK_TRY(auto types, InferBroadcast(op));
+  DRYDOCK_RETURN_IF_ERROR(ExpectSameDType(op));
+  DRYDOCK_RETURN_IF_ERROR(ExpectInteger(op, 0));
+  return types;
+}
+
+Result<std::vector<TensorType>> InferBroadcastToFloat(const OpView& op) {
+  DRYDOCK_TRY(auto types, InferBroadcast(op));
+  if (!IsFloating(types[0].dtype) && !IsComplex(types[0].dtype)) {
+    types[0].dtype = DType::kFloat32;
+  }
+  return types;
 }
 
 Result<std::vector<TensorType>> InferBroadcastBool(const OpView& op) {

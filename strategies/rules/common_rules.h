@@ -30,6 +30,15 @@ namespace drydock::strategies {
 /// @error kInvalidArgument  "<op>:dtype"  input is not float16, bfloat16, float32 or float64
 [[nodiscard]] Status ExpectFloating(const OpView& op, std::size_t input);
 
+/// @error kInvalidArgument  "<op>:dtype"  input is not an integer type (bool counts as none)
+[[nodiscard]] Status ExpectInteger(const OpView& op, std::size_t input);
+
+/// @error kInvalidArgument  "<op>:shape-mismatch"  the inputs are not all of one shape
+[[nodiscard]] Status ExpectSameShapes(const OpView& op);
+
+/// @error kInvalidArgument  "<op>:dtype"  input is not int32 or int64
+[[nodiscard]] Status ExpectIndices(const OpView& op, std::size_t input);
+
 /// @error kInvalidArgument  "<op>:dtype-mismatch"  the inputs are not all of one element type
 [[nodiscard]] Status ExpectSameDType(const OpView& op);
 
@@ -80,6 +89,12 @@ namespace drydock::strategies {
 [[nodiscard]] Result<std::vector<TensorType>> InferFirst(const OpView& op);
 /// Two inputs that broadcast; output of the promoted type.
 [[nodiscard]] Result<std::vector<TensorType>> InferBroadcast(const OpView& op);
+/// Two inputs of one floating type that broadcast.
+[[nodiscard]] Result<std::vector<TensorType>> InferBroadcastSameFloating(const OpView& op);
+/// Two inputs of one integer type that broadcast.
+[[nodiscard]] Result<std::vector<TensorType>> InferBroadcastInteger(const OpView& op);
+/// Two inputs that broadcast; output float32 where the promoted type is bool or an integer.
+[[nodiscard]] Result<std::vector<TensorType>> InferBroadcastToFloat(const OpView& op);
 /// Two inputs that broadcast; output bool.
 [[nodiscard]] Result<std::vector<TensorType>> InferBroadcastBool(const OpView& op);
 

@@ -155,17 +155,8 @@ ValueId InputOf(const GradientContext& context) {
 
 /// dY * f, for a factor that was just emitted.
 Gradients Times(const GradientContext& context, const Result<ValueId>& factor) {
-  if (!factor) {
-    return tl::unexpected(factor.error());
-  }
-  DRYDOCK_TRY(const ValueId gradient, context.Emit(ops::kMul, {OutputGradient(context), *factor}));
+  DRYDOCK_TRY(const ValueId gradient, TimesGradient(context, factor));
   return std::vector<ValueId>{gradient};
-}
-
-/// value + constant.
-Result<ValueId> Plus(const GradientContext& context, ValueId value, double constant) {
-  const ValueId scalar = context.builder.AddScalar(constant, context.TypeOf(value).dtype);
-  return context.Emit(ops::kAdd, {value, scalar});
 }
 
 /// dY * x, then times 2.
@@ -196,25 +187,25 @@ Gradients CoshGradient(const GradientContext& context) {
 /// dY * (1 + y^2): the output is kept, not the input.
 Gradients TanGradient(const GradientContext& context) {
   DRYDOCK_TRY(const ValueId square, context.Emit("Square", {context.node.outputs[0]}));
-  return Times(context, Plus(context, square, 1.0));
+  return Times(context, EmitPlus(context, square, 1.0));
 }
 
 /// dY / (1 - x^2).
 Gradients AtanhGradient(const GradientContext& context) {
   DRYDOCK_TRY(const ValueId square, context.Emit("Square", {InputOf(context)}));
   DRYDOCK_TRY(const ValueId negative, context.Emit("Neg", {square}));
-  DRYDOCK_TRY(const ValueId divisor, Plus(context, negative, 1.0));
+  DRYDOCK_TRY(const ValueId divisor, EmitPlus(context, negative, 1.0));
   DRYDOCK_TRY(const ValueId gradient,
               context.Emit(ops::kRealDiv, {OutputGradient(context), divisor}));
   return std::vector<ValueId>{gradient};
 }
 
 Gradients Expm1Gradient(const GradientContext& context) {
-  return Times(context, Plus(context, context.node.outputs[0], 1.0));
+  return Times(context, EmitPlus(context, context.node.outputs[0], 1.0));
 }
 
 Gradients Log1pGradient(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId divisor, Plus(context, InputOf(context), 1.0));
+  DRYDOCK_TRY(const ValueId divisor, EmitPlus(context, InputOf(context), 1.0));
   DRYDOCK_TRY(const ValueId gradient, context.Emit("Div", {OutputGradient(context), divisor}));
   return std::vector<ValueId>{gradient};
 }

@@ -157,16 +157,6 @@ Result<std::vector<NdArray>> EvaluateGatherDGrad(const EvaluateContext& context)
       ScatterAdd(context.inputs[0], context.inputs[1], context.output_types[0].shape, dim)};
 }
 
-/// Gradient of picked elements, put back on dimension `dim` of input 0.
-Result<std::vector<ValueId>> EmitPutBack(const GradientContext& context, ValueId index,
-                                         ValueId gradient, std::size_t dim) {
-  const Shape shape = context.TypeOf(context.node.inputs[0]).shape;
-  DRYDOCK_TRY(const ValueId whole,
-              context.Emit("GatherDGrad", {index, gradient},
-                           {{"dim", static_cast<std::int64_t>(dim)}, {"shape", shape}}));
-  return std::vector<ValueId>{whole};
-}
-
 // ---- TopK: largest k of the last dimension -> values, indices
 // -----------------------------------------
 

@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/checked.h"
 #include "base/text.h"
@@ -124,8 +127,8 @@ Result<Strategy> DefaultSplit(const OpView& op, std::int64_t device_count) {
   return BatchStrategy(op, device_count, {op.inputs[0].shape.size() > 1 && axis != 0});
 }
 
-/// Gradients of all parts, joined; parts that nobody uses count as zeros.
-Result<std::vector<ValueId>> SplitGradient(const GradientContext& context) {
+/// Gradients of all parts, joined along attribute `name`; parts that nobody uses count as zeros.
+Result<std::vector<ValueId>> JoinedGradient(const GradientContext& context, const char* name) {
   std::vector<ValueId> parts = {};
   for (std::size_t i = 0; i < context.node.outputs.size(); ++i) {
     ValueId part = context.output_gradients[i];
@@ -134,9 +137,13 @@ Result<std::vector<ValueId>> SplitGradient(const GradientContext& context) {
     }
     parts.push_back(part);
   }
-  DRYDOCK_TRY(const std::int64_t axis, IntAttr(context.node.attrs, "axis", 0));
+  DRYDOCK_TRY(const std::int64_t axis, IntAttr(context.node.attrs, name, 0));
   DRYDOCK_TRY(const ValueId gradient, context.Emit(ops::kConcat, parts, {{"axis", axis}}));
   return std::vector<ValueId>{gradient};
+}
+
+Result<std::vector<ValueId>> SplitGradient(const GradientContext& context) {
+  return JoinedGradient(context, "axis");
 }
 
 Result<std::vector<NdArray>> EvaluateSplit(const EvaluateContext& context) {
@@ -149,6 +156,140 @@ DRYDOCK_OP(Split, .family = "shape", .signature = "Split(axis=0, output_num=1)(i
            .infer = InferSplit, .shard = ShardSplit, .default_strategy = DefaultSplit,
            .gradient = SplitGradient, .evaluate = EvaluateSplit, .cost = CostFamily::kCast,
            .accepts_layout = true);
+
+// ---- Parts of given sizes
+// -------------------------------------------------------------------------
+
+/// Names of the attributes that say where and how large the parts are.
+struct PartNames {
+  const char* axis = "dim";
+  const char* sizes = "split_size";  ///< A list, or one number for parts of equal size.
+};
+constexpr PartNames kOfDim = {};
+constexpr PartNames kOfSplitDim = {.axis = "split_dim", .sizes = "size_splits"};
+
+struct Parts {
+  std::size_t axis = 0;
+  std::vector<std::int64_t> sizes = {};
+};
+
+tl::unexpected<Error> FailParts(const OpView& op, const Parts& parts) {
+  return FailOp(op, "sizes",
+                "'" + std::string(op.op) + "' cannot cut dimension " + std::to_string(parts.axis) +
+                    " of " + TupleText(op.inputs[0].shape) + " into parts of " +
+                    TupleText(parts.sizes),
+                "the sizes must not be negative and must add up to the extent");
+}
+
+/// Parts of `each` elements, the last one smaller if it does not fit.
+std::vector<std::int64_t> EqualParts(std::int64_t extent, std::int64_t each) {
+  std::vector<std::int64_t> sizes = {};
+  for (std::int64_t begin = 0; begin < extent; begin += each) {
+    sizes.push_back(std::min(each, extent - begin));
+  }
+  return sizes.empty() ? std::vector<std::int64_t>{extent} : sizes;
+}
+
+template <const PartNames& N>
+Result<Parts> PartsOf(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, std::string::npos));
+  DRYDOCK_TRY(const std::int64_t axis, IntAttr(*op.attrs, N.axis, 0));
+  Parts parts = {};
+  DRYDOCK_TRY(parts.axis, NormalisedAxis(op, axis, op.inputs[0].shape.size()));
+  DRYDOCK_TRY(parts.sizes, RequiredListAttr(op, N.sizes));
+  const std::int64_t extent = op.inputs[0].shape[parts.axis];
+  const auto named = op.attrs->find(N.sizes);
+  if (std::holds_alternative<std::int64_t>(named->second.value)) {
+    if (parts.sizes[0] < 1) {
+      return FailParts(op, parts);
+    }
+    parts.sizes = EqualParts(extent, parts.sizes[0]);
+  }
+  std::int64_t sum = 0;
+  for (const std::int64_t size : parts.sizes) {
+    DRYDOCK_TRY(sum, AddChecked(sum, size));
+    if (size < 0) {
+      return FailParts(op, parts);
+    }
+  }
+  return sum == extent ? Result<Parts>(std::move(parts)) : FailParts(op, parts);
+}
+
+template <const PartNames& N>
+Result<std::vector<TensorType>> InferParts(const OpView& op) {
+  DRYDOCK_TRY(const Parts parts, PartsOf<N>(op));
+  std::vector<TensorType> types(parts.sizes.size(), op.inputs[0]);
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    types[i].shape[parts.axis] = parts.sizes[i];
+  }
+  return types;
+}
+
+template <const PartNames& N>
+Result<ShardRule> ShardParts(const OpView& op, const Strategy& /*strategy*/) {
+  DRYDOCK_TRY(const Parts parts, PartsOf<N>(op));
+  DRYDOCK_TRY(const bool skip, BoolAttr(*op.attrs, "skip_redistribution", false));
+  std::vector<std::size_t> whole = {};
+  if (!skip) {
+    whole.push_back(parts.axis);
+  }
+  return AxisLocalRule(op, whole, "the dimension that is split");
+}
+
+template <const PartNames& N>
+Result<Strategy> DefaultParts(const OpView& op, std::int64_t device_count) {
+  DRYDOCK_TRY(const Parts parts, PartsOf<N>(op));
+  return BatchStrategy(op, device_count, {op.inputs[0].shape.size() > 1 && parts.axis != 0});
+}
+
+/// Every rank takes its share of each part where the script asks for local pieces.
+template <const PartNames& N>
+Result<std::vector<ValueId>> LocalizeParts(const LocalizeContext& context) {
+  DRYDOCK_TRY(Parts parts, PartsOf<N>(context.global));
+  AttrMap attrs = context.spec.attrs;
+  const std::int64_t cut = context.sharding.strategy[0][parts.axis];
+  if (cut > 1) {
+    for (std::int64_t& size : parts.sizes) {
+      size /= cut;
+    }
+    attrs[N.sizes] = parts.sizes;
+  }
+  return EmitLocal(context, std::move(attrs));
+}
+
+template <const PartNames& N>
+Result<std::vector<ValueId>> PartsGradient(const GradientContext& context) {
+  return JoinedGradient(context, N.axis);
+}
+
+template <const PartNames& N>
+Result<std::vector<NdArray>> EvaluateParts(const EvaluateContext& context) {
+  const OpView op{.op = ops::kSplit, .inputs = context.input_types, .attrs = &context.attrs};
+  DRYDOCK_TRY(const Parts parts, PartsOf<N>(op));
+  std::vector<NdArray> pieces = {};
+  std::vector<Range> ranges = {};
+  for (const std::int64_t extent : context.inputs[0].shape) {
+    ranges.push_back({.begin = 0, .end = extent});
+  }
+  ranges[parts.axis].end = 0;
+  for (const std::int64_t size : parts.sizes) {
+    ranges[parts.axis].begin = ranges[parts.axis].end;
+    ranges[parts.axis].end += size;
+    pieces.push_back(SliceArray(context.inputs[0], ranges));
+  }
+  return pieces;
+}
+
+#define DRYDOCK_SPLIT(id, arguments, names)                                                 \
+  DRYDOCK_OP(id, .family = "shape", .signature = #id arguments, .infer = InferParts<names>, \
+             .shard = ShardParts<names>, .default_strategy = DefaultParts<names>,           \
+             .localize = LocalizeParts<names>, .gradient = PartsGradient<names>,            \
+             .evaluate = EvaluateParts<names>, .cost = CostFamily::kCast, .accepts_layout = true)
+
+DRYDOCK_SPLIT(SplitTensor, "()(input, #split_size, #dim=0)", kOfDim);
+DRYDOCK_SPLIT(SplitWithSize, "()(input, #split_size, #dim=0)", kOfDim);
+DRYDOCK_SPLIT(SplitV, "(size_splits, split_dim, num_split)(x)", kOfSplitDim);
 
 }  // namespace
 }  // namespace drydock::strategies

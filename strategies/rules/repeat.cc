@@ -175,7 +175,8 @@ Result<Strategy> DefaultTile(const OpView& op, std::int64_t device_count) {
 
 Result<std::vector<ValueId>> LocalizeTile(const LocalizeContext& context) {
   DRYDOCK_TRY(auto multiples, RequiredListAttr(context.global, "dims"));
-  const std::vector<std::int64_t>& cuts = context.sharding.strategy[0];
+  // From the output: layouts describe the input only, which may have fewer dimensions.
+  const std::vector<std::int64_t> cuts = CutsOf(context.sharding.outputs[0]);
   for (std::size_t d = 0; d < multiples.size(); ++d) {
     if (multiples[d] > 1) {
       multiples[d] /= cuts[d];

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -299,6 +300,56 @@ DRYDOCK_OP(Slice, .family = "shape", .signature = "Slice()(input, #begin, #size)
            .evaluate = EvaluateSlice<PlanSlice>, .cost = CostFamily::kCast);
 DRYDOCK_OP(SliceGrad, .family = "gradient", .signature = "SliceGrad()(dy, #shape, #begin, #size)",
            .infer = InferSliceGrad<PlanSlice>, .evaluate = EvaluateSliceGrad<PlanSlice>);
+
+// ---- SliceExt -----------------------------------------------------------------------------------
+
+/// Attributes dim, start, end, step: one dimension, as Python slices.
+Result<Plan> PlanSliceExt(const OpView& op, const Shape& shape) {
+  DRYDOCK_TRY(const std::int64_t named, IntAttr(*op.attrs, "dim", 0));
+  DRYDOCK_TRY(const std::size_t dim, NormalisedAxis(op, named, shape.size()));
+  const std::int64_t extent = shape[dim];
+  DRYDOCK_TRY(std::int64_t start, IntAttr(*op.attrs, "start", 0));
+  DRYDOCK_TRY(std::int64_t end, IntAttr(*op.attrs, "end", extent));
+  DRYDOCK_TRY(const std::int64_t step, IntAttr(*op.attrs, "step", 1));
+  if (step < 1) {
+    return FailOp(op, "step", "step of '" + std::string(op.op) + "' is " + std::to_string(step),
+                  "the step must be at least 1");
+  }
+  start = std::clamp<std::int64_t>(start < 0 ? start + extent : start, 0, extent);
+  end = std::clamp<std::int64_t>(end < 0 ? end + extent : end, start, extent);
+  Plan plan = {};
+  for (const std::int64_t whole : shape) {
+    plan.push_back({.begin = 0, .stride = 1, .length = whole});
+  }
+  plan[dim] = {.begin = start, .stride = step, .length = (end - start + step - 1) / step};
+  return plan;
+}
+
+Result<std::size_t> SlicedDim(const OpView& op) {
+  DRYDOCK_TRY(const std::int64_t named, IntAttr(*op.attrs, "dim", 0));
+  return NormalisedAxis(op, named, op.inputs[0].shape.size());
+}
+
+Result<ShardRule> ShardSliceExt(const OpView& op, const Strategy& /*strategy*/) {
+  DRYDOCK_TRY(const std::size_t dim, SlicedDim(op));
+  return AxisLocalRule(op, std::span(&dim, 1), "the dimension that is sliced");
+}
+
+Result<Strategy> DefaultSliceExt(const OpView& op, std::int64_t device_count) {
+  DRYDOCK_TRY(const std::size_t dim, SlicedDim(op));
+  return BatchStrategy(op, device_count, {dim != 0});
+}
+
+constexpr char kSliceExtGrad[] = "SliceExtGrad";
+
+DRYDOCK_OP(SliceExt, .family = "shape",
+           .signature = "SliceExt()(input, #dim=0, #start=0, #end=None, #step=1)",
+           .infer = InferSlice<PlanSliceExt>, .shard = ShardSliceExt,
+           .default_strategy = DefaultSliceExt, .gradient = SliceGradient<kSliceExtGrad>,
+           .evaluate = EvaluateSlice<PlanSliceExt>, .cost = CostFamily::kCast);
+DRYDOCK_OP(SliceExtGrad, .family = "gradient",
+           .signature = "SliceExtGrad()(dy, #shape, #dim=0, #start=0, #end=None, #step=1)",
+           .infer = InferSliceGrad<PlanSliceExt>, .evaluate = EvaluateSliceGrad<PlanSliceExt>);
 
 // ---- _GetTensorSlice ----------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-#include <map>
+#include "tests/strategies/op_samples.h"
 
 #include "tests/strategies/op_cases.h"
 
@@ -6,28 +6,6 @@
 /// shape".
 namespace drydock::strategies::cases {
 namespace {
-
-struct Sample {
-  std::vector<TensorType> inputs = {};
-  AttrMap attrs = {};
-};
-
-constexpr DType kFloat = DType::kFloat32;
-constexpr DType kInt = DType::kInt32;
-
-TensorType Float(Shape shape) {
-  return {.shape = std::move(shape), .dtype = kFloat};
-}
-
-TensorType Int(Shape shape) {
-  return {.shape = std::move(shape), .dtype = kInt};
-}
-
-std::vector<std::int64_t> List(std::vector<std::int64_t> values) {
-  return values;
-}
-
-using Samples = std::map<std::string_view, Sample>;
 
 Samples ShapeSamples() {
   return {
@@ -88,6 +66,9 @@ const Samples& AllSamples() {
     Samples all = ShapeSamples();
     all.merge(ComputeSamples());
     all.merge(LookUpSamples());
+    all.merge(ArithmeticSamples());
+    all.merge(PlaceAndProductSamples());
+    all.merge(NetworkSamples());
     return all;
   }();
   return kSamples;
@@ -110,10 +91,12 @@ std::optional<OpCase> SampleOf(const OpEntry& entry) {
   if (const auto it = AllSamples().find(entry.name); it != AllSamples().end()) {
     one.inputs = it->second.inputs;
     one.attrs = it->second.attrs;
+    one.absent = it->second.absent;
   } else {
     one.inputs.assign(PlainOperands(entry), Float({4, 6}));
   }
-  if (one.inputs.empty() || entry.infer == nullptr) {
+  const bool known = AllSamples().contains(entry.name) || !one.inputs.empty();
+  if (!known || entry.infer == nullptr) {
     return std::nullopt;
   }
   auto outputs = entry.infer(one.View());

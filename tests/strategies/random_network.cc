@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "strategies/rules/op_entry.h"
 #include "strategies/rules/sharding.h"
+#include "tests/strategies/random_strategy.h"
 
 namespace drydock::strategies {
 namespace {
@@ -243,21 +244,13 @@ class StepMaker {
       }
       OpViewStorage storage;
       const OpView view = ViewOf(graph, node, storage);
-      Result<std::vector<Strategy>> all = EnumerateStrategies(*node.entry, view, devices, false);
-      for (int attempt = 0; all && !all->empty() && attempt < 20; ++attempt) {
-        const Strategy& strategy =
-            (*all)[static_cast<std::size_t>(Uniform(0, std::ssize(*all) - 1))];
-        if (TrySharding(*node.entry, view, strategy, devices)) {
-          node.in_strategy = strategy;
-          break;
-        }
-      }
+      node.in_strategy = RandomStrategy(*node.entry, view, devices, random_);
       node.in_strategy =
           node.in_strategy ? node.in_strategy : ReplicatedStrategy(*node.entry, view);
     }
   }
 
-  std::mt19937 random_;
+  std::mt19937_64 random_;
   RandomStep step_;
   GraphBuilder builder_;
   std::vector<ValueId> history_;

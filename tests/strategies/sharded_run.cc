@@ -4,23 +4,26 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "strategies/passes/program.h"
 
 namespace drydock::strategies {
 namespace {
 
-constexpr double kTolerance = 1e-9;
+bool Near(double a, double b, double tolerance) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) {
+    return true;
+  }
+  return std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b));
+}
 
 std::string CompareSlice(const NdArray& whole, const TensorLayout& layout, const NdArray& slice,
-                         std::int64_t rank) {
+                         std::int64_t rank, double tolerance) {
   const NdArray expected = SliceArray(whole, SliceOf(layout, rank));
   if (expected.shape != slice.shape) {
     return "rank " + std::to_string(rank) + " holds shape " + TupleText(slice.shape) +
            ", expected " + TupleText(expected.shape);
   }
   for (std::size_t i = 0; i < slice.data.size(); ++i) {
-    const double scale = std::max(1.0, std::abs(expected.data[i]));
-    if (!(std::abs(slice.data[i] - expected.data[i]) <= kTolerance * scale)) {
+    if (!Near(slice.data[i], expected.data[i], tolerance)) {
       return "rank " + std::to_string(rank) + " element " + std::to_string(i) + " is " +
              std::to_string(slice.data[i]) + ", expected " + std::to_string(expected.data[i]);
     }
@@ -28,44 +31,105 @@ std::string CompareSlice(const NdArray& whole, const TensorLayout& layout, const
   return {};
 }
 
-}  // namespace
-
-std::string Difference(const RandomStep& step) {
-  const Result<CompiledProgram> sharded = Compile(step.graph, step.job);
-  if (!sharded) {
-    return "compile: " + FormatError(sharded.error());
-  }
-  const Result<CompiledProgram> whole = Compile(step.graph, {.world_size = 1});
-  if (!whole) {
-    return "compile whole: " + FormatError(whole.error());
-  }
-  const auto ranks = RunAllRanks(*sharded, step.data);
-  const auto single = RunAllRanks(*whole, step.data);
-  if (!ranks || !single) {
-    return "run: " + FormatError(!ranks ? ranks.error() : single.error());
-  }
-  for (std::size_t r = 0; r < ranks->size(); ++r) {
-    const auto rank = static_cast<std::int64_t>(r);
-    for (std::size_t i = 0; i < sharded->output_layouts.size(); ++i) {
-      if (!sharded->output_layouts[i]) {
-        return "output " + std::to_string(i) + " has no layout";
-      }
-      const std::string text = CompareSlice((*single)[0].outputs[i], *sharded->output_layouts[i],
-                                            (*ranks)[r].outputs[i], rank);
-      if (!text.empty()) {
-        return "output " + std::to_string(i) + ": " + text;
-      }
+/// What one rank holds against the slices of the whole that its layouts say.
+std::string CompareRank(const CompiledProgram& sharded, const RankOutcome& whole,
+                        const RankOutcome& outcome, std::int64_t rank, double tolerance) {
+  for (std::size_t i = 0; i < sharded.output_layouts.size(); ++i) {
+    if (!sharded.output_layouts[i]) {
+      return "output " + std::to_string(i) + " has no layout";
     }
-    for (std::size_t p = 0; p < sharded->local.parameters.size(); ++p) {
-      const std::string text =
-          CompareSlice((*single)[0].parameters[p], sharded->parameter_layouts[p],
-                       (*ranks)[r].parameters[p], rank);
-      if (!text.empty()) {
-        return "parameter " + std::to_string(p) + ": " + text;
-      }
+    const std::string text = CompareSlice(whole.outputs[i], *sharded.output_layouts[i],
+                                          outcome.outputs[i], rank, tolerance);
+    if (!text.empty()) {
+      return "output " + std::to_string(i) + ": " + text;
+    }
+  }
+  for (std::size_t p = 0; p < sharded.local.parameters.size(); ++p) {
+    const std::string text = CompareSlice(whole.parameters[p], sharded.parameter_layouts[p],
+                                          outcome.parameters[p], rank, tolerance);
+    if (!text.empty()) {
+      return "parameter " + std::to_string(p) + ": " + text;
     }
   }
   return {};
+}
+
+/// Replaces an output by its mean over all ranks.
+void TakeMean(std::size_t output, std::vector<RankOutcome>& ranks) {
+  NdArray mean = FilledArray(ranks.front().outputs[output].shape, 0.0);
+  for (const RankOutcome& rank : ranks) {
+    for (std::size_t i = 0; i < mean.data.size(); ++i) {
+      mean.data[i] += rank.outputs[output].data[i] / static_cast<double>(ranks.size());
+    }
+  }
+  for (RankOutcome& rank : ranks) {
+    rank.outputs[output] = mean;
+  }
+}
+
+/// Adds up what the ranks with the same slice of an output hold.
+void CompletePartialSums(const TensorLayout& layout, std::size_t output,
+                         std::vector<RankOutcome>& ranks) {
+  const GroupPattern replicas = ReplicaPattern(layout);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const auto rank = static_cast<std::int64_t>(r);
+    if (GroupLeader(replicas, rank) != rank) {
+      continue;
+    }
+    NdArray sum = FilledArray(ranks[r].outputs[output].shape, 0.0);
+    const std::vector<std::int64_t> members = GroupRanks(replicas, rank, 0);
+    for (const std::int64_t member : members) {
+      const NdArray& part = ranks[static_cast<std::size_t>(member)].outputs[output];
+      for (std::size_t i = 0; i < sum.data.size() && i < part.data.size(); ++i) {
+        sum.data[i] += part.data[i];
+      }
+    }
+    for (const std::int64_t member : members) {
+      ranks[static_cast<std::size_t>(member)].outputs[output] = sum;
+    }
+  }
+}
+
+}  // namespace
+
+Result<CompiledStep> CompileStep(const RandomStep& step) {
+  DRYDOCK_TRY(CompiledProgram sharded, Compile(step.graph, step.job));
+  Result<CompiledProgram> whole = Compile(step.graph, {.world_size = 1});
+  if (!whole) {
+    return Fail(ErrorCode::kInternal, "compile whole: " + FormatError(whole.error()));
+  }
+  return CompiledStep{.sharded = std::move(sharded), .whole = *std::move(whole)};
+}
+
+Result<std::string> CompareRuns(const CompiledStep& step, const StepData& data,
+                                const Comparison& how) {
+  DRYDOCK_TRY(std::vector<RankOutcome> ranks, RunAllRanks(step.sharded, data));
+  DRYDOCK_TRY(const std::vector<RankOutcome> single, RunAllRanks(step.whole, data));
+  for (const std::size_t output : how.partial_outputs) {
+    if (step.sharded.output_layouts[output]) {
+      CompletePartialSums(*step.sharded.output_layouts[output], output, ranks);
+    }
+  }
+  for (const std::size_t output : how.mean_outputs) {
+    TakeMean(output, ranks);
+  }
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    std::string text = CompareRank(step.sharded, single.front(), ranks[r],
+                                   static_cast<std::int64_t>(r), how.tolerance);
+    if (!text.empty()) {
+      return text;
+    }
+  }
+  return std::string();
+}
+
+std::string Difference(const RandomStep& step) {
+  const Result<CompiledStep> compiled = CompileStep(step);
+  if (!compiled) {
+    return "compile: " + FormatError(compiled.error());
+  }
+  const Result<std::string> difference = CompareRuns(*compiled, step.data);
+  return difference ? *difference : "run: " + FormatError(difference.error());
 }
 
 }  // namespace drydock::strategies

@@ -111,6 +111,7 @@ def trace(folder, script, arguments):
     result["release"] = installed_release()
     from mindspore._drydock.session import session, watch_environment
     watch_environment()
+    session.compile_at_once = False
     try:
         try:
             run_script(script, arguments)

@@ -21,6 +21,8 @@ class ParallelMode:
 
 _context = dict(_rules.CONTEXT_DEFAULTS)
 _parallel = dict(_rules.PARALLEL_DEFAULTS)
+_fusion = dict(_rules.FUSION_DEFAULTS)
+_given = set()  # keys of auto-parallel settings that the script gave
 _algo = dict(_rules.ALGO_DEFAULTS)
 
 
@@ -53,7 +55,29 @@ def set_auto_parallel_context(**kwargs):
             _parallel["full_batch_is_set"] = True
         elif key == "dataset_strategy":
             _parallel["full_batch"] = value == "full_batch"
+        elif key == "comm_fusion":
+            _apply_comm_fusion(value)
         _parallel[key] = value
+        _given.add(key)
+
+
+def _apply_comm_fusion(config):
+    """The switches and thresholds that a comm_fusion dictionary stands for."""
+    names = {"allreduce": ("enable_all_reduce_fusion", "fusion_threshold_mb"),
+             "allgather": ("enable_all_gather_fusion", "allgather_fusion_threshold_mb"),
+             "reducescatter": ("enable_reduce_scatter_fusion", "reducescatter_fusion_threshold_mb")}
+    if config.get("openstate") is False:
+        _fusion.update({switch: False for switch, _ in names.values()})
+        return
+    for name, item in config.items():
+        if name == "openstate":
+            continue
+        switch, threshold = names[name]
+        _fusion[switch] = True
+        if item["mode"] == "index":
+            set_auto_parallel_context(all_reduce_fusion_config=item["config"])
+        else:
+            _fusion[threshold] = item["config"] if item["mode"] == "size" else _rules.FUSION_DEFAULTS[threshold]
 
 
 def get_auto_parallel_context(attr_key):
@@ -71,6 +95,19 @@ def get_auto_parallel_context(attr_key):
 def reset_auto_parallel_context():
     _parallel.clear()
     _parallel.update(_rules.PARALLEL_DEFAULTS)
+    _fusion.clear()
+    _fusion.update(_rules.FUSION_DEFAULTS)
+    _given.clear()
+
+
+def fusion_settings():
+    """Switches and thresholds of collective fusion, as a dictionary to read and change."""
+    return _fusion
+
+
+def is_set(key):
+    """True if the script gave an auto-parallel setting."""
+    return key in _given
 
 
 _reset_auto_parallel_context = reset_auto_parallel_context
@@ -118,13 +155,19 @@ def cuts_operators():
     return _parallel["parallel_mode"] in (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL)
 
 
+def device_count():
+    """Ranks of the job being compiled."""
+    from mindspore.communication import management
+    return _parallel["device_num"] or management.get_group_size()
+
+
 def job_settings():
     """The "job" section of a graph document."""
     if _parallel["full_batch"] and not cuts_operators():
         raise user_error(RuntimeError, "auto-parallel-context:full-batch",
                          "full_batch works only in semi_auto_parallel and auto_parallel mode",
                          "set parallel_mode, or leave full_batch out")
-    world = _parallel["device_num"] or session.world_size
+    world = device_count()
     job = {
         "world_size": world, "mode": _parallel["parallel_mode"], "search_mode": _parallel["search_mode"],
         "dataset_strategy": _dataset_strategy(), "pipeline_stages": _parallel["pipeline_stages"],

@@ -33,8 +33,8 @@ _KINDS = {
 }
 
 
-def raise_recorder_error(error):
-    """Raises the Python form of an error value of the graph recorder."""
+def raise_recorder_error(error, kind=None):
+    """Raises the Python form of an error value of the graph recorder; `kind` if the class is known."""
     reason = error.get("reason", "")
     message = error.get("message", "")
     code = error.get("code")
@@ -44,7 +44,7 @@ def raise_recorder_error(error):
         raised = TracerDefect(message)
     else:
         detail = reason.rsplit(":", 1)[-1]
-        kind = _KINDS.get(detail) or (TypeError if "dtype" in detail or "type" in detail else ValueError)
+        kind = kind or _KINDS.get(detail) or (TypeError if "dtype" in detail or "type" in detail else ValueError)
         raised = kind(message)
         raised.drydock_hint = error.get("hint", "")
     raised.drydock_reason = reason

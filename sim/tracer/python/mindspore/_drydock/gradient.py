@@ -33,32 +33,53 @@ def gradients(loss, wrt, sens=None):
     if not wrt:
         return []
     with phase("backward"):
-        found = tracing.apply("_Gradient", [loss] + list(wrt), {})
         program.losses.append(loss)
+        if isinstance(sens, Tensor) and (sens.shape == loss.shape or loss.size == 1):
+            start = _as_start(sens, loss)
+            return tracing.apply("_Gradient", [loss] + list(wrt) + [start], {"has_sens": True})
+        found = tracing.apply("_Gradient", [loss] + list(wrt), {})
         return [scale(gradient, sens) for gradient in found]
+
+
+def _as_start(sens, loss):
+    """The incoming gradient in the loss' shape and element type."""
+    from mindspore.ops import functional
+    from mindspore.ops.primitive import cast
+    sens = cast(sens, loss.dtype)
+    return sens if sens.shape == loss.shape else functional.reshape(sens, loss.shape)
 
 
 def scale(gradient, sens):
     """A gradient for an incoming gradient of `sens` instead of 1."""
     if sens is None or (isinstance(sens, (int, float)) and sens == 1):
         return gradient
-    if isinstance(sens, Tensor) and sens.size == 1 or isinstance(sens, (int, float)):
+    if isinstance(sens, (int, float)) or isinstance(sens, Tensor) and sens.size == 1:
         return gradient * sens
-    raise Unsupported("GradOperation.sens", "a sens argument that is not a single number is not supported",
-                      "multiply inside of the network instead")
+    if isinstance(sens, Tensor):
+        raise user_error(RuntimeError, "grad:sens-shape", "the incoming gradient has another shape than the result",
+                         "give sens the shape of the function's first result")
+    raise user_error(TypeError, "grad:sens-type", "sens must be a number or a Tensor, not %s" % type(sens).__name__)
 
 
 def first_output(outputs, has_aux):
-    """The loss among the outputs of a function."""
-    if isinstance(outputs, (tuple, list)):
-        if not outputs:
-            raise user_error(TypeError, "grad:no-output", "the function to differentiate returns nothing")
-        if not has_aux and len(outputs) > 1:
-            raise Unsupported("grad.several-outputs",
-                              "gradients of a function with several results are not supported",
-                              "return one loss, or use has_aux=True")
+    """What to differentiate: the loss among the outputs of a function, or the sum of all of them."""
+    if outputs is None:
+        raise user_error(TypeError, "grad:no-output", "the function to differentiate returns nothing")
+    if not isinstance(outputs, (tuple, list)):
+        return outputs
+    if not outputs:
+        raise user_error(TypeError, "grad:no-output", "the function to differentiate returns nothing")
+    if has_aux or len(outputs) == 1:
         return outputs[0]
-    return outputs
+    floating = [t for t in tracing.tensors_in(outputs) if t.dtype.kind == "float"]
+    if not floating:
+        return outputs[0]
+    from mindspore.ops.primitive import cast, operator
+    total = None
+    for tensor in floating:
+        part = cast(tensor if tensor.ndim == 0 else operator("ReduceSum")(tensor, ()), floating[0].dtype)
+        total = part if total is None else total + part
+    return total
 
 
 def as_parameters(weights):

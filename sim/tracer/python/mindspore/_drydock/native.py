@@ -51,7 +51,8 @@ class Recorder:
         if error is not None:
             if error.get("reason") == "trace:request":
                 _refuse_huge_numbers(fields)
-            raise_recorder_error(error)
+            # What the compiler refuses is a RuntimeError in the reference.
+            raise_recorder_error(error, RuntimeError if method == "compile" else None)
         return answer
 
     def close(self):

@@ -19,16 +19,20 @@ class Program:
     def __init__(self, name="step", scratch=False):
         from mindspore import context
         self.recorder = Recorder()
-        self.recorder.call("begin", name=name, job=context.job_settings())
+        self.job = context.job_settings()
+        self.recorder.call("begin", name=name, job=self.job)
         self.serial = next(_serials)
         self.scratch = scratch         # only for shapes of operators outside of any network
         self.node_count = 0
-        self.update_count = 0
+        self.dataset_repeat_on_right = False
+        self.has_updates = False       # the optimizer was recorded: the step is complete
         self.op_names = set()
         self.call_sites = {}           # eager operators: call site and operands -> results
         self.results = []              # tensors handed back to the script by compiled calls
         self.losses = []
+        self.compiled = None           # answer of the last compile()
         self._inputs = {}              # id of the script's tensor -> recorded tensor
+        self._parameter_names = set()
         self._parameters = {}          # id of a Parameter -> value id
         self._constants = {}
         self._stacks = {}
@@ -50,11 +54,18 @@ class Program:
         found = self._inputs.get(id(tensor))
         if found is None:
             answer = self.recorder.call("add_input", name=self._unique(name),
-                                        shape=list(tensor.shape), dtype=tensor.dtype.name)
+                                        shape=list(self._input_shape(tensor)), dtype=tensor.dtype.name)
             found = recorded(self, answer["id"], answer["shape"], tensor.dtype)
             self._inputs[id(tensor)] = found
             self._kept.append(tensor)
         return found
+
+    def _input_shape(self, tensor):
+        if tensor._open is None:
+            return tensor.shape
+        session.warn_limit("an input with open extents is compiled for one example of them: " +
+                           str(values.example_shape(tensor._open, self.job["world_size"])))
+        return values.example_shape(tensor._open, self.job["world_size"])
 
     def operand(self, value, dtype=None):
         """Value id of an operand: tensor, parameter, number, list, array, or None (absent)."""
@@ -66,7 +77,7 @@ class Program:
             if self.owns(value):
                 self._consumed.add(value._node[1])
                 return value._node[1]
-            if value._node is None and id(value) not in self._inputs:
+            if value._node is None and value._open is None and id(value) not in self._inputs:
                 return self._constant_tensor(value)
             found = self.input_for(value, value.param_name or "input")
             return found._node[1]
@@ -77,7 +88,7 @@ class Program:
     def parameter(self, parameter):
         found = self._parameters.get(id(parameter))
         if found is None:
-            if parameter.name in self._names:
+            if parameter.name in self._parameter_names:
                 raise user_error(ValueError, "Parameter:duplicate-name",
                                  "two parameters of the network are named '%s'" % parameter.name,
                                  "give each Parameter its own name, or none")
@@ -86,10 +97,11 @@ class Program:
             if parameter.role == "optimizer_state" and origin is not None:
                 state_of = self.parameter(origin)
             answer = self.recorder.call(
-                "add_parameter", name=self._unique(parameter.name), shape=list(parameter.shape),
+                "add_parameter", name=parameter.name, shape=list(parameter.shape),
                 dtype=parameter.dtype.name, role=parameter.role, state_of=state_of,
                 requires_grad=parameter.requires_grad, layerwise_parallel=parameter.layerwise_parallel,
                 parallel_optimizer=parameter.parallel_optimizer, comm_fusion=parameter.comm_fusion)
+            self._parameter_names.add(parameter.name)
             found = self._parameters[id(parameter)] = answer["id"]
             self._kept.append(parameter)
         return found
@@ -128,15 +140,18 @@ class Program:
         self._consumed.discard(tensor._node[1])
 
     # -- nodes --------------------------------------------------------------------------------------
-    def add_node(self, op, operands, attrs, primitive=None):
+    def add_node(self, op, operands, attrs, primitive=None, types=None):
         """Records one operator; list of result tensors."""
         fields = {"op": op, "inputs": operands, "attrs": attrs, "scope": session.scope,
                   "phase": session.phase, "stack": self._stack(), "stage": session.stage}
         if primitive is not None:
             fields["instance"] = primitive.instance_name
             fields.update(primitive.sharding_fields())
+        if types is not None:
+            fields["types"] = [{"shape": list(shape), "dtype": dtype.name} for shape, dtype in types]
         answer = self.recorder.call("add_node", **fields)
         self.node_count += 1
+        self.has_updates = self.has_updates or session.phase == "optimizer"
         self.op_names.add(op)
         if primitive is not None:
             self._primitives.append((primitive, answer["node"], primitive.version))
@@ -154,11 +169,34 @@ class Program:
     # -- the end ------------------------------------------------------------------------------------
     def document(self):
         """Text of the graph document."""
-        for primitive, node, version in self._primitives:
+        self._update_primitives()
+        return self.recorder.call("finish", **self._ending())["document"]
+
+    def _update_primitives(self):
+        """Attributes and strategies that the script added after a primitive was called."""
+        for i, (primitive, node, version) in enumerate(self._primitives):
             if primitive.version != version:
                 self.recorder.call("update_node", node=node, attrs=primitive.added_attrs(),
                                    **primitive.sharding_fields())
-        return self.recorder.call("finish", outputs=self._outputs())["document"]
+                self._primitives[i] = (primitive, node, primitive.version)
+
+    def compile(self):
+        """Runs the compiler on what is recorded so far; its answer (sim/tracer/compile_answer.h)."""
+        self._update_primitives()
+        self.compiled = self.recorder.call("compile", **self._ending())
+        session.last_compile = {
+            "serial": next(_serials), "nodes": self.compiled["nodes"],
+            "without_rule": self.compiled["operators_without_rule"],
+            "redistributions": self.compiled["redistributions"], "ops": sorted(self.op_names),
+            "violations": self.compiled["violations"]}
+        return self.compiled
+
+    def listing(self, rank):
+        """The compiled program of a rank, node by node (sim/tracer/graph_listing.h)."""
+        return self.recorder.call("listing", rank=rank)
+
+    def _ending(self):
+        return {"outputs": self._outputs(), "dataset_repeat_on_right": self.dataset_repeat_on_right}
 
     def _outputs(self):
         """The losses, then whatever else the script got and no later operator used up."""

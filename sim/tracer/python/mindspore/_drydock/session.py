@@ -34,6 +34,8 @@ class Session:
         self.program = None        # the one being recorded
         self.programs = []         # all, in order
         self.warnings = []         # texts, first occurrence only
+        self.compile_at_once = True  # False under the launcher, which compiles after the script
+        self.last_compile = None   # facts about the last compile of this process, as a dictionary
 
     def warn(self, text):
         if text not in self.warnings:

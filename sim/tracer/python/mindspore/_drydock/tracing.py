@@ -52,15 +52,15 @@ def map_tensors(value, function, name):
     return value
 
 
-def _signature(value):
+def signature(value):
     if isinstance(value, Parameter):
         return ("parameter", id(value))
     if isinstance(value, Tensor):
         return ("tensor", value.shape, value.dtype.name)
     if isinstance(value, (tuple, list)):
-        return (type(value).__name__,) + tuple(_signature(item) for item in value)
+        return (type(value).__name__,) + tuple(signature(item) for item in value)
     if isinstance(value, dict):
-        return ("dict",) + tuple((str(key), _signature(item)) for key, item in value.items())
+        return ("dict",) + tuple((str(key), signature(item)) for key, item in value.items())
     if type(value) in (bool, int, float, str, bytes, type(None)):
         return (type(value).__name__, value)
     return ("object", id(value))
@@ -71,8 +71,12 @@ def _join_or_begin(args, kwargs):
     program = session.program
     if program is None:
         return
+    from mindspore import context
     tensors = [t for t in tensors_in([args, kwargs]) if not isinstance(t, Parameter)]
-    if program.results and tensors and not any(program.knows(t) for t in tensors):
+    if any(program.owns(t) for t in tensors):
+        return
+    known = any(program.knows(t) for t in tensors)
+    if program.has_updates or program.results and tensors and not known or program.job != context.job_settings():
         session.program = None
 
 
@@ -82,13 +86,43 @@ def run(owner, body, args, kwargs, names, identity=None):
     The first call of a signature is recorded into the current program; later ones only answer the
     same results, as a second step of a training loop would.
     """
-    key = (id(owner), getattr(owner, "training", None), _signature(args), _signature(kwargs))
+    key = (id(owner), getattr(owner, "training", None), signature(args), signature(kwargs))
     found = _calls.get(key)
     if found is not None:
         return found[1]
     _join_or_begin(args, kwargs)
     program = current_program()
+    result = _record_call(program, body, args, kwargs, names)
+    _calls[key] = ((owner, args, kwargs), result)
+    if session.compile_at_once and program.node_count:
+        _publish_layouts(owner, program.compile())
+    return result
 
+
+def compile_alone(owner, body, args, kwargs, names):
+    """Records and compiles one call as a program of its own, whatever was recorded before; the program."""
+    program = Program("step%d" % len(session.programs) if session.programs else "step")
+    session.programs.append(program)
+    saved, session.program = session.program, program
+    try:
+        _record_call(program, body, args, kwargs, names)
+    finally:
+        session.program = saved
+    _publish_layouts(owner, program.compile())
+    return program
+
+
+def _publish_layouts(owner, compiled):
+    """The layouts of inputs and parameters, where scripts look for them."""
+    from mindspore import context
+    if context.cuts_operators() and hasattr(owner, "parameter_layout_dict"):
+        layouts = compiled["layouts"]
+        owner.__dict__["parameter_layout_dict"] = {name: tuple(layout) for name, layout in layouts.items()}
+        owner.__dict__["parallel_parameter_name_list"] = list(layouts)
+
+
+def _record_call(program, body, args, kwargs, names):
+    """Records a call into a program; what the script gets back."""
     def as_input(tensor, name):
         return tensor if program.owns(tensor) else program.input_for(tensor, name)
 
@@ -102,9 +136,7 @@ def run(owner, body, args, kwargs, names, identity=None):
     finally:
         session.depth -= 1
         session.scope = saved_scope
-    result = map_tensors(result, _result_of(program), "result")
-    _calls[key] = ((owner, args, kwargs), result)
-    return result
+    return map_tensors(result, _result_of(program), "result")
 
 
 def _result_of(program):
@@ -116,34 +148,36 @@ def _result_of(program):
     return as_result
 
 
-def apply(op, operands, attrs, primitive=None, dtypes=None):
+def apply(op, operands, attrs, primitive=None, dtypes=None, types=None):
     """Records one operator where it belongs; list of result tensors.
 
-    `dtypes` gives the element type for operands that are Python numbers.
+    `dtypes` gives the element type for operands that are Python numbers, `types` the (shape, element type) of the
+    results of an operator that is not in the table.
     """
+    call = (op, operands, attrs, primitive, dtypes, types)
     if session.depth > 0:
-        return _record(current_program(), op, operands, attrs, primitive, dtypes)
+        return _record(current_program(), *call)
     program = session.program
     tensors = list(tensors_in(operands))
     if program is not None and any(program.owns(t) for t in tensors):
-        return _eager(program, op, operands, attrs, primitive, dtypes)
-    return [_detached(t) for t in _record(scratch_program(), op, operands, attrs, primitive, dtypes)]
+        return _eager(program, *call)
+    return [_detached(t) for t in _record(scratch_program(), *call)]
 
 
-def _record(program, op, operands, attrs, primitive, dtypes):
+def _record(program, op, operands, attrs, primitive, dtypes, types):
     dtypes = dtypes or {}
     ids = [program.operand(value, dtypes.get(i)) for i, value in enumerate(operands)]
-    return program.add_node(op, ids, attrs, primitive)
+    return program.add_node(op, ids, attrs, primitive, types)
 
 
-def _eager(program, op, operands, attrs, primitive, dtypes):
+def _eager(program, op, operands, *rest):
     """An operator between two compiled calls: recorded once per line and operands."""
     from mindspore._drydock import frames
-    key = (frames.user_stack()[:1], op, repr(attrs),
+    key = (frames.user_stack()[:1], op, repr(rest[0]),
            tuple(t._node[1] if program.owns(t) else id(t) for t in tensors_in(operands)))
     found = program.call_sites.get(key)
     if found is None:
-        found = program.call_sites[key] = _record(program, op, operands, attrs, primitive, dtypes)
+        found = program.call_sites[key] = _record(program, op, operands, *rest)
     return found
 
 

@@ -29,15 +29,26 @@ def shape_of_argument(shape):
     try:
         shape = tuple(plain_int(item) for item in items)
     except TypeError:
-        from mindspore._drydock.errors import Unsupported
-        if any(item is None or type(item).__name__ in ("Symbol", "Stub") for item in items):
-            raise Unsupported("dynamic-shape", "shapes with unknown extents are not supported",
-                              "give every dimension a fixed extent") from None
         raise user_error(TypeError, "Tensor:shape-type",
                          "a shape must hold whole numbers, not %r" % (shape,)) from None
     if any(extent < 0 for extent in shape):
         raise user_error(ValueError, "Tensor:negative-extent", "shape %s has a negative extent" % (shape,))
     return shape
+
+
+def open_extents(shape):
+    """The shape as a tuple if it leaves extents open (None, -1 or Symbol), else None."""
+    if not isinstance(shape, (tuple, list)):
+        return None
+    if any(item is None or type(item).__name__ == "Symbol" or type(item) is int and item == -1 for item in shape):
+        return tuple(shape)
+    return None
+
+
+def example_shape(shape, multiple):
+    """Extents to compile with where the script leaves them open: multiples of `multiple` if that is allowed."""
+    return tuple(multiple if item is None or type(item) is int and item == -1 else
+                 item.example(multiple) if type(item).__name__ == "Symbol" else plain_int(item) for item in shape)
 
 
 def describe(data):

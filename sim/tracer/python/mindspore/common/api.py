@@ -2,7 +2,7 @@
 import functools
 
 from mindspore._drydock import tracing
-from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.lazy import Stub, module_getattr
 from mindspore._drydock.session import session
 
 
@@ -55,15 +55,73 @@ class _PynativeExecutor:
 _pynative_executor = _PynativeExecutor()
 
 
+class _GraphExecutor:
+    """What the compiled core of the reference answers about a compiled phase."""
+
+    def __init__(self):
+        self._programs = {}  # full phase -> Program
+
+    def _compiled(self, phase):
+        program = self._programs.get(phase)
+        return program.compiled if program is not None else {"layouts": {}, "strategies": {}}
+
+    def has_compiled(self, phase):
+        return phase in self._programs
+
+    def get_strategy(self, phase):
+        return self._compiled(phase)["strategies"]
+
+    def get_parameter_layout(self, phase):
+        return {name: tuple(layout) for name, layout in self._compiled(phase)["layouts"].items()}
+
+    def get_parallel_graph_info(self, phase):
+        from mindspore import context
+        program = self._programs.get(phase)
+        if program is None:
+            return {}
+        rank = context.get_auto_parallel_context("global_rank")
+        return program.listing(int(rank) % max(1, context.device_count()))
+
+    def get_parallel_parameter_name_list(self, phase):
+        return list(self._compiled(phase)["layouts"])
+
+    def __getattr__(self, name):
+        return Stub("mindspore._c_expression.GraphExecutor_." + name)
+
+
 class _CellGraphExecutor:
-    """Compiles cells without running them: here, records them."""
+    """Compiles cells without running them."""
+
+    def __init__(self):
+        self._graph_executor = _GraphExecutor()
 
     def compile(self, obj, *args, phase="predict", do_convert=True, jit_config_dict=None, **kwargs):
-        before = len(session.programs)
+        obj.__dict__["arguments_key"] = str(tracing.signature((args, kwargs)))
+        full_phase = self._full_phase(phase, obj)
+        if self._graph_executor.has_compiled(full_phase):
+            return full_phase, False
         obj.check_names()
-        obj(*args, **kwargs)
-        newly = len(session.programs) > before
-        return "%s.%d" % (phase, id(obj)), newly
+        program = obj.compile_alone(args, kwargs)
+        self._graph_executor._programs[full_phase] = program
+        return full_phase, True
+
+    @staticmethod
+    def _full_phase(phase, obj):
+        return "%s.%d.%d.%s" % (phase, obj.create_time, id(obj), getattr(obj, "arguments_key", ""))
+
+    def has_compiled(self, phase):
+        return self._graph_executor.has_compiled(phase)
+
+    def _get_shard_strategy(self, obj):
+        return self._graph_executor.get_strategy(self._full_phase(obj.phase, obj))
+
+    def _get_num_parallel_ops(self, obj):
+        return len(self._graph_executor.get_strategy(self._full_phase(obj.phase, obj)))
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Stub("mindspore.common.api._CellGraphExecutor." + name)
 
 
 _cell_graph_executor = _CellGraphExecutor()

@@ -9,6 +9,7 @@ from mindspore.common import dtype as mstype
 class Tensor:
     """See mindspore.Tensor. Never holds more than a small value; shapes are Python tuples."""
 
+    _open = None           # shape with open extents (None, Symbol) of a tensor that stands for an input
     __array_ufunc__ = None  # numpy arrays leave mixed arithmetic to this class
 
     def __init__(self, input_data=None, dtype=None, shape=None, init=None, const_arg=False,
@@ -21,7 +22,9 @@ class Tensor:
         if input_data is None:
             if shape is None:
                 raise user_error(ValueError, "Tensor:no-data", "Tensor() needs data or a shape")
-            self._shape = values.shape_of_argument(shape)
+            self._open = values.open_extents(shape)
+            self._shape = (tuple(-1 if type(item) is not int else item for item in shape) if self._open else
+                           values.shape_of_argument(shape))
             self._dtype = dtype or mstype.float32
             return
         if isinstance(input_data, Tensor):

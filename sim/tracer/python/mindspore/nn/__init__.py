@@ -8,6 +8,9 @@ from mindspore.nn.loss import (CrossEntropyLoss, L1Loss, LossBase, MAELoss, MSEL
                                SoftmaxCrossEntropyWithLogits, _Loss)
 from mindspore.nn.optim import SGD, Adam, AdamWeightDecay, Momentum, Optimizer  # noqa: F401
 from mindspore.nn.utils import no_init_parameters  # noqa: F401
+from mindspore.nn.wrap import (DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell,  # noqa: F401
+                               GradAccumulationCell, MicroBatchInterleaved, PipelineCell, PipelineGradReducer,
+                               TrainOneStepWithLossScaleCell, _MicroBatch)
 from mindspore.nn.wrap import (DistributedGradReducer, TrainOneStepCell, VirtualDatasetCellTriple,  # noqa: F401
                                WithEvalCell, WithLossCell, _VirtualDatasetCell)
 

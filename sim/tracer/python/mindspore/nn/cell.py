@@ -1,4 +1,5 @@
 """Cells: networks and their parts. Source: spec tracing-frontend 5."""
+import itertools
 from collections import OrderedDict
 
 from mindspore._drydock import tracing
@@ -10,6 +11,7 @@ from mindspore.common.parameter import Parameter, ParameterTuple
 from mindspore.common.tensor import Tensor
 from mindspore.nn import _cell_parts
 
+_created = itertools.count(1)
 _CONTAINERS = ("_params", "_cells", "_primitives")
 
 
@@ -28,7 +30,8 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         self._param_prefix = ""
         self.training = False
         self.requires_grad = False
-        self.phase = ""
+        self.phase = "train"
+        self.create_time = next(_created)
         self.cls_name = type(self).__name__
         self.parameter_layout_dict = {}
 
@@ -144,6 +147,11 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         names = tracing.input_names(self.construct, skip=1)
         return tracing.run(self, self._enter, args, kwargs, names)
 
+    def compile_alone(self, args, kwargs):
+        """Compiles one call by itself; the recorded program."""
+        names = tracing.input_names(self.construct, skip=1)
+        return tracing.compile_alone(self, self._enter, args, kwargs, names)
+
     def _enter(self, *args, **kwargs):
         if self._scope is None:
             self._give_scope("Default")
@@ -187,10 +195,10 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         return self
 
     def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
-        if session.world_size == 1:
-            return self
-        raise Unsupported("mindspore.nn.Cell.shard", "shard() of a whole Cell is not supported",
-                          "call shard() of the primitives inside of it")
+        from mindspore.communication import management
+        from mindspore.parallel.shard import shard
+        sharded = shard(self, in_strategy, out_strategy, parameter_plan, device, level)
+        return self if management.get_group_size() == 1 else sharded
 
     @property
     def pipeline_stage(self):

@@ -56,6 +56,22 @@ def _layout_dict(layout):
     return described
 
 
+def check_shard(owner, in_strategy, out_strategy):
+    """TypeError unless both are tuples of tuples or of Layouts, or absent."""
+    from mindspore.parallel.shard import Layout
+    for which, strategy in (("in_strategy", in_strategy), ("out_strategy", out_strategy)):
+        if strategy is None and which == "out_strategy":
+            continue
+        if not isinstance(strategy, tuple) or any(not isinstance(e, (tuple, Layout)) for e in strategy):
+            raise user_error(TypeError, owner + ":strategy-type",
+                             "%s must be a tuple of tuples of ints or a tuple of Layouts, not %r" % (which, strategy))
+        if len({isinstance(entry, Layout) for entry in strategy}) > 1:
+            raise user_error(TypeError, owner + ":strategy-mixed", "%s mixes tuples and Layouts" % which)
+        for entry in strategy:
+            if isinstance(entry, tuple):
+                _check_numbers(owner, which, entry)
+
+
 def set_strategy(primitive, in_strategy, out_strategy):
     if in_strategy is None and out_strategy is None:
         return

@@ -80,6 +80,10 @@ class Primitive:
     def added_attrs(self):
         return {name: attr_value(value) for name, value in self._added.items()}
 
+    def recorded_attrs(self):
+        """What a node says about the primitive, sharding apart."""
+        return {name: attr_value(value) for name, value in self.attrs.items() if name not in _strategy.FIELDS}
+
     # -- calls --------------------------------------------------------------------------------------
     def __call__(self, *args, **kwargs):
         raise Unsupported("mindspore.ops." + self.name,
@@ -174,7 +178,7 @@ def _operand(op, argument, value):
 
 
 def _call(self, signature, args, kwargs):
-    attrs = {name: attr_value(value) for name, value in self.attrs.items() if name not in _strategy.FIELDS}
+    attrs = self.recorded_attrs()
     tuples = [a for a in signature.call if a.kind == "tuple"]
     if tuples and len(signature.call) == 1 and len(args) > 1:
         args = (args,)
@@ -200,8 +204,12 @@ def make_class(signature):
     def __call__(self, *args, **kwargs):
         return _call(self, signature, args, kwargs)
 
+    def call_as(primitive, args):
+        """The operator on behalf of a primitive that the script defines under the same name."""
+        return _call(primitive, signature, args, {})
+
     return type(signature.name, (Primitive,), {
-        "__init__": __init__, "__call__": __call__, "__module__": "mindspore.ops.operations",
+        "__init__": __init__, "__call__": __call__, "_call_as": staticmethod(call_as), "__module__": "mindspore.ops.operations",
         "__doc__": "See mindspore.ops.%s." % signature.name, "signature": signature})
 
 
@@ -227,12 +235,19 @@ def cast(tensor, dtype):
     return tensor if tensor.dtype is dtype else operator("Cast")(tensor, dtype)
 
 
-class PrimitiveWithCheck(Primitive):
-    """Base of user-defined primitives; they can be made, not called."""
-
-
 class PrimitiveWithInfer(Primitive):
-    """Base of user-defined primitives; they can be made, not called."""
+    """Base of user-defined primitives: their own methods say what shapes come out."""
+
+    def __init__(self, name=None):
+        super().__init__(name or type(self).__name__)
+
+    def __call__(self, *args):
+        from mindspore.ops import _user_ops
+        return _user_ops.call(self, args)
+
+
+class PrimitiveWithCheck(PrimitiveWithInfer):
+    """The same; these check shapes and element types and take over those of the first operand."""
 
 
 def prim_attr_register(function):

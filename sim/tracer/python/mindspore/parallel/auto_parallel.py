@@ -49,6 +49,14 @@ class AutoParallel(Cell):
         context.reset_auto_parallel_context()
         return result
 
+    def compile_alone(self, args, kwargs):
+        self._apply()
+        names = tracing.input_names(getattr(self.network, "construct", self.network),
+                                    skip=1 if isinstance(self.network, Cell) else 0)
+        program = tracing.compile_alone(self, self._enter, args, kwargs, names)
+        context.reset_auto_parallel_context()
+        return program
+
     def construct(self, *args, **kwargs):
         return self.network(*args, **kwargs)
 

@@ -1,8 +1,9 @@
 """Layout of a tensor on a device grid, and shard() of functions. Source: spec tracing-frontend 6."""
 import copy
 
-from mindspore._drydock.errors import Unsupported, user_error
+from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.session import session
 
 
 def _fail(kind, detail, message):
@@ -77,18 +78,89 @@ def _check_grid(device_matrix, alias_name):
 
 
 def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
-    """Strategy of a primitive; functions and cells as a whole are not supported yet."""
+    """The function with its arguments (and results) in the given cuts.
+
+    Recorded as identities in front of and behind the function's operators; what is in between follows them.
+    """
+    from mindspore.ops import _strategy
     from mindspore.ops.primitive import Primitive
     if isinstance(fn, Primitive):
         return fn.shard(in_strategy, out_strategy)
-    raise Unsupported("mindspore.shard", "shard() of a function or Cell is not supported",
-                      "call shard() of the primitives inside of it")
+    if not callable(fn):
+        raise user_error(TypeError, "shard:fn", "shard() takes a function, a Cell or a primitive, not %r" % (fn,))
+    _strategy.check_shard("shard", in_strategy, out_strategy)
+    _check_parameter_plan(fn, parameter_plan)
+    if not isinstance(device, str):
+        raise user_error(TypeError, "shard:device", "device must be a text, not %r" % (device,))
+    if isinstance(level, bool) or not isinstance(level, int):
+        raise user_error(TypeError, "shard:level", "level must be a whole number, not %r" % (level,))
+
+    def sharded(*args, **kwargs):
+        operands = _in_cuts(args, in_strategy, "in_strategy")
+        results = fn(*operands, **kwargs)
+        if out_strategy is None:
+            return results
+        several = isinstance(results, (tuple, list))
+        cut = _in_cuts(tuple(results) if several else (results,), out_strategy, "out_strategy")
+        return cut if several else cut[0]
+
+    sharded.__wrapped__ = fn
+    return sharded
+
+
+def _in_cuts(tensors, strategy, which):
+    """Tensors behind identities that carry one entry of the strategy each."""
+    from mindspore.common.tensor import Tensor
+    positions = [i for i, value in enumerate(tensors) if isinstance(value, Tensor)]
+    if len(positions) != len(strategy):
+        raise user_error(ValueError, "shard:entries", "%s has %d entries for %d tensors"
+                         % (which, len(strategy), len(positions)))
+    found = list(tensors)
+    for i, entry in zip(positions, strategy):
+        if isinstance(entry, tuple) and len(entry) != found[i].ndim:
+            raise user_error(ValueError, "shard:dimensions", "entry %s of %s does not fit a tensor of %d dimensions"
+                             % (entry, which, found[i].ndim))
+        found[i] = _identity(entry)(found[i])
+    return tuple(found)
+
+
+def _identity(entry):
+    from mindspore.ops import _table
+    made = _table.primitive_class("AShardIdentity") or _table.primitive_class("Identity")
+    return made().shard((entry,))
+
+
+def _check_parameter_plan(fn, plan):
+    """Entries must fit the parameters they name; unknown names are ignored."""
+    if plan is None:
+        return
+    if not isinstance(plan, dict):
+        raise user_error(TypeError, "shard:parameter-plan", "parameter_plan must be a dictionary, not %r" % (plan,))
+    parameters = dict(fn.parameters_and_names()) if hasattr(fn, "parameters_and_names") else {}
+    for name, entry in plan.items():
+        if not isinstance(name, str) or not isinstance(entry, (tuple, Layout)):
+            raise user_error(TypeError, "shard:parameter-plan", "parameter_plan maps names to tuples or Layouts")
+        parameter = parameters.get(name[5:] if name.startswith("self.") else name)
+        if parameter is None or isinstance(entry, Layout):
+            continue
+        if len(entry) != parameter.ndim:
+            raise user_error(ValueError, "shard:parameter-plan",
+                             "the plan of parameter '%s' has %d entries for shape %s" % (name, len(entry), parameter.shape))
+        for extent, cut in zip(parameter.shape, entry):
+            if cut < 1 or extent % cut:
+                raise user_error(ValueError, "shard:parameter-plan",
+                                 "parameter '%s' of shape %s cannot be cut by %s" % (name, parameter.shape, entry))
+    session.warn_limit("the parameter_plan of shard() is not followed: parameters get the cuts of their operators")
 
 
 def reshard(tensor, layout):
+    """The tensor in another layout."""
+    from mindspore.common.tensor import Tensor
     if not isinstance(layout, Layout):
         _fail(TypeError, "reshard", "reshard() takes a mindspore.parallel.Layout, not %s" % type(layout).__name__)
-    raise Unsupported("mindspore.parallel.reshard")
+    if not isinstance(tensor, Tensor):
+        _fail(TypeError, "reshard-tensor", "reshard() takes a Tensor, not %s" % type(tensor).__name__)
+    return _identity(layout)(tensor)
 
 
 __getattr__ = module_getattr(__name__)

@@ -2,6 +2,10 @@
 from mindspore._drydock.lazy import module_getattr
 from mindspore.nn.wrap.cell_wrapper import (TrainOneStepCell, VirtualDatasetCellTriple, WithEvalCell,  # noqa: F401
                                             WithLossCell, _VirtualDatasetCell)
+from mindspore.nn.wrap.loss_scale import (DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell,  # noqa: F401
+                                           TrainOneStepWithLossScaleCell)
+from mindspore.nn.wrap.micro_batch import (GradAccumulation, GradAccumulationCell,  # noqa: F401
+                                            MicroBatchInterleaved, PipelineCell, PipelineGradReducer, _MicroBatch)
 from mindspore.nn.wrap.grad_reducer import DistributedGradReducer  # noqa: F401
 
 __getattr__ = module_getattr("mindspore.nn")

@@ -1,9 +1,10 @@
 """Networks around networks: loss, training step, evaluation."""
-from mindspore._drydock import gradient
+from mindspore._drydock import gradient, tracing
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore.nn.cell import Cell
 from mindspore.nn.wrap.grad_reducer import DistributedGradReducer
+from mindspore.ops import operations as P
 
 
 def _check_cell(owner, name, value):
@@ -83,11 +84,30 @@ class VirtualDatasetCell(Cell):
     def __init__(self, backbone):
         super().__init__(auto_prefix=False)
         self._backbone = backbone
+        self._virtual_dataset = P._VirtualDataset()
 
     def construct(self, *inputs):
+        if self._virtual_dataset.attrs.get("repeat_dim_direct") == "right":
+            tracing.current_program().dataset_repeat_on_right = True
         return self._backbone(*inputs)
 
 
 _VirtualDatasetCell = VirtualDatasetCellTriple = VirtualDatasetCell
 
-__getattr__ = module_getattr("mindspore.nn")
+
+class GetNextSingleOp(Cell):
+    """See mindspore.nn.GetNextSingleOp."""
+
+    def __init__(self, dataset_types, dataset_shapes, queue_name):
+        super().__init__()
+        self.get_next = P.GetNext(dataset_types, dataset_shapes, len(dataset_types), queue_name)
+
+    def construct(self):
+        return self.get_next()
+
+
+def __getattr__(name):
+    if name in ("PipelineCell", "MicroBatchInterleaved", "GradAccumulationCell", "_MicroBatch"):
+        from mindspore.nn.wrap import micro_batch
+        return getattr(micro_batch, name)
+    return module_getattr("mindspore.nn")(name)

@@ -1,8 +1,9 @@
 """The same primitives and functions under the reference's generated-module name."""
+from mindspore._drydock.lazy import submodule
 
 
 def __getattr__(name):
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
     from mindspore import ops
-    return getattr(ops, name)
+    return submodule(__name__, name) or getattr(ops, name)

@@ -189,6 +189,17 @@ class Map(HyperMap):
         return tuple(function(*row) for row in zip(*args))
 
 
+def add_flags(fn=None, **flags):
+    """Decorator that sets flags of a function or method; they have no effect on a trace."""
+    if fn is not None:
+        fn._func_graph_flags = dict(getattr(fn, "_func_graph_flags", {}), **flags)
+        return fn
+    return functools.partial(add_flags, **flags)
+
+
+core = add_flags
+
+
 def __getattr__(name):
     if name in ("clip_by_global_norm", "clip_by_value", "normal", "uniform"):
         from mindspore.ops import functional

@@ -1,4 +1,6 @@
-"""Pipeline and accumulation cells are not in the stand-in yet."""
+"""Cells of mindspore.parallel.nn: the same as those of mindspore.nn."""
 from mindspore._drydock.lazy import module_getattr
+from mindspore.nn.wrap.micro_batch import (GradAccumulation, MicroBatchInterleaved, Pipeline, PipelineCell,  # noqa: F401
+                                            PipelineGradReducer)
 
 __getattr__ = module_getattr(__name__)

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "strategies/passes/program.h"
+
+namespace drydock::sim {
+
+/// What the compiler made of a traced program, for the Python side:
+///
+///     nodes, redistributions, operators_without_rule: [name], violations: [text],
+///     layouts: {name: [device matrix, tensor map, slice shape, field size, uniform cut, group of
+///               the optimizer's shards, shape]} of inputs and parameters,
+///     strategies: {full name of a node: [cuts per operand]}
+/// Source: spec tracing-frontend 11.
+[[nodiscard]] nlohmann::json CompileAnswer(const strategies::CompiledProgram& program);
+
+/// Listing (graph_listing.h) of the forward program of one rank, before differentiation.
+[[nodiscard]] Result<nlohmann::json> ForwardListing(const strategies::CompiledProgram& program,
+                                                    RankId rank);
+
+}  // namespace drydock::sim

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "strategies/graph/graph.h"
+
+namespace drydock::sim {
+
+/// The program of one rank as a listing: {"@graph_0": {"MatMul-0": {"inputs": [...], "attrs":
+/// {...}}}}.
+///
+/// Nodes are numbered per operator in depth-first post-order from the results, operands from left
+/// to right. An operand is the name of a node, input or parameter; attributes that the reference
+/// hands over as operands stand behind the tensors in the order of the signature. Several tensors
+/// that are one operand go through a MakeTuple, one result of several through a TupleGetItem; so do
+/// the inputs of the data set, `dataset` true.
+/// Source: spec tracing-frontend 11.
+[[nodiscard]] nlohmann::json GraphListing(const strategies::Graph& rank_graph, bool dataset);
+
+}  // namespace drydock::sim

@@ -1,0 +1,75 @@
+"""mindspore.mint: functions with PyTorch's names and arguments."""
+from mindspore._drydock.lazy import submodule
+from mindspore.mint import nn  # noqa: F401
+
+# Function -> operator that takes the tensors and nothing else.
+_OPERATORS = {
+    "add": "AddExt", "sub": "SubExt", "matmul": "MatMulExt", "bmm": "BatchMatMulExt", "mul": "Mul", "eq": "Equal",
+    "ne": "NotEqual", "lt": "Less", "le": "LessEqual", "gt": "Greater", "ge": "GreaterEqual", "minimum": "Minimum",
+    "maximum": "Maximum", "abs": "Abs", "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "rsqrt": "Rsqrt",
+    "square": "Square", "sigmoid": "Sigmoid", "tanh": "Tanh", "sin": "Sin", "cos": "Cos", "neg": "Neg", "erf": "Erf",
+    "ceil": "Ceil", "floor": "Floor", "reciprocal": "Reciprocal", "logical_not": "LogicalNot",
+    "logical_and": "LogicalAnd", "logical_or": "LogicalOr", "sign": "Sign", "relu": "ReLU", "pow": "Pow",
+    "zeros_like": "ZerosLike", "ones_like": "OnesLike",
+}
+# Function -> functional form with the same arguments under another name.
+_FUNCTIONS = {"cat": "concat", "concat": "concat", "unsqueeze": "expand_dims", "greater": "greater", "less": "less"}
+
+
+def _two(name, fallback):
+    """An operator that may be missing from the table; then the plain one, scaled by alpha where asked."""
+    def function(input, other, *, alpha=1):
+        from mindspore.ops import _table
+        from mindspore.ops.primitive import operator
+        if alpha != 1:
+            other = other * alpha
+            return operator(fallback)(input, other)
+        return operator(name if _table.has_operator(name) else fallback)(input, other)
+
+    function.__name__ = name
+    return function
+
+
+def _plain(name):
+    def function(*tensors):
+        from mindspore.ops.primitive import operator
+        return operator(name)(*tensors)
+
+    function.__name__ = name
+    function.operator = name
+    return function
+
+
+_PLAIN_OF = {"AddExt": "Add", "SubExt": "Sub"}
+
+
+def transpose(input, dim0, dim1):
+    return input.swapaxes(dim0, dim1)
+
+
+def permute(input, dims):
+    return input.transpose(*dims)
+
+
+def split(tensor, split_size_or_sections, dim=0):
+    from mindspore.ops import functional
+    return functional.split(tensor, split_size_or_sections, dim)
+
+
+def index_select(input, dim, index):
+    from mindspore.ops import functional
+    return functional.gather(input, index, dim)
+
+
+def __getattr__(name):
+    if name.startswith("__") and name.endswith("__"):
+        raise AttributeError(name)
+    found = submodule(__name__, name)
+    if found is None and name in _OPERATORS:
+        operator = _OPERATORS[name]
+        found = _two(operator, _PLAIN_OF[operator]) if operator in _PLAIN_OF else _plain(operator)
+    if found is None:
+        from mindspore import ops
+        found = getattr(ops, _FUNCTIONS.get(name, name))
+    globals()[name] = found
+    return found

@@ -1,0 +1,14 @@
+"""mindspore.mint.nn.functional: the functional forms of mindspore.ops under PyTorch's names."""
+_NAMES = {"linear": "dense"}
+
+
+def softmax(input, dim=None, dtype=None):
+    from mindspore.ops import functional
+    return functional.softmax(input, -1 if dim is None else dim, dtype=dtype)
+
+
+def __getattr__(name):
+    if name.startswith("__") and name.endswith("__"):
+        raise AttributeError(name)
+    from mindspore import ops
+    return getattr(ops, _NAMES.get(name, name))

@@ -1,0 +1,130 @@
+"""Wrappers that call a network once per part of a batch. Source: spec tracing-frontend 8."""
+from mindspore._drydock.errors import user_error
+from mindspore._drydock.lazy import module_getattr
+from mindspore.common.tensor import Tensor
+from mindspore.nn.cell import Cell
+from mindspore.ops import operations as P
+
+
+def _check_count(owner, name, value):
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise user_error(TypeError, "%s:%s-type" % (owner, name), "%s of %s must be a whole number, not %r"
+                         % (name, owner, value))
+    if value <= 0:
+        raise user_error(ValueError, "%s:%s-range" % (owner, name), "%s of %s must be positive, not %d"
+                         % (name, owner, value))
+
+
+class _MicroBatch(Cell):
+    """Part `i` of every input, cut along dimension 0."""
+
+    def __init__(self, micro_size, attrs=None):
+        super().__init__()
+        self.micro_size = micro_size
+        self.strided_slice = P.StridedSlice()
+        for name, value in (attrs or {}).items():
+            self.strided_slice.add_prim_attr(name, value)
+
+    def construct(self, i, *inputs):
+        return tuple(self._part(i, item) for item in inputs)
+
+    def _part(self, i, item):
+        if not isinstance(item, Tensor) or item.ndim == 0:
+            return item
+        rows = item.shape[0]
+        if rows % self.micro_size:
+            raise user_error(ValueError, "MicroBatch:not-divisible",
+                             "a batch of %d rows cannot be cut into %d parts" % (rows, self.micro_size),
+                             "choose a batch that is a multiple of the number of parts")
+        count = rows // self.micro_size
+        begin = (i * count,) + (0,) * (item.ndim - 1)
+        end = ((i + 1) * count,) + item.shape[1:]
+        return self.strided_slice(item, begin, end, (1,) * item.ndim)
+
+
+class _Parts(Cell):
+    """Calls the network for every part and adds up the results."""
+
+    def __init__(self, network, count, slice_attrs, add_attr, count_name):
+        super().__init__(auto_prefix=False)
+        owner = type(self).__name__
+        if not isinstance(network, Cell):
+            raise user_error(TypeError, owner + ":network-type", "%s takes a Cell, not %s"
+                             % (owner, type(network).__name__))
+        _check_count(owner, count_name, count)
+        self.network = network
+        self._count = count
+        self.micro_inputs = _MicroBatch(count, slice_attrs)
+        self._adds = []
+        for i in range(count):
+            add = P.Add()
+            add.add_prim_attr(add_attr, i)
+            self._adds.append(add)
+
+    def construct(self, *args, **kwargs):
+        total = None
+        for i in range(self._count):
+            inside = self.micro_inputs(i, *args)
+            named = dict(zip(kwargs, self.micro_inputs(i, *kwargs.values())))
+            result = self.network(*inside, **named)
+            total = result if total is None else self._adds[i](total, result)
+        return total
+
+
+class PipelineCell(_Parts):
+    """See mindspore.nn.PipelineCell: `micro_size` parts run through the stages one after the other."""
+
+    def __init__(self, network, micro_size, stage_config=None):
+        super().__init__(network, micro_size, {"micro_size": micro_size}, "pipeline_end", "micro_size")
+        self.micro_size = micro_size
+        if stage_config is not None:
+            self._apply_stages(stage_config)
+
+    def _apply_stages(self, stage_config):
+        cells = dict(self.network.cells_and_names())
+        for name, cell in self.network.cells_and_names():
+            if name in stage_config:
+                cell.pipeline_stage = stage_config[name]
+        unknown = [name for name in stage_config if name not in cells]
+        if unknown:
+            raise user_error(KeyError, "PipelineCell:stage-config", "the network has no cell named '%s'" % unknown[0])
+
+
+Pipeline = PipelineCell
+
+
+class MicroBatchInterleaved(_Parts):
+    """See mindspore.nn.MicroBatchInterleaved: parts whose computation hides the communication of others."""
+
+    def __init__(self, network, interleave_num=2):
+        super().__init__(network, interleave_num,
+                         {"strided_slice_flag": True, "interleave_num": interleave_num},
+                         "micro_interleaved_add_flag", "interleave_num")
+        self.interleave_num = interleave_num
+
+
+class GradAccumulationCell(_Parts):
+    """See mindspore.parallel.nn.GradAccumulation."""
+
+    def __init__(self, network, micro_size):
+        super().__init__(network, micro_size, {"grad_accu_num": micro_size}, "forward_end", "micro_size")
+        self.micro_size = micro_size
+
+
+GradAccumulation = GradAccumulationCell
+
+
+class PipelineGradReducer(Cell):
+    """See mindspore.parallel.nn.PipelineGradReducer: scales accumulated gradients."""
+
+    def __init__(self, parameters, scale_sense=1.0, opt_shard=None):
+        super().__init__(auto_prefix=False)
+        self.scale_sense = scale_sense
+
+    def construct(self, grads):
+        if isinstance(self.scale_sense, (int, float)) and self.scale_sense == 1:
+            return grads
+        return tuple(gradient / self.scale_sense for gradient in grads)
+
+
+__getattr__ = module_getattr("mindspore.nn")

@@ -1,0 +1,41 @@
+#include "tests/proof/proof_case.h"
+
+/// One-hot codes and losses.
+namespace drydock::strategies::proof {
+namespace {
+
+ProofCase OneHotCase(Draw& draw) {
+  const Shape shape = draw.AnyShape(1, 2);
+  const std::int64_t depth = draw.Extent();
+  return {.operands = {Indices(shape, depth), Scalar(1.5), Scalar(-0.5)},
+          .attrs = {{"depth", depth}, {"axis", shape.size() == 1 ? draw.Pick({-1, 0}) : -1}}};
+}
+
+ProofCase CrossEntropyCase(Draw& draw) {
+  const Shape shape = {draw.Extent(), draw.Extent()};
+  return {.operands = {Floats(shape), NoGradient(WithValues(Floats(shape), Values::kProbability))},
+          .weighed = {true, false}};
+}
+
+/// Every rank takes the mean over its own samples (spec operators 3.12): only together they are the
+/// whole's.
+ProofCase SparseCrossEntropyCase(Draw& draw) {
+  const Shape shape = {draw.Extent(), draw.Extent()};
+  return {.operands = {Floats(shape), Indices({shape[0]}, shape[1])}, .per_rank = {true}};
+}
+
+ProofCase NllCase(Draw& draw) {
+  const Shape shape = {draw.Extent(), draw.Extent()};
+  return {
+      .operands = {Floats(shape), Indices({shape[0]}, shape[1]), NoGradient(Positive({shape[1]}))},
+      .attrs = {{"reduction", draw.Pick({"mean", "sum", "none"})}},
+      .weighed = {true, false}};
+}
+
+PROOF_CASES(OneHot, OneHotCase);
+PROOF_CASES(SoftmaxCrossEntropyWithLogits, CrossEntropyCase);
+PROOF_CASES(SparseSoftmaxCrossEntropyWithLogits, SparseCrossEntropyCase);
+PROOF_CASES(NLLLoss, NllCase);
+
+}  // namespace
+}  // namespace drydock::strategies::proof

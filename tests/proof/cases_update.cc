@@ -1,0 +1,64 @@
+#include "tests/proof/proof_case.h"
+
+/// Operators that write parameters: operand 0 is a weight, others its state, its gradient, numbers.
+namespace drydock::strategies::proof {
+namespace {
+
+Operand State(const Shape& shape) {
+  return FedAs(Positive(shape), Feed::kParameter);
+}
+
+Operand Number(double value) {
+  return FedAs(Fixed({}, {value}), Feed::kParameter);
+}
+
+Operand GradientOperand(const Shape& shape) {
+  return FedAs(Floats(shape), Feed::kGradient);
+}
+
+Shape WeightShape(Draw& draw) {
+  return draw.AnyShape(1, 3);
+}
+
+ProofCase AssignCase(Draw& draw) {
+  const Shape shape = WeightShape(draw);
+  return {.operands = {Floats(shape), GradientOperand(shape)}};
+}
+
+ProofCase MomentumCase(Draw& draw) {
+  const Shape shape = WeightShape(draw);
+  return {
+      .operands = {Floats(shape), State(shape), Number(0.1), GradientOperand(shape), Number(0.9)},
+      .attrs = {{"use_nesterov", draw.Chance(2)}}};
+}
+
+ProofCase SgdCase(Draw& draw) {
+  const Shape shape = WeightShape(draw);
+  return {
+      .operands = {Floats(shape), GradientOperand(shape), Number(0.1), State(shape), Number(0.9),
+                   FedAs(Integers(shape, 0, 1, DType::kFloat32), Feed::kParameter)},
+      .attrs = {{"nesterov", draw.Chance(2)}, {"weight_decay", 0.01}}};
+}
+
+ProofCase AdamCase(Draw& draw) {
+  const Shape shape = WeightShape(draw);
+  return {
+      .operands = {Floats(shape), State(shape), State(shape), Number(0.9), Number(0.99),
+                   Number(0.1), Number(0.9), Number(0.99), Number(1e-6), GradientOperand(shape)},
+      .attrs = {{"use_nesterov", draw.Chance(2)}}};
+}
+
+ProofCase AdamWeightDecayCase(Draw& draw) {
+  const Shape shape = WeightShape(draw);
+  return {.operands = {Floats(shape), State(shape), State(shape), Number(0.1), Number(0.9),
+                       Number(0.99), Number(1e-6), Number(0.01), GradientOperand(shape)}};
+}
+
+PROOF_CASES_OF(Assign, AssignCase, "Assign", "AssignAdd", "AssignSub");
+PROOF_CASES(ApplyMomentum, MomentumCase);
+PROOF_CASES(SGD, SgdCase);
+PROOF_CASES(Adam, AdamCase);
+PROOF_CASES(AdamWeightDecay, AdamWeightDecayCase);
+
+}  // namespace
+}  // namespace drydock::strategies::proof
