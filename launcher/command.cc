@@ -9,6 +9,7 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   commands.push_back(MakeMsrunCommand());
   commands.push_back(MakeSchedulerCommand());
   commands.push_back(MakeListOperatorsCommand());
+  commands.push_back(MakeManCommand());
   commands.push_back(MakeVersionCommand());
   return commands;
 }
