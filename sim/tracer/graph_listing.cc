@@ -71,8 +71,8 @@ class Lister {
   Lister(const Graph& graph, bool dataset) : graph_(graph), values_(graph.values.size()) {
     for (std::size_t v = 0; v < graph.values.size(); ++v) {
       const Value& value = graph.values[v];
-      values_[v] = value.kind == ValueKind::kConstant ? ConstantLiteral(graph, value)
-                                                      : json(value.name);
+      values_[v] =
+          value.kind == ValueKind::kConstant ? ConstantLiteral(graph, value) : json(value.name);
     }
     if (dataset && !graph.inputs.empty()) {
       AddDataset();
@@ -153,9 +153,8 @@ class Lister {
       if (argument.kind == ArgumentKind::kAttribute) {
         AddAttribute(node, argument.name, line);
       } else if (argument.kind == ArgumentKind::kTensorList) {
-        line.operands.push_back(Tuple({node.inputs.begin() + static_cast<std::ptrdiff_t>(next),
-                                       node.inputs.end()},
-                                      true));
+        line.operands.push_back(Tuple(
+            {node.inputs.begin() + static_cast<std::ptrdiff_t>(next), node.inputs.end()}, true));
         next = node.inputs.size();
       } else if (next < node.inputs.size()) {
         line.operands.push_back(InputOf(node, next++));

@@ -1,4 +1,6 @@
 """set_context, set_auto_parallel_context and friends. Source: spec tracing-frontend 10."""
+import functools
+
 from mindspore import _context_rules as _rules
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
@@ -26,6 +28,16 @@ _given = set()  # keys of auto-parallel settings that the script gave
 _algo = dict(_rules.ALGO_DEFAULTS)
 
 
+def _settings_function(function):
+    """The reference checks arguments in a decorator; user code reaches the function behind it."""
+    @functools.wraps(function)
+    def wrapper(**kwargs):
+        return function(**kwargs)
+
+    return wrapper
+
+
+@_settings_function
 def set_context(**kwargs):
     """Checks and keeps settings; device_target is applied first whatever its position."""
     for key in sorted(kwargs, key=lambda name: name != "device_target"):
@@ -45,6 +57,7 @@ def set_device(device_target, device_id=None):
     set_context(device_target=device_target)
 
 
+@_settings_function
 def set_auto_parallel_context(**kwargs):
     """Applies the settings one by one, in call order."""
     for key, value in kwargs.items():
@@ -130,12 +143,15 @@ def reset_algo_parameters():
     _algo.update(_rules.ALGO_DEFAULTS)
 
 
+_offload = {}
+
+
 def set_offload_context(offload_config):
-    _rules.need(dict, "set_offload_context", "offload_config", offload_config)
+    _offload.update(_rules.need(dict, "set_offload_context", "offload_config", offload_config))
 
 
 def get_offload_context():
-    return {}
+    return dict(_offload)
 
 
 def set_ps_context(**kwargs):

@@ -13,6 +13,38 @@ from mindspore.common.tensor import Tensor, recorded
 _serials = itertools.count(1)
 
 
+class NodeLog:
+    """What one construct() recorded, in order. A log within another one passes everything on."""
+
+    def __init__(self, outer):
+        self.outer = outer
+        self._entries = []
+        self._at = 0
+
+    def rewind(self):
+        self._at = 0
+
+    def next(self, key):
+        """The answer to a request that an earlier run made at this point; None if this one is new."""
+        if self._at < len(self._entries) and self._entries[self._at][0] == key:
+            self._at += 1
+            return self._entries[self._at - 1][1]
+        answer = self.outer.next(key) if self.outer is not None else None
+        if answer is not None:
+            self._push(key, answer)
+        return answer
+
+    def append(self, key, answer):
+        self._push(key, answer)
+        if self.outer is not None:
+            self.outer.append(key, answer)
+
+    def _push(self, key, answer):
+        del self._entries[self._at:]
+        self._entries.append((key, answer))
+        self._at += 1
+
+
 class Program:
     """Python side of one recording; values are tensors that know their place in it."""
 
@@ -39,6 +71,8 @@ class Program:
         self._names = set()
         self._primitives = []          # (primitive, node id, version of its attributes)
         self._consumed = set()
+        self.update_count = 0          # operators that write parameters
+        self._log = None               # NodeLog of the running construct()
         self._kept = []                # objects whose id() is used as a key
 
     # -- values -------------------------------------------------------------------------------------
@@ -149,14 +183,37 @@ class Program:
             fields.update(primitive.sharding_fields())
         if types is not None:
             fields["types"] = [{"shape": list(shape), "dtype": dtype.name} for shape, dtype in types]
+        if session.extra_attrs:
+            fields["attrs"] = dict(attrs, **session.extra_attrs)
+        key = (op, tuple(operands), repr(fields["attrs"]))
+        answer = self._log.next(key) if self._log is not None else None
+        if answer is None:
+            answer = self._add(fields, key, primitive)
+        return [recorded(self, output["id"], output["shape"], mstype.dtype_named(output["dtype"]))
+                for output in answer["outputs"]]
+
+    def _add(self, fields, key, primitive):
         answer = self.recorder.call("add_node", **fields)
+        op = fields["op"]
         self.node_count += 1
         self.has_updates = self.has_updates or session.phase == "optimizer"
         self.op_names.add(op)
         if primitive is not None:
             self._primitives.append((primitive, answer["node"], primitive.version))
-        return [recorded(self, output["id"], output["shape"], mstype.dtype_named(output["dtype"]))
-                for output in answer["outputs"]]
+            if getattr(type(primitive), "signature", None) is not None and primitive.signature.kind == "update":
+                self.update_count += 1
+        if self._log is not None:
+            self._log.append(key, answer)
+        return answer
+
+    def open_log(self):
+        """Begins to remember what is recorded, so that a second run of the same code can go over it."""
+        log = NodeLog(self._log)
+        self._log = log
+        return log
+
+    def close_log(self, log):
+        self._log = log.outer
 
     def _stack(self):
         key = frames.user_stack()

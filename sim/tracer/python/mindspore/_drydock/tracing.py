@@ -1,4 +1,5 @@
 """Calls of networks and functions by the script: what is recorded, once per signature."""
+from mindspore._drydock import branches
 from mindspore._drydock.program import Program
 from mindspore._drydock.session import session
 from mindspore.common.parameter import Parameter
@@ -132,7 +133,7 @@ def _record_call(program, body, args, kwargs, names):
     session.depth += 1
     session.scope = "Default"
     try:
-        result = body(*inside_args, **inside_kwargs)
+        result = branches.run(program, lambda: body(*inside_args, **inside_kwargs))
     finally:
         session.depth -= 1
         session.scope = saved_scope

@@ -2,7 +2,7 @@
 import itertools
 from collections import OrderedDict
 
-from mindspore._drydock import tracing
+from mindspore._drydock import branches, tracing
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
@@ -62,6 +62,8 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         elif name in self.__dict__.get("_params", ()):
             self._reassign_parameter(name, value)
         else:
+            if session.branches is not None:
+                branches.note_assignment()
             if "_cells" in self.__dict__:
                 self._forget(name)
             object.__setattr__(self, name, value)
@@ -163,7 +165,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         if self._pipeline_stage is not None:
             session.stage = self._pipeline_stage
         try:
-            return self.construct(*args, **kwargs)
+            return branches.run(tracing.current_program(), lambda: self.construct(*args, **kwargs))
         finally:
             session.scope, session.compute_dtype, session.stage = saved
 
