@@ -154,16 +154,19 @@ def get_offload_context():
     return dict(_offload)
 
 
+_parameter_server = {}
+
+
 def set_ps_context(**kwargs):
-    return None
+    _parameter_server.update(kwargs)
 
 
 def get_ps_context(attr_key):
-    return None
+    return _parameter_server.get(attr_key)
 
 
 def reset_ps_context():
-    return None
+    _parameter_server.clear()
 
 
 def cuts_operators():
@@ -179,7 +182,7 @@ def device_count():
 
 def job_settings():
     """The "job" section of a graph document."""
-    if _parallel["full_batch"] and not cuts_operators():
+    if _parallel["full_batch"] and not cuts_operators() and not _parameter_server.get("enable_ps"):
         raise user_error(RuntimeError, "auto-parallel-context:full-batch",
                          "full_batch works only in semi_auto_parallel and auto_parallel mode",
                          "set parallel_mode, or leave full_batch out")
