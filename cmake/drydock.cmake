@@ -73,3 +73,10 @@ function(drydock_tests name)
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()
+
+# Standalone asio comes without a CMake package.
+find_path(DRYDOCK_ASIO_INCLUDE_DIR asio.hpp REQUIRED)
+add_library(asio_headers INTERFACE)
+add_library(asio::asio ALIAS asio_headers)
+target_include_directories(asio_headers SYSTEM INTERFACE ${DRYDOCK_ASIO_INCLUDE_DIR})
+target_compile_definitions(asio_headers INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED)

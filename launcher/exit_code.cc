@@ -14,7 +14,7 @@ struct CodeFacts {
 };
 
 /// Codes of failures that commands report themselves.
-constexpr std::array<CodeFacts, 13> kCodes = {{
+constexpr auto kCodes = std::to_array<CodeFacts>({
     {"USAGE", ExitCode::kUsage},
     {"PORT_RANGE", ExitCode::kUsage},
     {"LOG_DIR", ExitCode::kPreflight},
@@ -22,20 +22,41 @@ constexpr std::array<CodeFacts, 13> kCodes = {{
     {"NO_SCRIPT", ExitCode::kPreflight},
     {"NO_INTERPRETER", ExitCode::kPreflight},
     {"NO_TRACER", ExitCode::kPreflight},
+    {"PORT_IN_USE", ExitCode::kPreflight},
+    {"RESOLVE", ExitCode::kPreflight},
+    {"LOOPBACK_MASTER", ExitCode::kPreflight},
+    {"IPV6_UNSUPPORTED", ExitCode::kUsage},
+    {"NOFILE", ExitCode::kPreflight},
+    {"NPROC", ExitCode::kPreflight},
+    {"MASTER_UNREACHABLE", ExitCode::kNotFormed},
+    {"BUILD_TIMEOUT", ExitCode::kNotFormed},
+    {"EXIT_BEFORE_JOIN", ExitCode::kNotFormed},
+    {"SCHEDULER_DIED", ExitCode::kRankFailed},
+    {"RANK_FAILED", ExitCode::kRankFailed},
+    {"RANK_SIGNALLED", ExitCode::kRankFailed},
+    {"RANK_LOST", ExitCode::kRankFailed},
+    {"EXTRA_WORKER", ExitCode::kRankFailed},
+    {"DUPLICATE_WORKER", ExitCode::kRankFailed},
+    {"RECOVERY_STATE", ExitCode::kPreflight},
+    {"RECOVERY_WRITE", ExitCode::kPreflight},
+    {"TLS_MATERIAL", ExitCode::kPreflight},
+    {"TLS_MISMATCH", ExitCode::kNotFormed},
+    {"TLS_PEER", ExitCode::kNotFormed},
     {"STOPPED", ExitCode::kRankFailed},  // the status is that of the signal, see StatusOf
     {"NOTHING_TRACED", ExitCode::kRejected},
     {"STRATEGY", ExitCode::kRejected},
     {"MEMORY_LIMIT", ExitCode::kLimitExceeded},
     {"UNSUPPORTED", ExitCode::kUnsupported},
     {"INTERNAL", ExitCode::kInternal},
-}};
+});
 
 const CodeFacts* FindCode(std::string_view code) {
   const auto* it = std::ranges::find(kCodes, code, &CodeFacts::code);
   return it == kCodes.end() ? nullptr : it;
 }
 
-/// Safe on a terminal: control characters other than line breaks and tabs become "\xNN".
+}  // namespace
+
 std::string PrintableText(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string printable;
@@ -52,8 +73,6 @@ std::string PrintableText(std::string_view text) {
   }
   return printable;
 }
-
-}  // namespace
 
 tl::unexpected<Error> FailCommand(std::string_view code, std::string message, std::string hint) {
   DRYDOCK_CHECK(FindCode(code) != nullptr);

@@ -35,6 +35,9 @@ enum class ExitCode : int {
 /// The number a process ends with because of `error`: its exit code, or 128 + n if a signal n came.
 [[nodiscard]] int StatusOf(const Error& error);
 
+/// Safe on a terminal: control characters other than line breaks and tabs become "\xNN".
+[[nodiscard]] std::string PrintableText(std::string_view text);
+
 /// Text for stderr: a compiler-like message if the error has a place in the user's files, else
 /// "<program>: error[<CODE>]: <what>; hint: <action>". Ends with a line break.
 [[nodiscard]] std::string ErrorText(const Error& error, std::string_view program);

@@ -1,5 +1,6 @@
 #include "launcher/commands.h"
 #include "launcher/msrun_options.h"
+#include "launcher/run/run_job.h"
 #include "launcher/simulate.h"
 
 namespace drydock::launcher {
@@ -10,7 +11,7 @@ class MsrunCommand : public Command {
  public:
   [[nodiscard]] std::string_view Name() const override { return "msrun"; }
   [[nodiscard]] std::string_view Summary() const override {
-    return "dry-run a distributed training job for every rank";
+    return "dry-run a distributed training job for every rank, or start it";
   }
   [[nodiscard]] std::string Usage() const override {
     return "[flags] task_script [task_script_args ...]";
@@ -26,8 +27,7 @@ class MsrunCommand : public Command {
       context.log.SetLevel(LogLevel::kDebug);
     }
     if (options.sim_level < 0) {
-      return FailCommand("UNSUPPORTED", "starting real jobs is not there yet",
-                         "add --sim_level=1 to check the job without devices");
+      return RunJob(options, context);
     }
     if (options.sim_level > 1) {
       return FailCommand("UNSUPPORTED",

@@ -72,6 +72,20 @@ Result<std::int64_t> ReadSimLevel(std::string_view word) {
   return level;
 }
 
+Result<Rendezvous> ReadRendezvous(std::string_view word) {
+  if (word == "auto") {
+    return Rendezvous::kAuto;
+  }
+  if (word == "worker") {
+    return Rendezvous::kWorker;
+  }
+  if (word == "launcher") {
+    return Rendezvous::kLauncher;
+  }
+  return Fail(ErrorCode::kInvalidArgument,
+              "invalid choice: '" + std::string(word) + "' (choose from auto, worker, launcher)");
+}
+
 FlagSpec Original(std::string name, std::string value, std::string help) {
   return {.name = std::move(name),
           .value = std::move(value),
@@ -115,6 +129,19 @@ void AddOriginalFlags(FlagSet& flags, MsrunOptions& o) {
   flags.AddText(
       Original("tail_worker_log", "R,R", "ranks shown on the console with --join (-1: all)"),
       &o.tail_worker_log);
+}
+
+/// Flags of a real start.
+void AddStartFlags(FlagSet& flags, MsrunOptions& o) {
+  flags.Add({"rendezvous", "HOW", "who registers the ranks: auto, worker or launcher (auto)"},
+            [&o](std::string_view word) -> Status {
+              DRYDOCK_TRY(o.rendezvous, ReadRendezvous(word));
+              return {};
+            });
+  flags.AddInt({"script_port", "PORT", "MASTER_PORT of the scripts (--master_port + 1)"},
+               &o.script_port);
+  flags.AddInt({"grace", "S", "seconds ranks get to end by themselves (10)"}, &o.grace_s);
+  flags.AddSwitch({"tag_output", "", "begin lines on the console with their rank"}, &o.tag_output);
 }
 
 void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
@@ -193,13 +220,20 @@ Status TakeCompatVariable(MsrunOptions& options, const Environment& environment)
   return {};
 }
 
-Status CheckTail(const std::string& list) {
+/// Ranks to show; `worker_num` bounds them where it is known that the job has no more.
+Status CheckTail(const std::string& list, std::optional<std::int64_t> worker_num) {
   std::string_view rest = list;
   while (true) {
     const std::size_t comma = rest.find(',');
-    if (!ReadIntWord(rest.substr(0, comma))) {
+    const auto shown = ReadIntWord(rest.substr(0, comma));
+    if (!shown) {
       return Usage("argument --tail_worker_log: invalid value: '" + list + "'",
                    "give ranks separated by commas, for instance 0,3");
+    }
+    if (worker_num && (*shown < -1 || *shown >= *worker_num)) {
+      return Usage(
+          "argument --tail_worker_log: rank " + std::to_string(*shown) + " is not in the job",
+          "ranks are 0 to " + std::to_string(*worker_num - 1) + "; -1 stands for all");
     }
     if (comma == std::string_view::npos) {
       return {};
@@ -244,8 +278,19 @@ Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
                      std::to_string(o.local_worker_num),
                  "give both numbers");
   }
+  if (o.grace_s < 0 || o.grace_s > 3600) {
+    return Usage("argument --grace: must be from 0 to 3600 seconds");
+  }
+  if (o.script_port != -1 && (o.script_port < 1024 || o.script_port > 65535)) {
+    return FailCommand("PORT_RANGE", "argument --script_port: " + std::to_string(o.script_port) +
+                                         " is not from 1024 to 65535");
+  }
+  if (o.node_rank < -1) {
+    return Usage("argument --node_rank: must be -1 or a node's index, but it is " +
+                 std::to_string(o.node_rank));
+  }
   // Divided instead of multiplied, so that nothing overflows.
-  if (o.node_rank > (o.worker_num - 1) / o.local_worker_num) {
+  if (o.local_worker_num < o.worker_num && o.node_rank > (o.worker_num - 1) / o.local_worker_num) {
     return Usage("argument --node_rank: node " + std::to_string(o.node_rank) + " with " +
                  std::to_string(o.local_worker_num) +
                  " ranks is beyond --worker_num=" + std::to_string(o.worker_num));
@@ -257,6 +302,7 @@ Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
 
 void AddMsrunFlags(FlagSet& flags, MsrunOptions& options) {
   AddOriginalFlags(flags, options);
+  AddStartFlags(flags, options);
   AddOwnFlags(flags, options);
 }
 
@@ -272,7 +318,9 @@ Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& fla
   DRYDOCK_RETURN_IF_ERROR(TakeSimulationVariables(options, environment));
   DRYDOCK_RETURN_IF_ERROR(TakeCompatVariable(options, environment));
   DRYDOCK_RETURN_IF_ERROR(CheckCounts(options));
-  DRYDOCK_RETURN_IF_ERROR(CheckTail(options.tail_worker_log));
+  DRYDOCK_RETURN_IF_ERROR(CheckTail(options.tail_worker_log, options.sim_level < 0
+                                                                 ? std::optional(options.worker_num)
+                                                                 : std::nullopt));
   if (options.master_port < 1024 || options.master_port > 65535) {
     return FailCommand("PORT_RANGE",
                        "argument --master_port: " + std::to_string(options.master_port) +

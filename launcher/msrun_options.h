@@ -20,6 +20,13 @@ struct CoreBinding {
   std::map<std::string, std::vector<std::string>> ranges_of_device = {};
 };
 
+/// Who makes a rank known to the job.
+enum class Rendezvous : std::uint8_t {
+  kAuto,      ///< By what the script imports.
+  kWorker,    ///< Each worker process registers itself, as MindSpore's do.
+  kLauncher,  ///< The launchers of all nodes agree before the scripts start.
+};
+
 /// Values of msrun's flags; names and defaults as in the original. Source: spec launcher section 1.
 struct MsrunOptions {
   std::int64_t worker_num = 8;
@@ -36,6 +43,11 @@ struct MsrunOptions {
   std::string rank_table_file = {};
   std::string worker_log_name = {};
   std::string tail_worker_log = "-1";
+
+  Rendezvous rendezvous = Rendezvous::kAuto;
+  std::int64_t grace_s = 10;      ///< From SIGTERM to SIGKILL when a job is ended.
+  std::int64_t script_port = -1;  ///< MASTER_PORT of the scripts; -1: --master_port + 1.
+  bool tag_output = false;        ///< Lines on the console begin with their rank.
 
   bool json = false;
   bool quiet = false;

@@ -46,7 +46,7 @@ std::int32_t SharedStorage(const Node& node, const std::vector<std::size_t>& wri
   std::size_t operand = node.inputs.size();
   if (LaunchesNothing(node) && index < node.inputs.size()) {
     operand = index;
-  } else if (node.entry->kind == OpKind::kUpdate) {
+  } else if (node.entry->kind == OpKind::kUpdate || !written.empty()) {
     operand = index < written.size() ? written[index] : 0;
   }
   return operand < node.inputs.size() && node.inputs[operand] != kNoValue

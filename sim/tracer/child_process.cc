@@ -107,41 +107,6 @@ class Subreaper {
   int before_ = 0;
 };
 
-/// Our children at this moment.
-std::set<pid_t> Children() {
-  std::set<pid_t> children;
-  DIR* tasks = ::opendir("/proc/self/task");
-  if (tasks == nullptr) {
-    return children;
-  }
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's own
-  while (const dirent* entry = ::readdir(tasks)) {
-    std::ifstream file("/proc/self/task/" + std::string(entry->d_name) + "/children");
-    for (pid_t pid = 0; file >> pid;) {
-      children.insert(pid);
-    }
-  }
-  ::closedir(tasks);
-  return children;
-}
-
-/// Ends every child that was not there before, generation by generation.
-void EndOrphans(const std::set<pid_t>& before) {
-  for (int round = 0; round < kMaxOrphanRounds; ++round) {
-    bool found = false;
-    for (const pid_t pid : Children()) {
-      if (!before.contains(pid)) {
-        found = true;
-        ::kill(pid, SIGKILL);
-        ::waitpid(pid, nullptr, 0);
-      }
-    }
-    if (!found) {
-      return;
-    }
-  }
-}
-
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -239,6 +204,41 @@ std::optional<ChildEnd> Supervise(pid_t pid, int pidfd, const StopSignals& signa
 
 }  // namespace
 
+std::set<pid_t> Children() {
+  std::set<pid_t> children;
+  DIR* tasks = ::opendir("/proc/self/task");
+  if (tasks == nullptr) {
+    return children;
+  }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's own
+  while (const dirent* entry = ::readdir(tasks)) {
+    std::ifstream file("/proc/self/task/" + std::string(entry->d_name) + "/children");
+    for (pid_t pid = 0; file >> pid;) {
+      children.insert(pid);
+    }
+  }
+  ::closedir(tasks);
+  return children;
+}
+
+int EndOrphans(const std::set<pid_t>& kept) {
+  int ended = 0;
+  for (int round = 0; round < kMaxOrphanRounds; ++round) {
+    bool found = false;
+    for (const pid_t pid : Children()) {
+      if (!kept.contains(pid)) {
+        found = true;
+        ended += ::kill(pid, SIGKILL) == 0 ? 1 : 0;
+        ::waitpid(pid, nullptr, 0);
+      }
+    }
+    if (!found) {
+      break;
+    }
+  }
+  return ended;
+}
+
 Result<ChildEnd> RunChild(const ChildCommand& command) {
   const std::set<pid_t> before = Children();
   const Subreaper subreaper;
@@ -263,7 +263,7 @@ Result<ChildEnd> RunChild(const ChildCommand& command) {
   ::kill(-pid, SIGKILL);
   int status = 0;
   ::waitpid(pid, &status, 0);
-  EndOrphans(before);
+  (void)EndOrphans(before);
   return ended ? *ended : EndOf(status);
 }
 

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
+
+#include <sys/types.h>
 
 #include "base/result.h"
 
@@ -38,6 +41,13 @@ struct ChildEnd {
 /// time.
 /// @error kIo  the program cannot be started
 [[nodiscard]] Result<ChildEnd> RunChild(const ChildCommand& command);
+
+/// Our children at this moment.
+[[nodiscard]] std::set<pid_t> Children();
+
+/// Ends (SIGKILL) every child of ours but `kept`, then what becomes our child by that, and so on:
+/// all descendants, if we are their subreaper. Gives their number.
+[[nodiscard]] int EndOrphans(const std::set<pid_t>& kept);
 
 /// Path of an executable: `name` itself if it holds a slash, else looked up in the folders of
 /// `path_variable` ("/usr/bin:/bin"); empty if there is none.

@@ -167,8 +167,7 @@ ChildCommand CommandFor(const ScriptJob& job, const std::string& python, std::in
 tl::unexpected<Error> EndedBadly(const ChildEnd& end, const ScriptJob& job) {
   switch (end.kind) {
     case ChildEnd::Kind::kStopped:
-      return FailInput(std::string(kSignalReason) + std::to_string(end.value),
-                       "stopped while the script was running");
+      return tl::unexpected(StoppedBySignal(end.value, "stopped while the script was running"));
     case ChildEnd::Kind::kTimedOut:
       return tl::unexpected(Error{
           .code = ErrorCode::kTimeout,
@@ -313,6 +312,10 @@ Result<TraceOutcome> TraceScript(const ScriptJob& given) {
     std::rotate(outcome.programs.begin(), training, training + 1);
   }
   return outcome;
+}
+
+Error StoppedBySignal(int number, std::string message) {
+  return FailInput(std::string(kSignalReason) + std::to_string(number), std::move(message)).value();
 }
 
 std::optional<int> StopSignalOf(const Error& error) {

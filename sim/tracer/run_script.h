@@ -59,7 +59,10 @@ struct TraceOutcome {
 /// @error kUnsupported      an operator, a function, or programs that differ between ranks
 [[nodiscard]] Result<TraceOutcome> TraceScript(const ScriptJob& job);
 
-/// The signal (SIGINT, SIGTERM, SIGHUP) that ended TraceScript, if that is what the error says.
+/// Failure because a stop signal came.
+[[nodiscard]] Error StoppedBySignal(int number, std::string message);
+
+/// The signal (SIGINT, SIGTERM, SIGHUP) that came, if that is what the error says.
 [[nodiscard]] std::optional<int> StopSignalOf(const Error& error);
 
 }  // namespace drydock::sim

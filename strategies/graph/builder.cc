@@ -119,7 +119,8 @@ Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
       types.push_back(graph_.at(input).type);
     }
   }
-  const OpView view{.op = entry->name, .inputs = types, .attrs = &spec.attrs};
+  const OpView view{
+      .op = entry->name, .inputs = types, .attrs = &spec.attrs, .absent = AbsentBits(spec.inputs)};
   Result<std::vector<TensorType>> outputs = entry->infer(view);
   if (!outputs) {
     return tl::unexpected(WithPlace(std::move(outputs).error(), place));

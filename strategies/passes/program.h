@@ -69,6 +69,9 @@ struct CollectiveUse {
   GroupPattern group = {};
   std::int64_t payload_bytes = 0;  ///< Local input, bytes.
   std::int64_t sent_bytes = 0;     ///< By each rank in a ring algorithm, rounded up.
+  /// By the rank that sends least: less than `sent_bytes` only where ranks at an edge have fewer
+  /// neighbours to exchange border rows with.
+  std::int64_t least_sent_bytes = 0;
 };
 [[nodiscard]] std::vector<CollectiveUse> CollectivesOf(const CompiledProgram& program);
 

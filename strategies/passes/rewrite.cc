@@ -65,7 +65,8 @@ void CopyDetails(const Graph& from, const ValueCopier& copier, Graph& to) {
 }
 
 bool IsLive(const Node& node, const std::vector<bool>& live_values) {
-  return HasKind(node, OpKind::kUpdate) ||
+  const bool writes = node.entry != nullptr && !node.entry->writes.empty();
+  return HasKind(node, OpKind::kUpdate) || writes ||
          std::ranges::any_of(node.outputs, [&](ValueId id) { return live_values[ToIndex(id)]; });
 }
 

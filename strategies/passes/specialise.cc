@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "strategies/layout/group_name.h"
 #include "strategies/passes/program.h"
+#include "strategies/rules/halo.h"
 #include "strategies/rules/known_ops.h"
 
 namespace drydock::strategies {
@@ -25,6 +26,41 @@ std::int64_t SentBytes(const Node& node, std::int64_t payload_bytes, std::int64_
     return (n - 1) * payload_bytes;
   }
   return CeilDiv((n - 1) * payload_bytes, n);
+}
+
+bool IsExchange(const Node& node) {
+  return node.op == ops::kNeighborExchange || node.op == ops::kNeighborExchangeGrad;
+}
+
+/// Adds the bytes of an exchange of border rows, which depend on the rank: at an edge there are
+/// fewer neighbours.
+void AddExchangeBytes(const CompiledProgram& program, const Node& node, CollectiveUse& use) {
+  const Result<HaloPlan> plan = HaloPlanOf(node.attrs);
+  if (!plan) {
+    return;
+  }
+  const bool backward = node.op == ops::kNeighborExchangeGrad;
+  const ValueId part = backward ? node.outputs.front() : node.inputs.front();
+  const TensorType& type = program.local.at(part).type;
+  for (std::int64_t member = 0; member < GroupSize(use.group); ++member) {
+    const std::int64_t bytes =
+        HaloSentBytes(*plan, type.shape, DTypeBytes(type.dtype), member, backward);
+    use.sent_bytes = member == 0 ? bytes : std::max(use.sent_bytes, bytes);
+    use.least_sent_bytes = member == 0 ? bytes : std::min(use.least_sent_bytes, bytes);
+  }
+}
+
+/// Neighbours and row counts of one rank instead of the description for all ranks.
+void SpecialiseExchange(const std::vector<std::int64_t>& ranks, std::int64_t position, Node& node) {
+  const Result<HaloPlan> plan = HaloPlanOf(node.attrs);
+  if (!plan) {
+    return;
+  }
+  for (const auto& [name, attr] : HaloAttrs(*plan)) {
+    node.attrs.erase(name);
+  }
+  node.attrs.merge(HaloNeighbours(*plan, ranks, IndexInGroup(*node.group, position),
+                                  node.op == ops::kNeighborExchangeGrad));
 }
 
 Attr IntTuple(const std::vector<std::int64_t>& values) {
@@ -60,6 +96,9 @@ Graph SpecialiseForRank(const CompiledProgram& program, RankId rank) {
           GroupName(ranks, program.config.world_size, BackendName(program.config));
       node.attrs["group_ranks"] = JoinText(ranks, "-");
       node.attrs["rank_list"] = IntTuple(ranks);
+      if (IsExchange(node)) {
+        SpecialiseExchange(ranks, position, node);
+      }
     }
   }
   return graph;
@@ -75,6 +114,10 @@ std::vector<CollectiveUse> CollectivesOf(const CompiledProgram& program) {
                       .group = *node.group,
                       .payload_bytes = payload_bytes,
                       .sent_bytes = SentBytes(node, payload_bytes, GroupSize(*node.group))});
+      uses.back().least_sent_bytes = uses.back().sent_bytes;
+      if (IsExchange(node)) {
+        AddExchangeBytes(program, node, uses.back());
+      }
     }
   }
   return uses;

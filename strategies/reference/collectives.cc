@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "strategies/reference/executor.h"
+#include "strategies/rules/halo.h"
 #include "strategies/rules/known_ops.h"
 
 namespace drydock::strategies {
@@ -64,6 +65,11 @@ Result<std::vector<NdArray>> RunCollective(const Node& node, const std::vector<N
   }
   if (node.op == ops::kAlltoAll) {
     return AlltoAll(node, inputs);
+  }
+  if (node.op == ops::kNeighborExchange || node.op == ops::kNeighborExchangeGrad) {
+    DRYDOCK_TRY(const HaloPlan plan, HaloPlanOf(node.attrs));
+    return node.op == ops::kNeighborExchange ? HaloWindows(plan, inputs)
+                                             : HaloGradients(plan, inputs);
   }
   return Fail(ErrorCode::kUnsupported, "'" + node.op + "' has no reference execution");
 }

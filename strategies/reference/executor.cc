@@ -128,10 +128,12 @@ class LockStep {
     for (const auto& [name, attr] : node.attrs) {
       attrs[name] = ResolveAttr(attr, position);
     }
-    DRYDOCK_TRY(std::vector<NdArray> results, node.entry->evaluate({.inputs = inputs,
-                                                                    .input_types = input_types,
-                                                                    .output_types = output_types,
-                                                                    .attrs = attrs}));
+    DRYDOCK_TRY(std::vector<NdArray> results,
+                node.entry->evaluate({.inputs = inputs,
+                                      .input_types = input_types,
+                                      .output_types = output_types,
+                                      .attrs = attrs,
+                                      .absent = AbsentBits(node.inputs)}));
     for (std::size_t i = 0; i < results.size() && i < output_types.size(); ++i) {
       if (results[i].shape != output_types[i].shape) {
         return Fail(ErrorCode::kInternal, "reference execution of '" + node.op + "' gives shape " +
@@ -142,10 +144,20 @@ class LockStep {
     return results;
   }
 
+  /// New contents of a written operand; what it is a view of (a mirrored parameter) changes too.
+  void StoreWritten(ValueId id, const NdArray& contents, RankValues& values) const {
+    values[ToIndex(id)] = contents;
+    const Value& value = local_.at(id);
+    if (value.kind == ValueKind::kOutput &&
+        local_.at(value.producer).entry->kind == OpKind::kView) {
+      StoreWritten(local_.at(value.producer).inputs.front(), contents, values);
+    }
+  }
+
   void Store(const Node& node, std::vector<NdArray> results, RankValues& values) const {
     const std::vector<std::size_t> written = WrittenOperands(*node.entry);
     for (std::size_t i = 0; i < written.size() && i < results.size(); ++i) {
-      values[ToIndex(node.inputs[written[i]])] = results[i];
+      StoreWritten(node.inputs[written[i]], results[i], values);
     }
     for (std::size_t i = 0; i < node.outputs.size() && i < results.size(); ++i) {
       values[ToIndex(node.outputs[i])] = std::move(results[i]);

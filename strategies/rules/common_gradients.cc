@@ -32,10 +32,20 @@ Result<ValueId> ReduceTo(const GradientContext& context, ValueId gradient, const
     DRYDOCK_TRY(value,
                 context.Emit(ops::kReduceSum, {value}, {{"axis", axes}, {"keep_dims", false}}));
   }
+  return EmitReshape(context, value, shape);
+}
+
+Result<ValueId> EmitReshape(const GradientContext& context, ValueId value, const Shape& shape) {
   if (context.TypeOf(value).shape == shape) {
     return value;
   }
   return context.Emit(ops::kReshape, {value}, {{"shape", shape}});
+}
+
+Result<ValueId> EmitEqual(const GradientContext& context, ValueId a, ValueId b) {
+  const DType dtype = context.TypeOf(a).dtype;
+  DRYDOCK_TRY(const ValueId equal, context.Emit("Equal", {a, b}));
+  return CastTo(context, equal, dtype);
 }
 
 Result<ValueId> CastTo(const GradientContext& context, ValueId gradient, DType dtype) {

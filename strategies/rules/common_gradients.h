@@ -37,6 +37,13 @@ namespace drydock::strategies {
 [[nodiscard]] Result<ValueId> EmitPlus(const GradientContext& context, ValueId value,
                                        double constant);
 
+/// `value` in another shape of equal count.
+[[nodiscard]] Result<ValueId> EmitReshape(const GradientContext& context, ValueId value,
+                                          const Shape& shape);
+
+/// 1 where the condition holds, 0 elsewhere: `a` == `b` in the element type of `a`.
+[[nodiscard]] Result<ValueId> EmitEqual(const GradientContext& context, ValueId a, ValueId b);
+
 /// Appends a backward node of several outputs.
 [[nodiscard]] Result<std::vector<ValueId>> EmitAll(const GradientContext& context,
                                                    std::string_view op, std::vector<ValueId> inputs,

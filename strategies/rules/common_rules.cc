@@ -97,6 +97,17 @@ Status ExpectSameShapes(const OpView& op) {
   return {};
 }
 
+Status ExpectIndices(const OpView& op, std::size_t input) {
+  const DType dtype = op.inputs[input].dtype;
+  if (dtype == DType::kInt32 || dtype == DType::kInt64) {
+    return {};
+  }
+  return FailOp(op, "dtype",
+                Quoted(op.op) + " takes int32 or int64 indices in input " + Number(input) +
+                    ", but they are " + std::string(DTypeName(dtype)),
+                "cast the indices first");
+}
+
 Status ExpectSameDType(const OpView& op) {
   for (std::size_t i = 1; i < op.inputs.size(); ++i) {
     if (op.inputs[i].dtype != op.inputs[0].dtype) {

@@ -36,6 +36,9 @@ namespace drydock::strategies {
 /// @error kInvalidArgument  "<op>:shape-mismatch"  the inputs are not all of one shape
 [[nodiscard]] Status ExpectSameShapes(const OpView& op);
 
+/// @error kInvalidArgument  "<op>:dtype"  input is not int32 or int64
+[[nodiscard]] Status ExpectIndices(const OpView& op, std::size_t input);
+
 /// @error kInvalidArgument  "<op>:dtype-mismatch"  the inputs are not all of one element type
 [[nodiscard]] Status ExpectSameDType(const OpView& op);
 

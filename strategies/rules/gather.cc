@@ -11,25 +11,44 @@
 #include "strategies/rules/common_gradients.h"
 #include "strategies/rules/common_rules.h"
 #include "strategies/rules/gather_form.h"
+#include "strategies/rules/gather_manual.h"
 #include "strategies/rules/known_ops.h"
 #include "strategies/rules/local_emit.h"
 
-/// Table look-up: Gather. Layouts: gather_form.cc; element-wise look-up: gather_elements.cc.
+/// Table look-up: Gather and its relatives, which differ in names and in the order of their
+/// operands. Layouts: gather_form.cc; element-wise look-up: gather_elements.cc.
 namespace drydock::strategies {
 namespace {
 
-Status ExpectIndices(const OpView& op, std::size_t input) {
-  const DType dtype = op.inputs[input].dtype;
-  if (dtype == DType::kInt32 || dtype == DType::kInt64) {
-    return {};
-  }
-  return FailOp(op, "dtype",
-                "'" + std::string(op.op) + "' takes int32 or int64 indices in input " +
-                    std::to_string(input) + ", but they are " + std::string(DTypeName(dtype)));
+/// Where the operands stand: Gather(table, indices), Embedding(indices, table).
+enum class Order : std::uint8_t { kTableFirst, kIndicesFirst };
+
+constexpr std::size_t TablePosition(Order order) {
+  return order == Order::kTableFirst ? 0 : 1;
 }
 
-Result<std::vector<TensorType>> InferGather(const OpView& op) {
-  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
+/// The operator with its table first.
+struct LookUpView {
+  LookUpView(const OpView& op, Order order) : types(op.inputs.begin(), op.inputs.end()), view(op) {
+    if (order == Order::kIndicesFirst && types.size() == 2) {
+      std::swap(types[0], types[1]);
+    }
+    view.inputs = types;
+  }
+  std::vector<TensorType> types;
+  OpView view;
+};
+
+Strategy TableFirst(Strategy strategy, Order order) {
+  if (order == Order::kIndicesFirst && strategy.size() == 2) {
+    std::swap(strategy[0], strategy[1]);
+  }
+  return strategy;
+}
+
+// ---- Inference and sharding ---------------------------------------------------------------------
+
+Result<std::vector<TensorType>> InferTableFirst(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, 8));
   DRYDOCK_RETURN_IF_ERROR(ExpectIndices(op, 1));
   DRYDOCK_TRY(const GatherForm form, GatherFormOf(op));
@@ -50,6 +69,12 @@ Result<std::vector<TensorType>> InferGather(const OpView& op) {
   return std::vector<TensorType>{{.shape = std::move(out), .dtype = op.inputs[0].dtype}};
 }
 
+template <Order O>
+Result<std::vector<TensorType>> InferGather(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
+  return InferTableFirst(LookUpView(op, O).view);
+}
+
 /// Indices on dimension 0, table whole (with batch dimensions: table on dimension 0 too).
 Result<Strategy> DefaultGather(const OpView& op, std::int64_t device_count) {
   DRYDOCK_TRY(const GatherForm form, GatherFormOf(op));
@@ -57,19 +82,24 @@ Result<Strategy> DefaultGather(const OpView& op, std::int64_t device_count) {
 }
 
 /// Where the looked-up dimension is cut: own rows only, foreign ones give 0.
+template <Order O>
 Result<std::vector<ValueId>> LocalizeGather(const LocalizeContext& context) {
-  DRYDOCK_TRY(const GatherForm form, GatherFormOf(context.global));
-  const ValueId table = context.spec.inputs[0];
-  const std::int64_t rows = context.builder.TypeOf(table).shape[form.axis];
-  const std::int64_t all_rows = context.global.inputs[0].shape[form.axis];
-  if (rows == all_rows) {
+  constexpr std::size_t kTable = TablePosition(O);
+  const LookUpView global(context.global, O);
+  DRYDOCK_TRY(const GatherForm form, GatherFormOf(global.view));
+  const std::int64_t rows = context.builder.TypeOf(context.spec.inputs[kTable]).shape[form.axis];
+  if (rows == global.view.inputs[0].shape[form.axis]) {
     return EmitLocal(context, context.spec.attrs);
   }
-  DRYDOCK_TRY(const ShardRule rule, ShardGather(context.global, context.sharding.strategy));
+  const Strategy strategy = TableFirst(context.sharding.strategy, O);
+  if (IsManualSplit(global.view)) {
+    return LocalizeManualSplit(context);
+  }
+  DRYDOCK_TRY(const ShardRule rule, ShardGather(global.view, strategy));
   const AxisIndex axis = rule.inputs[0][form.axis].front();
-  DRYDOCK_TRY(const OwnRows own, EmitOwnRows(context, context.spec.inputs[1], rows, axis));
+  DRYDOCK_TRY(const OwnRows own, EmitOwnRows(context, context.spec.inputs[1 - kTable], rows, axis));
   NodeSpec spec = context.spec;
-  spec.inputs[1] = own.indices;
+  spec.inputs[1 - kTable] = own.indices;
   DRYDOCK_TRY(const ValueId found, context.builder.Emit(std::move(spec)));
   const TensorType found_type = context.builder.TypeOf(found);
   DRYDOCK_TRY(ValueId mask, EmitHelperCast(context, own.is_own, found_type.dtype));
@@ -80,8 +110,7 @@ Result<std::vector<ValueId>> LocalizeGather(const LocalizeContext& context) {
   return std::vector<ValueId>{masked};
 }
 
-// ---- Gradient
-// -----------------------------------------------------------------------------------------
+// ---- Gradient -----------------------------------------------------------------------------------
 
 /// The steps from the result's gradient to sums over equal rows, and back to the table's shape.
 struct ScatterPlan {
@@ -129,13 +158,6 @@ ScatterPlan PlanOf(const GatherForm& form, const Shape& table, const Shape& indi
   return plan;
 }
 
-Result<ValueId> EmitReshape(const GradientContext& context, ValueId value, const Shape& shape) {
-  if (context.TypeOf(value).shape == shape) {
-    return value;
-  }
-  return context.Emit(ops::kReshape, {value}, {{"shape", shape}});
-}
-
 Result<ValueId> EmitTranspose(const GradientContext& context, ValueId value,
                               const std::vector<std::int64_t>& order) {
   if (std::ranges::is_sorted(order)) {
@@ -144,15 +166,26 @@ Result<ValueId> EmitTranspose(const GradientContext& context, ValueId value,
   return context.Emit("Transpose", {value}, {{"input_perm", order}});
 }
 
+/// Indices minus attribute `offset`, if the operator has one.
+Result<ValueId> EmitWithoutOffset(const GradientContext& context, ValueId indices) {
+  const auto offset = context.node.attrs.find("offset");
+  if (offset == context.node.attrs.end() || offset->second == Attr(0)) {
+    return indices;
+  }
+  const std::string dtype(DTypeName(context.TypeOf(indices).dtype));
+  DRYDOCK_TRY(const ValueId begin,
+              context.Emit("_RankScalar", {}, {{"value", offset->second}, {"dtype", dtype}}));
+  return context.Emit("Sub", {indices, begin});
+}
+
 /// Indices as row numbers of the table flattened over its batch dimensions, one dimension.
-Result<ValueId> EmitRowNumbers(const GradientContext& context, const GatherForm& form) {
-  const ValueId indices = context.node.inputs[1];
+Result<ValueId> EmitRowNumbers(const GradientContext& context, const GatherForm& form,
+                               ValueId indices, const Shape& table) {
   const TensorType type = context.TypeOf(indices);
   const std::int64_t count = Product(type.shape);
   if (form.batch == 0) {
     return EmitReshape(context, indices, {count});
   }
-  const Shape& table = context.TypeOf(context.node.inputs[0]).shape;
   std::int64_t batches = 1;
   for (std::size_t d = 0; d < form.batch; ++d) {
     batches *= type.shape[d];
@@ -171,28 +204,35 @@ Result<ValueId> EmitRowNumbers(const GradientContext& context, const GatherForm&
 }
 
 /// Rows of the result's gradient, summed per row of the (local) table.
+template <Order O>
 Result<std::vector<ValueId>> GradientOfGather(const GradientContext& context) {
+  constexpr std::size_t kTable = TablePosition(O);
   OpViewStorage storage = {};
-  const OpView view = ViewOf(context.builder.graph(), context.node, storage);
-  DRYDOCK_TRY(const GatherForm form, GatherFormOf(view));
-  const ScatterPlan plan = PlanOf(form, view.inputs[0].shape, view.inputs[1].shape);
+  const LookUpView look_up(ViewOf(context.builder.graph(), context.node, storage), O);
+  DRYDOCK_TRY(const GatherForm form, GatherFormOf(look_up.view));
+  const Shape& table = look_up.types[0].shape;
+  const ScatterPlan plan = PlanOf(form, table, look_up.types[1].shape);
   DRYDOCK_TRY(const ValueId ordered,
               EmitTranspose(context, OutputGradient(context), plan.rows_first));
   DRYDOCK_TRY(const ValueId rows, EmitReshape(context, ordered, plan.rows));
-  DRYDOCK_TRY(const ValueId numbers, EmitRowNumbers(context, form));
+  DRYDOCK_TRY(const ValueId indices, EmitWithoutOffset(context, context.node.inputs[1 - kTable]));
+  DRYDOCK_TRY(const ValueId numbers, EmitRowNumbers(context, form, indices, table));
   DRYDOCK_TRY(const ValueId sums, context.Emit("UnsortedSegmentSum", {rows, numbers},
                                                {{"num_segments", plan.segments}}));
   DRYDOCK_TRY(const ValueId shaped, EmitReshape(context, sums, plan.sums));
-  DRYDOCK_TRY(const ValueId gradient, EmitTranspose(context, shaped, plan.table_order));
-  return std::vector<ValueId>{gradient, kNoValue};
+  std::vector<ValueId> gradients = NoGradients(context);
+  DRYDOCK_TRY(gradients[kTable], EmitTranspose(context, shaped, plan.table_order));
+  return gradients;
 }
 
 /// A row outside the table gives zeros.
+template <Order O>
 Result<std::vector<NdArray>> EvaluateGather(const EvaluateContext& context) {
-  const OpView view{.inputs = context.input_types, .attrs = &context.attrs};
-  DRYDOCK_TRY(const GatherForm form, GatherFormOf(view));
-  const NdArray& table = context.inputs[0];
-  const NdArray& indices = context.inputs[1];
+  const LookUpView look_up({.inputs = context.input_types, .attrs = &context.attrs}, O);
+  DRYDOCK_TRY(const GatherForm form, GatherFormOf(look_up.view));
+  DRYDOCK_TRY(const std::int64_t offset, IntAttr(context.attrs, "offset", 0));
+  const NdArray& table = context.inputs[TablePosition(O)];
+  const NdArray& indices = context.inputs[1 - TablePosition(O)];
   const std::size_t own_indices = form.index_rank - form.batch;
   NdArray out = FilledArray(context.output_types[0].shape, 0.0);
   std::vector<std::int64_t> at_index(form.index_rank);
@@ -202,7 +242,8 @@ Result<std::vector<NdArray>> EvaluateGather(const EvaluateContext& context) {
     std::copy_n(index.begin(), form.batch, at_index.begin());
     std::copy_n(index.begin() + static_cast<std::ptrdiff_t>(form.axis), own_indices,
                 at_index.begin() + static_cast<std::ptrdiff_t>(form.batch));
-    const auto row = static_cast<std::int64_t>(indices.data[OffsetOf(indices.shape, at_index)]);
+    const auto number = static_cast<std::int64_t>(indices.data[OffsetOf(indices.shape, at_index)]);
+    const std::int64_t row = number - offset;
     std::copy_n(index.begin(), form.axis, at_table.begin());
     std::copy(index.begin() + static_cast<std::ptrdiff_t>(form.axis + own_indices), index.end(),
               at_table.begin() + static_cast<std::ptrdiff_t>(form.axis) + 1);
@@ -215,87 +256,126 @@ Result<std::vector<NdArray>> EvaluateGather(const EvaluateContext& context) {
   return std::vector<NdArray>{std::move(out)};
 }
 
-DRYDOCK_OP(Gather, .family = "gather",
-           .signature = "Gather(batch_dims=0)(input_params, input_indices, #axis)",
-           .infer = InferGather, .shard = ShardGather, .default_strategy = DefaultGather,
-           .localize = LocalizeGather, .gradient = GradientOfGather, .evaluate = EvaluateGather,
-           .cost = CostFamily::kGather, .accepts_out_strategy = true, .mirrored = "0");
+#define DRYDOCK_GATHER(id, call, default_fn)                                                      \
+  DRYDOCK_OP(id, .family = "gather", .signature = call, .infer = InferGather<Order::kTableFirst>, \
+             .shard = ShardGather, .default_strategy = default_fn,                                \
+             .localize = LocalizeGather<Order::kTableFirst>,                                      \
+             .gradient = GradientOfGather<Order::kTableFirst>,                                    \
+             .evaluate = EvaluateGather<Order::kTableFirst>, .cost = CostFamily::kGather,         \
+             .accepts_out_strategy = true, .mirrored = "0")
 
-// ---- UnsortedSegmentSum: sums of rows with equal number
-// ---------------------------------------------------
+DRYDOCK_GATHER(Gather, "Gather(batch_dims=0)(input_params, input_indices, #axis)", DefaultGather);
+DRYDOCK_GATHER(SparseGatherV2, "SparseGatherV2()(input_params, input_indices, #axis)",
+               DefaultGather);
+DRYDOCK_GATHER(IndexSelect, "IndexSelect()(input, #dim, index)", DefaultGather);
 
-Result<std::int64_t> SegmentsOf(const OpView& op) {
-  DRYDOCK_TRY(const std::int64_t segments, IntAttr(*op.attrs, "num_segments", -1));
-  if (segments < 0) {
-    return FailOp(op, "num-segments",
-                  "num_segments of '" + std::string(op.op) + "' must be at least 0");
-  }
-  return segments;
-}
+// ---- EmbeddingLookup: on the host, which knows where the rows of its rank begin -----------------
 
-Result<std::vector<TensorType>> InferSegmentSum(const OpView& op) {
+Result<std::vector<TensorType>> InferEmbeddingLookup(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
-  DRYDOCK_RETURN_IF_ERROR(ExpectIndices(op, 1));
-  DRYDOCK_TRY(const std::int64_t segments, SegmentsOf(op));
-  const Shape& x = op.inputs[0].shape;
-  const Shape& numbers = op.inputs[1].shape;
-  if (numbers.size() > x.size() || !std::equal(numbers.begin(), numbers.end(), x.begin())) {
-    return FailOp(op, "shape-mismatch",
-                  "'" + std::string(op.op) +
-                      "' takes numbers shaped like the leading dimensions of " + TupleText(x) +
-                      ", but they have shape " + TupleText(numbers));
-  }
-  Shape out = {segments};
-  out.insert(out.end(), x.begin() + static_cast<std::ptrdiff_t>(numbers.size()), x.end());
-  return std::vector<TensorType>{{.shape = std::move(out), .dtype = op.inputs[0].dtype}};
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, 2));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 1, 1, std::string::npos));
+  return InferTableFirst(op);
 }
 
-/// [*s, *r], [*s] -> [_, *r]: cut rows leave partial sums. Source: spec operators 3.13.
-Result<ShardRule> ShardSegmentSum(const OpView& op, const Strategy& /*strategy*/) {
-  const std::size_t rank = op.inputs[0].shape.size();
-  const std::size_t shared = op.inputs[1].shape.size();
-  ShardRule rule{.axis_count = static_cast<std::int32_t>(rank),
-                 .inputs = {AxesInOrder(rank), AxesInOrder(shared)}};
-  TensorAxes out = AxesInOrder(rank - shared, static_cast<AxisIndex>(shared));
-  out.insert(out.begin(), DimAxes{});
-  rule.outputs = {std::move(out)};
-  ForwardCommunication sum = {};
-  sum.axes.resize(shared);
-  std::iota(sum.axes.begin(), sum.axes.end(), AxisIndex{0});
-  rule.communication.push_back(std::move(sum));
+Result<ShardRule> ShardEmbeddingLookup(const OpView& op, const Strategy& strategy) {
+  DRYDOCK_TRY(const std::string target, TextAttr(*op.attrs, "primitive_target", "CPU"));
+  DRYDOCK_TRY(const std::int64_t offset, IntAttr(*op.attrs, "offset", 0));
+  if (target != "CPU" || offset != 0) {
+    return FailOp(op, "strategy-target",
+                  "a cut '" + std::string(op.op) +
+                      "' runs on the CPU and takes offset 0, but its "
+                      "target is '" +
+                      target + "' and its offset " + std::to_string(offset),
+                  "use 'Gather' for tables on the device");
+  }
+  return ShardGather(op, strategy);
+}
+
+/// Offset = first row of the rank; rows outside give zeros, so nothing is masked.
+Result<std::vector<ValueId>> LocalizeEmbeddingLookup(const LocalizeContext& context) {
+  const std::int64_t rows = context.builder.TypeOf(context.spec.inputs[0]).shape[0];
+  if (rows == context.global.inputs[0].shape[0]) {
+    return EmitLocal(context, context.spec.attrs);
+  }
+  if (IsManualSplit(context.global)) {
+    return LocalizeManualSplit(context);
+  }
+  DRYDOCK_TRY(const ShardRule rule, ShardGather(context.global, context.sharding.strategy));
+  const auto axis = static_cast<std::size_t>(rule.inputs[0][0].front());
+  AttrMap attrs = context.spec.attrs;
+  attrs["offset"] = DigitTimes(context.sharding.axis_digits[axis], rows);
+  return EmitLocal(context, std::move(attrs));
+}
+
+DRYDOCK_OP(EmbeddingLookup, .family = "gather",
+           .signature = "EmbeddingLookup()(params, indices, #offset)",
+           .infer = InferEmbeddingLookup, .shard = ShardEmbeddingLookup,
+           .default_strategy = DefaultGather, .localize = LocalizeEmbeddingLookup,
+           .gradient = GradientOfGather<Order::kTableFirst>,
+           .evaluate = EvaluateGather<Order::kTableFirst>, .cost = CostFamily::kGather,
+           .accepts_out_strategy = true, .mirrored = "0");
+
+// ---- Embedding: indices first, whole on every rank ----------------------------------------------
+
+Result<std::vector<TensorType>> InferEmbedding(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 1, 2, 2));
+  return InferGather<Order::kIndicesFirst>(op);
+}
+
+/// Only the plain look-up can be cut.
+Status CheckPlainEmbedding(const OpView& op) {
+  const auto is_set = [&op](std::string_view name) {
+    const auto it = op.attrs->find(name);
+    return it != op.attrs->end() && !IsNone(it->second);
+  };
+  DRYDOCK_TRY(const double norm_type, FloatAttr(*op.attrs, "norm_type", 2.0));
+  DRYDOCK_TRY(const bool by_freq, BoolAttr(*op.attrs, "scale_grad_by_freq", false));
+  if (is_set("padding_idx") || is_set("max_norm") || norm_type != 2.0 || by_freq) {
+    return FailOp(op, "strategy-options",
+                  "a cut '" + std::string(op.op) +
+                      "' takes padding_idx None, max_norm None, "
+                      "norm_type 2.0 and scale_grad_by_freq False");
+  }
+  return {};
+}
+
+Result<ShardRule> ShardEmbedding(const OpView& op, const Strategy& strategy) {
+  DRYDOCK_RETURN_IF_ERROR(CheckPlainEmbedding(op));
+  const LookUpView look_up(op, Order::kIndicesFirst);
+  DRYDOCK_TRY(ShardRule rule,
+              ShardGather(look_up.view, TableFirst(strategy, Order::kIndicesFirst)));
+  if (strategy.size() == 2) {
+    const Result<std::int64_t> used = ProductChecked(strategy[1]);
+    const bool fills = op.device_count == 0 || (used && *used == op.device_count);
+    const bool whole_indices =
+        std::ranges::all_of(strategy[0], [](std::int64_t cut) { return cut == 1; });
+    if (!whole_indices || !used || (*used != 1 && !fills)) {
+      return FailOp(op, "strategy-embedding",
+                    "strategy " + StrategyText(strategy) + " of '" + std::string(op.op) +
+                        "' must leave the indices whole and cut the weight into 1 or all " +
+                        std::to_string(op.device_count) + " devices");
+    }
+  }
+  std::swap(rule.inputs[0], rule.inputs[1]);
   return rule;
 }
 
-Result<std::vector<ValueId>> GradientOfSegmentSum(const GradientContext& context) {
-  DRYDOCK_TRY(
-      const ValueId gradient,
-      context.Emit("Gather", {OutputGradient(context), context.node.inputs[1]}, {{"axis", 0}}));
-  return std::vector<ValueId>{gradient, kNoValue};
+/// The weight on dimension 0, indices whole.
+Result<Strategy> DefaultEmbedding(const OpView& op, std::int64_t device_count) {
+  return BatchStrategy(op, device_count, {false, true});
 }
 
-/// Rows with a number outside [0, num_segments) are dropped.
-Result<std::vector<NdArray>> EvaluateSegmentSum(const EvaluateContext& context) {
-  const NdArray& x = context.inputs[0];
-  const NdArray& numbers = context.inputs[1];
-  NdArray out = FilledArray(context.output_types[0].shape, 0.0);
-  const std::size_t row = numbers.data.empty() ? 0 : x.data.size() / numbers.data.size();
-  for (std::size_t i = 0; i < numbers.data.size(); ++i) {
-    const auto segment = static_cast<std::int64_t>(numbers.data[i]);
-    if (segment < 0 || segment >= out.shape[0]) {
-      continue;
-    }
-    for (std::size_t j = 0; j < row; ++j) {
-      out.data[static_cast<std::size_t>(segment) * row + j] += x.data[i * row + j];
-    }
-  }
-  return std::vector<NdArray>{std::move(out)};
-}
-
-DRYDOCK_OP(UnsortedSegmentSum, .family = "scatter",
-           .signature = "UnsortedSegmentSum()(input_x, segment_ids, #num_segments)",
-           .infer = InferSegmentSum, .shard = ShardSegmentSum, .default_strategy = DefaultBatchAll,
-           .gradient = GradientOfSegmentSum, .evaluate = EvaluateSegmentSum,
-           .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce, .mirrored = "0");
+DRYDOCK_OP(Embedding, .family = "gather",
+           .signature =
+               "Embedding()(input, weight, #padding_idx=None, #max_norm=None, "
+               "#norm_type=2.0, #scale_grad_by_freq=False)",
+           .infer = InferEmbedding, .shard = ShardEmbedding, .default_strategy = DefaultEmbedding,
+           .localize = LocalizeGather<Order::kIndicesFirst>,
+           .gradient = GradientOfGather<Order::kIndicesFirst>,
+           .evaluate = EvaluateGather<Order::kIndicesFirst>, .cost = CostFamily::kGather,
+           .accepts_out_strategy = true, .mirrored = "1");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "strategies/rules/common_rules.h"
+#include "strategies/rules/gather_manual.h"
 
 /// Sharding of table look-ups. While the looked-up dimension is whole, every other dimension may be
 /// cut and no communication is needed. Where it is cut, each rank looks up its own rows, masks the
@@ -36,10 +37,6 @@ constexpr const char* kWholeAxisHint =
 bool IsComplete(const GatherForm& form, const Strategy& strategy) {
   return strategy.size() == 2 && strategy[0].size() == form.table_rank &&
          strategy[1].size() == form.index_rank;
-}
-
-bool IsManual(const OpView& op) {
-  return op.attrs->contains("manual_split") || op.attrs->contains("manual_split_with_offset");
 }
 
 /// Rows and indices cut at once: only for a two-dimensional table with whole columns and
@@ -203,7 +200,8 @@ ShardRule CutAxisRule(const GatherForm& form, GatherMode mode, bool scatter) {
 
 Result<GatherForm> GatherFormOf(const OpView& op) {
   GatherForm form{.table_rank = op.inputs[0].shape.size(), .index_rank = op.inputs[1].shape.size()};
-  DRYDOCK_TRY(const std::int64_t axis, IntAttr(*op.attrs, "axis", 0));
+  const bool has_dim = op.attrs->contains("dim");
+  DRYDOCK_TRY(const std::int64_t axis, IntAttr(*op.attrs, has_dim ? "dim" : "axis", 0));
   DRYDOCK_TRY(form.axis, NormalisedAxis(op, axis, form.table_rank));
   DRYDOCK_TRY(std::int64_t batch, IntAttr(*op.attrs, "batch_dims", 0));
   batch += batch < 0 ? static_cast<std::int64_t>(form.index_rank) : 0;
@@ -225,9 +223,8 @@ Result<GatherMode> GatherModeOf(const OpView& op, const GatherForm& form,
   if (!IsComplete(form, strategy) || strategy[0][form.axis] == 1) {
     return GatherMode::kNormal;
   }
-  if (IsManual(op)) {
-    return UnsupportedForm(op, "'" + std::string(op.op) +
-                                   "' with an unevenly cut table (manual_split) is not handled");
+  if (IsManualSplit(op)) {
+    return GatherMode::kManual;
   }
   if (form.axis > 1) {
     return FailMode(op, strategy, "only dimensions 0 and 1 of a table can be cut when looked up",
@@ -244,6 +241,9 @@ Result<ShardRule> ShardGather(const OpView& op, const Strategy& strategy) {
     return FailOp(op, "strategy-out",
                   "'" + std::string(op.op) + "' with batch_dims does not accept an output strategy",
                   "remove out_strategy");
+  }
+  if (mode == GatherMode::kManual) {
+    return ShardManualSplit(op, form, strategy);
   }
   const bool whole_axis = mode == GatherMode::kBatch || mode == GatherMode::kNormal;
   if (whole_axis && op.out_strategy == nullptr) {

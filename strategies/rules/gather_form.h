@@ -16,7 +16,8 @@ struct GatherForm {
   std::size_t index_rank = 0;
 };
 
-/// Form of a look-up with operands (table, indices) and attributes `axis` and `batch_dims`.
+/// Form of a look-up with operands (table, indices) and attributes `axis` (or `dim`) and
+/// `batch_dims`.
 /// @error kInvalidArgument  axis or batch_dims out of range, or axis inside the batch dimensions
 [[nodiscard]] Result<GatherForm> GatherFormOf(const OpView& op);
 
@@ -28,11 +29,11 @@ enum class GatherMode : std::uint8_t {
   kBatchAndAxis,    ///< Rows and the first index dimension cut, using all devices.
   kAxis0,           ///< Rows (and columns) cut, indices whole.
   kAxis1,           ///< Looked-up dimension 1 (and rows) cut, indices whole.
+  kManual,          ///< Each part of the table serves its part of the last index dimension.
 };
 
 /// Mode that a strategy of the right form selects.
 /// @error kInvalidArgument  "<op>:strategy-gather"  no mode allows these cuts
-/// @error kUnsupported      uneven tables (attributes manual_split and manual_split_with_offset)
 [[nodiscard]] Result<GatherMode> GatherModeOf(const OpView& op, const GatherForm& form,
                                               const Strategy& strategy);
 

@@ -40,16 +40,22 @@ Result<ValueId> EmitHelper(const LocalizeContext& context, std::string_view op,
   return context.builder.Emit(std::move(spec));
 }
 
-Result<ValueId> EmitHelperAllReduce(const LocalizeContext& context, ValueId input,
-                                    std::span<const AxisIndex> axes, std::string why) {
+GroupPattern HelperGroup(const LocalizeContext& context, std::span<const AxisIndex> axes) {
   std::vector<RankDigit> digits = {};
   for (const AxisIndex axis : axes) {
     const auto& of_axis = context.sharding.axis_groups[static_cast<std::size_t>(axis)].digits;
     digits.insert(digits.end(), of_axis.begin(), of_axis.end());
   }
-  GroupPattern group = MakeGroupPattern(std::move(digits));
-  DRYDOCK_TRY(const ValueId output, EmitHelper(context, ops::kAllReduce, {input},
-                                               {{"op", "sum"}, {"rank_size", GroupSize(group)}}));
+  return MakeGroupPattern(std::move(digits));
+}
+
+Result<ValueId> EmitHelperAllReduce(const LocalizeContext& context, ValueId input,
+                                    std::span<const AxisIndex> axes, std::string why,
+                                    std::string reduce_op) {
+  GroupPattern group = HelperGroup(context, axes);
+  DRYDOCK_TRY(const ValueId output,
+              EmitHelper(context, ops::kAllReduce, {input},
+                         {{"op", std::move(reduce_op)}, {"rank_size", GroupSize(group)}}));
   Graph& graph = context.builder.mutable_graph();
   Node& node = graph.nodes[ToIndex(graph.at(output).producer)];
   node.group = std::move(group);

@@ -15,10 +15,15 @@ namespace drydock::strategies {
 [[nodiscard]] Result<ValueId> EmitHelper(const LocalizeContext& context, std::string_view op,
                                          std::vector<ValueId> inputs, AttrMap attrs = {});
 
+/// Ranks that differ in the given rule axes only.
+[[nodiscard]] GroupPattern HelperGroup(const LocalizeContext& context,
+                                       std::span<const AxisIndex> axes);
+
 /// Appends an AllReduce over the ranks that differ in the given rule axes only; `why` is shown to
 /// users.
 [[nodiscard]] Result<ValueId> EmitHelperAllReduce(const LocalizeContext& context, ValueId input,
-                                                  std::span<const AxisIndex> axes, std::string why);
+                                                  std::span<const AxisIndex> axes, std::string why,
+                                                  std::string reduce_op = "sum");
 
 /// Appends `value`, a number that depends on the rank, as a scalar tensor.
 [[nodiscard]] Result<ValueId> EmitRankScalar(const LocalizeContext& context, const RankExpr& value,

@@ -29,12 +29,7 @@ Result<std::size_t> ClassDim(const OpView& op) {
 
 Status CheckOperands(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 3, 3));
-  const DType index = op.inputs[0].dtype;
-  if (index != DType::kInt32 && index != DType::kInt64) {
-    return FailOp(op, "dtype",
-                  "'" + std::string(op.op) + "' takes int32 or int64 indices, but they are " +
-                      std::string(DTypeName(index)));
-  }
+  DRYDOCK_RETURN_IF_ERROR(ExpectIndices(op, 0));
   if (op.inputs[1].dtype != op.inputs[2].dtype) {
     return FailOp(op, "dtype-mismatch",
                   "the on value of '" + std::string(op.op) + "' is " +

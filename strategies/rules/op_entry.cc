@@ -74,6 +74,26 @@ std::vector<std::size_t> WrittenOperands(const OpEntry& entry) {
   return positions;
 }
 
+std::uint64_t AbsentBits(std::span<const ValueId> operands) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(operands.size(), 64); ++i) {
+    bits |= operands[i] == kNoValue ? std::uint64_t{1} << i : 0;
+  }
+  return bits;
+}
+
+std::ptrdiff_t PresentIndex(const OpView& op, std::size_t operand) {
+  std::ptrdiff_t index = 0;
+  for (std::size_t i = 0; i < operand; ++i) {
+    index += (op.absent >> i & 1) == 0 ? 1 : 0;
+  }
+  return (op.absent >> operand & 1) == 0 && index < std::ssize(op.inputs) ? index : -1;
+}
+
+OpView EvaluateContext::View() const {
+  return {.inputs = input_types, .outputs = output_types, .attrs = &attrs, .absent = absent};
+}
+
 OpView ViewOf(const Graph& graph, const Node& node, OpViewStorage& storage) {
   storage.inputs.clear();
   storage.outputs.clear();
@@ -85,8 +105,11 @@ OpView ViewOf(const Graph& graph, const Node& node, OpViewStorage& storage) {
   for (const ValueId output : node.outputs) {
     storage.outputs.push_back(graph.at(output).type);
   }
-  return {
-      .op = node.op, .inputs = storage.inputs, .outputs = storage.outputs, .attrs = &node.attrs};
+  return {.op = node.op,
+          .inputs = storage.inputs,
+          .outputs = storage.outputs,
+          .attrs = &node.attrs,
+          .absent = AbsentBits(node.inputs)};
 }
 
 Result<ValueId> GradientContext::Emit(std::string_view op, std::vector<ValueId> inputs,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -22,7 +23,15 @@ struct OpView {
   const AttrMap* attrs = nullptr;
   const Strategy* out_strategy = nullptr;  ///< Cuts of the outputs if the user gave them.
   std::int64_t device_count = 0;           ///< Ranks of the stage while sharding, else 0.
+  std::uint64_t absent = 0;  ///< Bit i: tensor i of the call is optional and was not given.
 };
+
+/// Position of tensor `operand` of the call among the tensors that are there; -1 if it was not
+/// given or lies behind the last one.
+[[nodiscard]] std::ptrdiff_t PresentIndex(const OpView& op, std::size_t operand);
+
+/// OpView::absent of a list of operands.
+[[nodiscard]] std::uint64_t AbsentBits(std::span<const ValueId> operands);
 
 /// Axis of an operator's iteration space, index in device-matrix order (0 = slowest varying).
 using AxisIndex = std::int32_t;
@@ -112,6 +121,9 @@ struct EvaluateContext {
   std::span<const TensorType> input_types;
   std::span<const TensorType> output_types;
   const AttrMap& attrs;
+  std::uint64_t absent = 0;  ///< As in OpView.
+  /// Operator and operands as the other table functions see them; `op` stays empty.
+  [[nodiscard]] OpView View() const;
 };
 
 using InferFn = Result<std::vector<TensorType>> (*)(const OpView&);

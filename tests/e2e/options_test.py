@@ -25,11 +25,6 @@ class LevelTest(command.CommandTest):
     def test_level_4_does_not_exist(self):
         self.assert_rejected(self.msrun("--log_dir=out", "net.py", level="4"), 2)
 
-    def test_without_a_level_real_jobs_are_not_there_yet(self):
-        run = self.msrun("--worker_num=8", "--log_dir=out", "net.py", level=None)
-        self.assert_rejected(run, 8)
-        self.assertIn("starting real jobs is not there yet", run.errors()[0])
-
     def test_level_0_leaves_memory_out(self):
         self.assert_accepted(self.msrun("--log_dir=out", "net.py", level="0"))
         self.assertEqual(self.report("summary.json", "out")["memory"], [])

@@ -11,6 +11,7 @@ namespace drydock::strategies {
 namespace {
 
 using cases::json;
+using cases::Numbers;
 using checks::GradientAgrees;
 using checks::InferOp;
 using checks::RunOp;
@@ -173,11 +174,35 @@ INSTANTIATE_TEST_SUITE_P(
                 Strategy{{4, 1, 1}},
                 "Gather:strategy-out"},
         Refused{"UnevenTable",
+                {{24, 8}, {8, 4}},
+                {{"axis", 0}, {"manual_split", {8, 16}}},
+                {{2, 4}, {1, 2}},
+                {},
+                "Gather:unsupported"},
+        Refused{"PartsThatLeaveDevicesIdle",
                 kPlain,
                 {{"axis", 0}, {"manual_split", {8, 8}}},
                 {{2, 1}, {1, 2}},
                 {},
-                "Gather:unsupported"}),
+                "Gather:strategy-manual"},
+        Refused{"PartsThatAreNotTheWholeTable",
+                kPlain,
+                {{"axis", 0}, {"manual_split", {4, 8}}},
+                {{2, 4}, {1, 2}},
+                {},
+                "Gather:strategy-manual"},
+        Refused{"PartsSmallerThanTheirIndices",
+                {{4, 8}, {8, 8}},
+                {{"axis", 0}, {"manual_split", {2, 2}}},
+                {{2, 4}, {1, 2}},
+                {},
+                "Gather:strategy-manual"},
+        Refused{"PartsOfOtherIndexDimension",
+                kPlain,
+                {{"axis", 0}, {"manual_split", {8, 8}}},
+                {{2, 4}, {2, 1}},
+                {},
+                "Gather:strategy-manual"}),
     [](const auto& suite) { return suite.param.name; });
 
 TEST(GatherRule, RepeatedRowsPutTheRepetitionOnTheLeft) {
@@ -191,6 +216,69 @@ TEST(GatherRule, RepeatedRowsPutTheRepetitionOnTheLeft) {
   ASSERT_EQ(sharding->communication.size(), 1U);
   EXPECT_EQ(GroupRanks(sharding->communication[0].group, 5, 0),
             (std::vector<std::int64_t>{4, 5, 6, 7}));
+}
+
+TEST(GatherRule, PartsByHandShiftTheIndicesOfEachRank) {
+  // Spec operators 3.7, mode MANUAL: D = cuts of the table, no communication. Part 1 serves columns
+  // 2 and 3 of the indices; its offset is 8 rows, or what the script says.
+  const OpEntry& entry = *FindOp("Gather");
+  const std::vector<Shape> shapes = {{16, 8}, {4, 4}};
+  cases::OpCase one = cases::CaseFrom(entry, shapes, {{4, 4, 8}}, kRows);
+  one.attrs["manual_split"] = Numbers{8, 8};
+  const DeviceContext devices{.stage_devices = 8, .job_devices = 8};
+  const auto sharding = DeriveSharding(entry, one.View(), {{2, 4}, {1, 2}}, devices);
+  ASSERT_TRUE(sharding) << sharding.error().message;
+  EXPECT_EQ(sharding->device_matrix, (Numbers{2, 4}));
+  EXPECT_TRUE(sharding->communication.empty());
+  EXPECT_EQ(SliceShape(sharding->outputs[0]), (Shape{4, 2, 2}));
+  const auto program = cases::LocalProgram(one, *sharding);
+  ASSERT_TRUE(program) << program.error().message;
+  // Rank 5 = (1, 1) has part 1.
+  EXPECT_EQ(cases::AttrTexts(*program, "_RankScalar", "value", 5), std::vector<std::string>{"8"});
+  EXPECT_EQ(cases::AttrTexts(*program, "_RankScalar", "value", 2), std::vector<std::string>{"0"});
+}
+
+TEST(GatherRule, PartsByHandTakeOffsetsFromAList) {
+  const OpEntry& entry = *FindOp("Gather");
+  cases::OpCase one = cases::CaseFrom(entry, {{16, 8}, {4, 4}}, {{4, 4, 8}}, kRows);
+  one.attrs["manual_split_with_offset"] = Attr::List{Numbers{8, 3}, Numbers{8, 7}};
+  const auto sharding =
+      DeriveSharding(entry, one.View(), {{2, 4}, {1, 2}}, {.stage_devices = 8, .job_devices = 8});
+  ASSERT_TRUE(sharding) << sharding.error().message;
+  const auto program = cases::LocalProgram(one, *sharding);
+  ASSERT_TRUE(program) << program.error().message;
+  ASSERT_EQ(program->constants.size(), 1U);
+  EXPECT_EQ(program->constants[0].data, (std::vector<double>{3, 7}));
+  EXPECT_EQ(cases::AttrTexts(*program, "_RankScalar", "value", 5), std::vector<std::string>{"1"});
+}
+
+TEST(GatherRule, EmbeddingLeavesItsIndicesWholeAndFillsTheDevices) {
+  const OpEntry& entry = *FindOp("Embedding");
+  const cases::OpCase one = cases::CaseFrom(entry, {{8, 4}, {16, 8}}, {{8, 4, 8}}, {});
+  const DeviceContext devices{.stage_devices = 8, .job_devices = 8};
+  EXPECT_EQ(DeriveSharding(entry, one.View(), {{2, 1}, {1, 4}}, devices).error().reason,
+            "Embedding:strategy-embedding");
+  EXPECT_EQ(DeriveSharding(entry, one.View(), {{1, 1}, {2, 2}}, devices).error().reason,
+            "Embedding:strategy-gather");
+  EXPECT_EQ(*DefaultStrategy(entry, one.View(), devices), (Strategy{{1, 1}, {8, 1}}));
+  // Rows on 8 ranks: the weight has no replicas, the indices 8.
+  const auto sharding = DeriveSharding(entry, one.View(), {{1, 1}, {8, 1}}, devices);
+  ASSERT_TRUE(sharding) << sharding.error().message;
+  EXPECT_EQ(SliceShape(sharding->inputs[1]), (Shape{2, 8}));
+  EXPECT_EQ(SliceShape(sharding->outputs[0]), (Shape{1, 4, 8}));
+}
+
+TEST(GatherRule, HostLookUpTakesTheRanksFirstRowAsOffset) {
+  const OpEntry& entry = *FindOp("EmbeddingLookup");
+  const cases::OpCase one = cases::CaseFrom(entry, {{16, 8}, {8, 4}}, {{8, 4, 8}}, {});
+  const auto sharding =
+      DeriveSharding(entry, one.View(), {{8, 1}, {1, 1}}, {.stage_devices = 8, .job_devices = 8});
+  ASSERT_TRUE(sharding) << sharding.error().message;
+  const auto program = cases::LocalProgram(one, *sharding);
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_EQ(program->nodes.size(), 1U);  // No mask: foreign rows are zeros.
+  EXPECT_EQ(cases::AttrTexts(*program, "EmbeddingLookup", "offset", 3),
+            std::vector<std::string>{"6"});
 }
 
 TEST(GatherRule, DefaultCutsIndicesAndBatchedTables) {

@@ -29,7 +29,8 @@ Attr AttrFrom(const json& value) {
 }  // namespace
 
 OpView OpCase::View() const {
-  return {.op = entry->name, .inputs = inputs, .outputs = outputs, .attrs = &attrs};
+  return {
+      .op = entry->name, .inputs = inputs, .outputs = outputs, .attrs = &attrs, .absent = absent};
 }
 
 json VectorDocument(const std::string& name) {

@@ -22,6 +22,7 @@ struct OpCase {
   std::vector<TensorType> inputs = {};
   std::vector<TensorType> outputs = {};
   AttrMap attrs = {};
+  std::uint64_t absent = 0;  ///< Optional tensors of the call that are not given.
   [[nodiscard]] OpView View() const;
 };
 

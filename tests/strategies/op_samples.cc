@@ -67,6 +67,8 @@ const Samples& AllSamples() {
     all.merge(ComputeSamples());
     all.merge(LookUpSamples());
     all.merge(ArithmeticSamples());
+    all.merge(PlaceAndProductSamples());
+    all.merge(NetworkSamples());
     return all;
   }();
   return kSamples;
@@ -89,6 +91,7 @@ std::optional<OpCase> SampleOf(const OpEntry& entry) {
   if (const auto it = AllSamples().find(entry.name); it != AllSamples().end()) {
     one.inputs = it->second.inputs;
     one.attrs = it->second.attrs;
+    one.absent = it->second.absent;
   } else {
     one.inputs.assign(PlainOperands(entry), Float({4, 6}));
   }

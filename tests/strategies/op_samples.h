@@ -14,6 +14,8 @@ namespace drydock::strategies::cases {
 struct Sample {
   std::vector<TensorType> inputs = {};
   AttrMap attrs = {};
+
+  std::uint64_t absent = 0;  ///< As in OpView: optional tensors of the call that are not given.
 };
 
 using Samples = std::map<std::string_view, Sample>;
@@ -32,5 +34,11 @@ using Samples = std::map<std::string_view, Sample>;
 
 /// Families elementwise_unary, broadcast_binary, shape, axis_local, reduction, creation, fft.
 [[nodiscard]] Samples ArithmeticSamples();
+
+/// Families scatter, gather, matmul, quant, random, moe, detection, linalg, dataset.
+[[nodiscard]] Samples PlaceAndProductSamples();
+
+/// Families conv_pool, normalisation, attention.
+[[nodiscard]] Samples NetworkSamples();
 
 }  // namespace drydock::strategies::cases

@@ -1,0 +1,360 @@
+#include "launcher/net/scheduler_shell.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace drydock::launcher {
+namespace {
+
+/// How often slow peers and the loop itself are looked at.
+constexpr Duration kSweepPeriod = std::chrono::milliseconds(500);
+/// A gap this long means that the process was stopped: members could not be heard. Source: spec
+/// robustness R-30.
+constexpr Duration kStall = std::chrono::milliseconds(2500);
+/// At most one line about strangers in this time. Source: spec robustness R-12.
+constexpr Duration kStrangerLogPeriod = std::chrono::seconds(1);
+/// So many of the oldest silent connections are looked at for one to give up.
+constexpr std::size_t kExaminedSilent = 256;
+// Source: spec cluster-protocol 2 and robustness R-12.
+constexpr std::size_t kConnectionsPerMember = 8;
+constexpr std::size_t kConnectionsForStrangers = 64;
+
+}  // namespace
+
+ShellLimits LimitsFor(std::uint32_t members) {
+  return {.connections = kConnectionsPerMember * members + kConnectionsForStrangers};
+}
+
+/// One accepted stream and what has arrived on it.
+class SchedulerShell::Connection final : public StreamHandler {
+ public:
+  Connection(SchedulerShell& shell, std::unique_ptr<TcpStream> accepted, std::uint64_t id,
+             TimePoint now)
+      : stream(std::move(accepted)),
+        decoder({.body_bytes = shell.limits_.body_bytes}),
+        peer_id(id),
+        accepted_at(now),
+        shell_(shell) {}
+
+  void OnOpen(TcpStream& /*stream*/) override { open = true; }
+  void OnBytes(TcpStream& /*stream*/, std::span<const std::byte> bytes) override {
+    shell_.OnBytes(*this, bytes);
+  }
+  void OnClosed(TcpStream& /*stream*/, const Error& why) override { shell_.OnEnd(*this, why); }
+
+  [[nodiscard]] sim::PeerId peer() const { return static_cast<sim::PeerId>(peer_id); }
+
+  std::unique_ptr<TcpStream> stream;
+  sim::FrameDecoder decoder;
+  std::uint64_t peer_id;
+  TimePoint accepted_at;
+  TimePoint frame_began = {};     ///< When the frame under way began.
+  std::size_t counted_bytes = 0;  ///< Its bytes in `unfinished_bytes_`.
+  bool open = false;              ///< TLS: authenticated.
+  bool speaks = false;            ///< Has sent a frame.
+  bool replied = false;           ///< The first reply is on its way or held back.
+  std::string held = {};          ///< Replies that wait for the first one.
+
+ private:
+  SchedulerShell& shell_;
+};
+
+SchedulerShell::SchedulerShell(sim::SchedulerCore core, const ShellLimits& limits, Parts parts)
+    : core_(std::move(core)), limits_(limits), parts_(std::move(parts)) {
+  alive_at_ = parts_.loop.Now();
+  tick_timer_ = parts_.loop.MakeTimer([this] { Tick(); });
+  held_timer_ = parts_.loop.MakeTimer([this] { SendHeld(); });
+  sweep_timer_ = parts_.loop.MakeTimer([this] { Sweep(); });
+  sweep_timer_->Set(alive_at_ + kSweepPeriod);
+  SetTick();
+}
+
+SchedulerShell::~SchedulerShell() = default;
+
+/// Time as the state machine sees it: without the time in which this process did not run.
+TimePoint SchedulerShell::CoreNow() {
+  const TimePoint now = parts_.loop.Now();
+  if (const Duration gap = now - alive_at_; gap > kStall) {
+    stalled_ += gap;
+    parts_.log.Add(sim::EventLevel::kWarning, "This process did not run for " +
+                                                  std::to_string(gap.count() / 1000) +
+                                                  " ms; that time does not count for the members.");
+  }
+  alive_at_ = now;
+  return now - stalled_;
+}
+
+SchedulerShell::Connection* SchedulerShell::Find(sim::PeerId peer) {
+  const auto it = connections_.find(static_cast<std::uint64_t>(peer));
+  return it == connections_.end() ? nullptr : it->second.get();
+}
+
+StreamHandler* SchedulerShell::Accept(std::unique_ptr<TcpStream> stream) {
+  if (over_ || (connections_.size() >= limits_.connections && !MakeRoom())) {
+    NoteStranger(stream->peer(), "too many connections");
+    return nullptr;
+  }
+  const std::uint64_t id = next_peer_++;
+  auto connection = std::make_unique<Connection>(*this, std::move(stream), id, parts_.loop.Now());
+  silent_.insert(id);
+  return connections_.emplace(id, std::move(connection)).first->second.get();
+}
+
+/// Gives up the oldest silent connection, of a stranger if there is one.
+bool SchedulerShell::MakeRoom() {
+  if (silent_.empty()) {
+    return false;
+  }
+  std::uint64_t victim = *silent_.begin();
+  std::size_t examined = 0;
+  for (const std::uint64_t id : silent_) {
+    if (!speakers_.contains(connections_.at(id)->stream->peer().address)) {
+      victim = id;
+      break;
+    }
+    if (++examined == kExaminedSilent) {
+      break;
+    }
+  }
+  Drop(*connections_.at(victim), "too many connections");
+  return true;
+}
+
+void SchedulerShell::NoteSpeaker(Connection& connection) {
+  if (!connection.speaks) {
+    connection.speaks = true;
+    silent_.erase(connection.peer_id);
+    ++speakers_[connection.stream->peer().address];
+  }
+}
+
+void SchedulerShell::NoteUnfinished(Connection& connection) {
+  const std::size_t pending = connection.decoder.pending_bytes();
+  unfinished_bytes_ += pending;
+  unfinished_bytes_ -= connection.counted_bytes;
+  connection.counted_bytes = pending;
+  if (pending == 0) {
+    unfinished_.erase(connection.peer_id);
+  } else if (unfinished_.insert(connection.peer_id).second) {
+    connection.frame_began = parts_.loop.Now();
+  }
+}
+
+void SchedulerShell::OnBytes(Connection& connection, std::span<const std::byte> bytes) {
+  const TimePoint now = CoreNow();
+  const sim::Origin origin{.peer = connection.peer(), .address = connection.stream->peer().address};
+  connection.decoder.Feed(bytes);
+  auto next = connection.decoder.Next();
+  for (; next && *next; next = connection.decoder.Next()) {
+    NoteSpeaker(connection);
+    unfinished_.erase(connection.peer_id);  // the time of the next frame begins anew
+    core_.OnFrame(origin, **next, now, out_);
+  }
+  if (!next) {
+    Drop(connection, next.error().message);
+  } else {
+    NoteUnfinished(connection);
+    if (unfinished_bytes_ > limits_.unfinished_bytes) {
+      Drop(connection, "too many bytes of unfinished messages");
+    }
+  }
+  Handle();
+}
+
+void SchedulerShell::OnEnd(Connection& connection, const Error& why) {
+  if (!connection.speaks && why.code == ErrorCode::kProtocol) {
+    NoteStranger(connection.stream->peer(), why.message);
+  }
+  Forget(connection);
+  Handle();
+}
+
+void SchedulerShell::Drop(Connection& connection, std::string_view why) {
+  NoteStranger(connection.stream->peer(), why);
+  connection.stream->Close();
+  Forget(connection);
+}
+
+void SchedulerShell::Forget(Connection& connection) {
+  const auto it = connections_.find(connection.peer_id);
+  if (it == connections_.end()) {
+    return;
+  }
+  unfinished_bytes_ -= connection.counted_bytes;
+  unfinished_.erase(connection.peer_id);
+  silent_.erase(connection.peer_id);
+  if (connection.speaks) {
+    const auto speaker = speakers_.find(connection.stream->peer().address);
+    if (--speaker->second == 0) {
+      speakers_.erase(speaker);
+    }
+  }
+  core_.OnPeerClosed(connection.peer(), CoreNow());
+  if (closing_.empty()) {
+    parts_.loop.Post([this] { closing_.clear(); });
+  }
+  closing_.push_back(std::move(it->second));
+  connections_.erase(it);
+}
+
+/// Passes on what the state machine said, at once where nothing must be stored before.
+void SchedulerShell::Handle() {
+  if (over_ || flush_posted_) {
+    return;
+  }
+  if (parts_.recovery != nullptr && out_.snapshot_changed) {
+    // Behind what is ready already: registrations that arrive together are stored together.
+    flush_posted_ = true;
+    return parts_.loop.Post([this] { Flush(); });
+  }
+  SendReplies();
+  TellEvents();
+  out_.Clear();
+  SetTick();
+}
+
+void SchedulerShell::Flush() {
+  flush_posted_ = false;
+  if (over_) {
+    return;
+  }
+  if (auto stored = parts_.recovery->Store(core_.Snapshot()); !stored) {
+    over_ = true;
+    Close();
+    parts_.log.Add(sim::EventLevel::kError, stored.error().message);
+    parts_.log.Flush();
+    return parts_.on_failure(std::move(stored).error());
+  }
+  out_.snapshot_changed = false;
+  Handle();
+}
+
+void SchedulerShell::SendReplies() {
+  const TimePoint now = parts_.loop.Now();
+  for (const sim::AddressedFrame& frame : out_.replies.frames()) {
+    Connection* connection = Find(frame.peer);
+    if (connection == nullptr) {
+      continue;
+    }
+    const std::string_view bytes = out_.replies.BytesOf(frame);
+    if (connection->replied && connection->held.empty()) {
+      connection->stream->Write(bytes);
+    } else {
+      connection->held.append(bytes);
+    }
+    if (!connection->replied) {
+      connection->replied = true;
+      held_.push_back({.due = now + sim::kFirstReplyDelay, .peer = frame.peer});
+      held_timer_->Set(held_.front().due);
+    }
+    if (connection->stream->queued_bytes() + connection->held.size() > limits_.queued_bytes) {
+      Drop(*connection, "does not read its replies");
+    }
+  }
+}
+
+void SchedulerShell::SendHeld() {
+  const TimePoint now = parts_.loop.Now();
+  while (!held_.empty() && held_.front().due <= now) {
+    if (Connection* connection = Find(held_.front().peer); connection != nullptr) {
+      connection->stream->Write(std::exchange(connection->held, {}));
+    }
+    held_.pop_front();
+  }
+  if (!held_.empty()) {
+    held_timer_->Set(held_.front().due);
+  }
+}
+
+void SchedulerShell::TellEvents() {
+  for (const sim::SchedulerEvent& event : out_.events) {
+    if (event.kind != sim::SchedulerEventKind::kMessageIgnored) {
+      parts_.log.Add(event);
+      parts_.on_event(event);
+    }
+  }
+  parts_.log.Flush();
+}
+
+void SchedulerShell::SetTick() {
+  const auto deadline = core_.NextDeadline();
+  tick_timer_->Set(deadline ? AddSaturated(*deadline, stalled_) : kNever);
+}
+
+void SchedulerShell::Tick() {
+  core_.OnTick(CoreNow(), out_);
+  Handle();
+}
+
+bool SchedulerShell::IsTooSlow(const Connection& connection, TimePoint now) const {
+  const Duration age = now - connection.frame_began;
+  const std::size_t bytes = connection.decoder.pending_bytes();
+  if (bytes < sim::kFrameHeaderBytes) {
+    return age > limits_.header_time;
+  }
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(age).count();
+  const auto expected = static_cast<std::size_t>(seconds) * limits_.bytes_per_second;
+  return age > limits_.frame_time || (age > limits_.header_time && bytes < expected);
+}
+
+void SchedulerShell::Sweep() {
+  (void)CoreNow();  // notes that the loop runs
+  const TimePoint now = parts_.loop.Now();
+  std::vector<Connection*> slow;
+  for (const std::uint64_t id : unfinished_) {
+    if (IsTooSlow(*connections_.at(id), now)) {
+      slow.push_back(connections_.at(id).get());
+    }
+  }
+  for (const std::uint64_t id : silent_) {
+    Connection& connection = *connections_.at(id);
+    if (now - connection.accepted_at <= limits_.handshake_time) {
+      break;  // the rest is younger
+    }
+    if (!connection.open) {
+      slow.push_back(&connection);
+    }
+  }
+  for (Connection* connection : slow) {
+    Drop(*connection, "too slow");
+  }
+  if (!slow.empty()) {
+    Handle();
+  }
+  parts_.log.Flush();
+  sweep_timer_->Set(now + kSweepPeriod);
+}
+
+void SchedulerShell::NoteStranger(const Endpoint& peer, std::string_view why) {
+  ++strangers_;
+  const TimePoint now = parts_.loop.Now();
+  if (now - stranger_logged_at_ >= kStrangerLogPeriod) {
+    parts_.log.Add(sim::EventLevel::kWarning,
+                   "A connection from " + EndpointText(peer) + " is closed: " + std::string(why) +
+                       ". Closed since the last such line: " + std::to_string(strangers_) + ".");
+    stranger_logged_at_ = now;
+    strangers_ = 0;
+  }
+}
+
+void SchedulerShell::DeclareLost(std::string_view node_id) {
+  (void)core_.DeclareLost(node_id, CoreNow(), out_);
+  Handle();
+}
+
+void SchedulerShell::Close() {
+  over_ = true;
+  for (auto& [id, connection] : connections_) {
+    if (!connection->held.empty()) {
+      connection->stream->Write(std::exchange(connection->held, {}));
+    }
+    connection->stream->Close();
+  }
+  tick_timer_->Set(kNever);
+  held_timer_->Set(kNever);
+  sweep_timer_->Set(kNever);
+  parts_.log.Flush();
+}
+
+}  // namespace drydock::launcher

@@ -1,0 +1,60 @@
+#include <nlohmann/json.hpp>
+
+#include "launcher/exit_code.h"
+#include "launcher/files.h"
+#include "launcher/net/tls_session.h"
+
+namespace drydock::launcher {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20U;
+// Source: spec cluster-protocol 12.
+constexpr std::int64_t kMinWarnDays = 7;
+constexpr std::int64_t kMaxWarnDays = 180;
+
+tl::unexpected<Error> FailConfig(const std::string& path, const std::string& reason) {
+  return FailCommand("TLS_MATERIAL", path + ": " + reason,
+                     "keys are server_cert_path, client_cert_path, ca_cert_path, crl_path, "
+                     "cipher_list, cert_expire_warning_time_in_day");
+}
+
+Result<std::string> ReadKey(const Json& config, const std::string& path, const char* key) {
+  const auto it = config.find(key);
+  if (it == config.end() || !it->is_string()) {
+    return FailConfig(path, std::string("'") + key + "' is missing or no text");
+  }
+  return it->get<std::string>();
+}
+
+}  // namespace
+
+Result<TlsFiles> ReadTlsConfig(const std::string& path) {
+  const auto text = ReadFile(path, kMaxConfigBytes);
+  if (!text) {
+    return FailCommand("TLS_MATERIAL", text.error().message, "name the TLS configuration file");
+  }
+  const Json config = Json::parse(*text, nullptr, false);
+  if (!config.is_object()) {
+    return FailConfig(path, "is no JSON object");
+  }
+  TlsFiles files;
+  DRYDOCK_TRY(files.server_certificate, ReadKey(config, path, "server_cert_path"));
+  DRYDOCK_TRY(files.client_certificate, ReadKey(config, path, "client_cert_path"));
+  DRYDOCK_TRY(files.ca_certificate, ReadKey(config, path, "ca_cert_path"));
+  DRYDOCK_TRY(files.ciphers, ReadKey(config, path, "cipher_list"));
+  if (config.contains("crl_path")) {
+    DRYDOCK_TRY(files.revocation_list, ReadKey(config, path, "crl_path"));
+  }
+  if (const auto days = config.find("cert_expire_warning_time_in_day"); days != config.end()) {
+    if (!days->is_number_integer() || days->get<std::int64_t>() < kMinWarnDays ||
+        days->get<std::int64_t>() > kMaxWarnDays) {
+      return FailConfig(path, "'cert_expire_warning_time_in_day' is no number from 7 to 180");
+    }
+    files.warn_days = days->get<std::int64_t>();
+  }
+  return files;
+}
+
+}  // namespace drydock::launcher

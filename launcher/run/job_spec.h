@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/msrun_options.h"
+
+namespace drydock::launcher {
+
+/// What the first lines of a script tell about it.
+enum class ScriptKind : std::uint8_t {
+  kMindSpore,  ///< Imports MindSpore or a package built on it.
+  kOther,      ///< Imports another framework of distributed training and not MindSpore.
+  kUnknown,    ///< Neither: a program, a shell script, a script that imports its own modules.
+};
+
+/// Kind of a Python script by its import lines.
+[[nodiscard]] ScriptKind ScriptKindOf(std::string_view text);
+
+/// Who registers a rank, for a script of some kind.
+struct JoinRule {
+  bool workers_register = true;  ///< Each worker process registers itself with the scheduler.
+  /// It was not asked for: ranks that never register are no failure if none does.
+  bool may_not_register = false;
+};
+
+/// Source: design of --rendezvous: what is asked for wins; else only scripts of other frameworks
+/// are started by the launchers' agreement.
+[[nodiscard]] JoinRule JoinRuleFor(Rendezvous asked, ScriptKind kind);
+
+/// This machine as seen from the job.
+struct HostFacts {
+  std::string host_name = {};
+  std::string master_ip = {};  ///< `--master_addr`, resolved.
+  std::string local_ip = {};   ///< Source address of packets to the master.
+  bool is_master = true;       ///< The scheduler belongs on this machine.
+};
+
+/// One worker process before it is started.
+struct WorkerSpec {
+  std::int64_t local_index = 0;
+  std::optional<std::int64_t> rank = {};  ///< Also its node id; nothing: the scheduler decides.
+  std::string log_path = {};
+  std::vector<int> cpus = {};     ///< Processors it may use; empty: all.
+  std::string bound_ranges = {};  ///< The same for people: "0-3,8".
+};
+
+/// Ranks of the local workers, where the flags decide them.
+///
+/// All on one node: rank = local index. With --node_rank: node_rank * local_worker_num + index.
+/// Otherwise nothing. Source: spec launcher 2.2
+[[nodiscard]] std::vector<std::optional<std::int64_t>> RanksOf(const MsrunOptions& options);
+
+/// True if this launcher starts all ranks of the job.
+[[nodiscard]] bool IsSingleNode(const MsrunOptions& options);
+
+/// Number of machines, if all start as many ranks as this one (rounded up).
+[[nodiscard]] std::int64_t NodeCount(const MsrunOptions& options);
+
+/// "worker_3.log" in the log folder. The stem is --worker_log_name with {ip} and {hostname} filled
+/// in; the number is the rank, or the local index where the rank is not known. Source: spec
+/// launcher 2.3
+[[nodiscard]] std::string WorkerLogPath(const MsrunOptions& options, const HostFacts& host,
+                                        const WorkerSpec& worker);
+
+/// The local workers with their ranks and log files.
+[[nodiscard]] std::vector<WorkerSpec> WorkersOf(const MsrunOptions& options, const HostFacts& host);
+
+/// True if the log of this worker is shown on the console: "-1" shows all, else the list holds its
+/// rank, or its local index where the rank is not known. Source: spec launcher 4, 15.6
+[[nodiscard]] bool IsTailed(const MsrunOptions& options, const WorkerSpec& worker);
+
+}  // namespace drydock::launcher

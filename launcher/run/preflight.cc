@@ -1,0 +1,255 @@
+#include "launcher/run/preflight.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <thread>
+
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "base/text.h"
+#include "launcher/exit_code.h"
+#include "launcher/files.h"
+#include "launcher/run/core_binding.h"
+#include "launcher/run/network.h"
+#include "launcher/run/worker_environment.h"
+
+namespace drydock::launcher {
+namespace {
+
+constexpr std::int64_t kLowDiskBytes = std::int64_t{16} << 20U;
+/// Descriptors beside those of ranks and connections.
+constexpr std::int64_t kOwnDescriptors = 64;
+constexpr std::int64_t kDescriptorsPerRank = 4;
+constexpr std::chrono::seconds kResolvePause{1};
+
+std::string SystemText(int number) {
+  return std::error_code(number, std::generic_category()).message();
+}
+
+tl::unexpected<Error> FailLog(const std::string& path, const std::string& reason) {
+  return FailCommand("LOG_DIR", path + ": " + reason, "choose another folder with --log_dir");
+}
+
+/// True if others could put links into the folder.
+bool IsWritableByOthers(const std::string& path) {
+  struct stat facts = {};
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  return ::stat(folder.c_str(), &facts) == 0 && (facts.st_mode & S_IWOTH) != 0;
+}
+
+/// Source: spec robustness R-50
+Status CheckLogFile(const std::string& path) {
+  struct stat facts = {};
+  if (::lstat(path.c_str(), &facts) != 0) {
+    return {};
+  }
+  if (S_ISLNK(facts.st_mode)) {
+    if (IsWritableByOthers(path)) {
+      return FailLog(path, "is a link in a folder that others can write to");
+    }
+    if (::stat(path.c_str(), &facts) != 0) {
+      return {};
+    }
+  }
+  if (!S_ISREG(facts.st_mode)) {
+    return FailLog(path, S_ISDIR(facts.st_mode) ? "is a folder" : "is no file");
+  }
+  if (::access(path.c_str(), W_OK) != 0) {
+    return FailLog(path, SystemText(errno));
+  }
+  return {};
+}
+
+Status CheckLogs(const MsrunOptions& options, const CheckedJob& job, const Context& context) {
+  for (const WorkerSpec& worker : job.workers) {
+    const std::size_t slash = worker.log_path.rfind('/');
+    const std::size_t own = options.log_dir.empty() ? 0 : options.log_dir.size() + 1;
+    if (slash != std::string::npos && slash > own) {
+      DRYDOCK_RETURN_IF_ERROR(PrepareFolder(worker.log_path.substr(0, slash)));
+    }
+    DRYDOCK_RETURN_IF_ERROR(CheckLogFile(worker.log_path));
+  }
+  if (job.host.is_master) {
+    DRYDOCK_RETURN_IF_ERROR(CheckLogFile(PathIn(options.log_dir, "scheduler.log")));
+  }
+  struct statvfs space = {};
+  if (::statvfs(options.log_dir.empty() ? "." : options.log_dir.c_str(), &space) == 0) {
+    const auto free = static_cast<std::int64_t>(space.f_bavail * space.f_frsize);
+    if (free < kLowDiskBytes) {
+      context.log.Warning("only " + BytesText(free) + " are free in the log folder");
+    }
+  }
+  return {};
+}
+
+/// Names are tried again only where they are known to appear late. Source: spec robustness R-03
+Result<std::vector<std::string>> ResolvePatiently(const MsrunOptions& options,
+                                                  const Environment& environment) {
+  const bool patient =
+      Variable(environment, "KUBERNETES_SERVICE_HOST") || Variable(environment, "POD_IP");
+  const auto start = std::chrono::steady_clock::now();
+  while (true) {
+    auto addresses = ResolveHost(options.master_addr);
+    const auto waited = std::chrono::steady_clock::now() - start;
+    if (addresses || !patient ||
+        (options.cluster_time_out_s >= 0 &&
+         waited >= std::chrono::seconds(options.cluster_time_out_s))) {
+      return addresses;
+    }
+    std::this_thread::sleep_for(kResolvePause);  // a stop signal ends the process meanwhile
+  }
+}
+
+/// Source: spec robustness R-05
+Status CheckLoopbackName(const MsrunOptions& options, const std::string& ip,
+                         const std::vector<std::string>& own) {
+  if (IsSingleNode(options) || !IsLoopback(ip) || options.master_addr == ip ||
+      options.master_addr == "localhost") {
+    return {};
+  }
+  const auto candidate =
+      std::ranges::find_if(own, [](const std::string& address) { return !IsLoopback(address); });
+  return FailCommand(
+      "LOOPBACK_MASTER",
+      "'" + options.master_addr + "' resolves to " + ip + ", which other nodes cannot reach",
+      candidate == own.end() ? "give an address of this machine with --master_addr"
+                             : "--master_addr=" + *candidate);
+}
+
+Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context) {
+  DRYDOCK_TRY(const std::vector<std::string> candidates,
+              ResolvePatiently(options, context.environment));
+  const std::vector<std::string> own = OwnAddresses();
+  const auto is_local = [&own](const std::string& ip) {
+    return IsLoopback(ip) || std::ranges::find(own, ip) != own.end();
+  };
+  const auto local = std::ranges::find_if(candidates, is_local);
+  HostFacts host{.host_name = HostName(),
+                 .master_ip = local == candidates.end() ? candidates.front() : *local,
+                 .is_master = local != candidates.end()};
+  for (const std::string& candidate : candidates) {
+    context.log.Debug("'" + options.master_addr + "' is " + candidate);
+  }
+  if (host.is_master) {
+    DRYDOCK_RETURN_IF_ERROR(CheckLoopbackName(options, host.master_ip, own));
+  }
+  host.local_ip = SourceAddressTo(host.master_ip);
+  if (host.local_ip.empty()) {
+    return FailCommand("MASTER_UNREACHABLE",
+                       "there is no route to " + options.master_addr + " (" + host.master_ip + ")",
+                       "check --master_addr and the network");
+  }
+  return host;
+}
+
+/// Raises our soft limit of open files as far as needed; gives the one children get.
+Result<long> RaiseFileLimit(const MsrunOptions& options, const CheckedJob& job) {
+  const bool schedules =
+      job.host.is_master && (job.join.workers_register || !IsSingleNode(options));
+  const std::int64_t need = kOwnDescriptors + kDescriptorsPerRank * options.local_worker_num +
+                            (schedules ? 2 * options.worker_num : 0);
+  struct rlimit limit = {};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const auto before = static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, 1U << 30U));
+  if (before >= need) {
+    return -1;
+  }
+  if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < static_cast<rlim_t>(need)) {
+    return FailCommand(
+        "NOFILE",
+        "open files: need " + std::to_string(need) + " have " + std::to_string(limit.rlim_max),
+        "raise the hard limit (ulimit -Hn), or start fewer ranks per node");
+  }
+  limit.rlim_cur = static_cast<rlim_t>(need);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<long>(before);
+}
+
+Status BindJob(const MsrunOptions& options, const Context& context, CheckedJob& job) {
+  if (!options.bind_core.enabled) {
+    return {};
+  }
+  const auto cpus = UsableCpus();
+  if (!cpus) {
+    context.log.Warning("no worker is bound: " + cpus.error().message);
+    return {};
+  }
+  std::vector<std::string> warnings;
+  DRYDOCK_RETURN_IF_ERROR(
+      BindWorkers(options.bind_core, *cpus,
+                  Variable(context.environment, "ASCEND_RT_VISIBLE_DEVICES").value_or(""),
+                  job.workers, warnings));
+  for (const std::string& warning : warnings) {
+    context.log.Warning(warning);
+  }
+  return {};
+}
+
+void WarnOfOddities(const MsrunOptions& options, const Context& context) {
+  for (const std::string& variable : StaleVariables(context.environment, options)) {
+    context.log.Warning(variable + " is set in the environment; the flags win");
+  }
+  if (IsSingleNode(options) && options.node_rank > 0) {
+    context.log.Warning("--node_rank is ignored: all ranks are on this node");
+  }
+  if (!IsSingleNode(options) && options.node_rank < 0) {
+    context.log.Warning(
+        "ranks are given out when all have registered, since --node_rank is not given; log files "
+        "are numbered by local index");
+  }
+  if (!options.rank_table_file.empty()) {
+    context.log.Warning("RANK_TABLE_FILE=" + options.rank_table_file + " is exported");
+  }
+}
+
+/// One lock per machine and node of the job: nodes may share the folder.
+std::string LockPath(const MsrunOptions& options, const HostFacts& host) {
+  return PathIn(options.log_dir,
+                ".msrun." + host.host_name + "." + std::to_string(options.node_rank) + ".lock");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FolderLock>> FolderLock::Take(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) {
+    return FailLog(path, SystemText(errno));
+  }
+  // Not every file system can lock; then there is nothing to protect with.
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(fd);
+    return FailCommand("LOG_DIR", path + " is held by another msrun that is still running",
+                       "wait for it, or give each job a folder of its own with --log_dir");
+  }
+  return std::unique_ptr<FolderLock>(new FolderLock(path, fd));
+}
+
+FolderLock::~FolderLock() {
+  ::unlink(path_.c_str());
+}
+
+Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context) {
+  CheckedJob job;
+  DRYDOCK_TRY(job.command, TaskCommandOf(options, context.environment));
+  job.join = JoinRuleFor(options.rendezvous, job.command.kind);
+  WarnOfOddities(options, context);
+  DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));
+  DRYDOCK_TRY(job.host, FindHost(options, context));
+  job.workers = WorkersOf(options, job.host);
+  DRYDOCK_TRY(job.lock, FolderLock::Take(LockPath(options, job.host)));
+  DRYDOCK_RETURN_IF_ERROR(CheckLogs(options, job, context));
+  DRYDOCK_TRY(job.child_file_limit, RaiseFileLimit(options, job));
+  DRYDOCK_RETURN_IF_ERROR(BindJob(options, context, job));
+  return job;
+}
+
+}  // namespace drydock::launcher

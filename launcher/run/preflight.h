@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+#include "launcher/command.h"
+#include "launcher/msrun_options.h"
+#include "launcher/run/job_spec.h"
+#include "launcher/run/task_command.h"
+
+namespace drydock::launcher {
+
+/// A lock on a log folder for one launcher of this machine; gone with it.
+class FolderLock {
+ public:
+  /// @error LOG_DIR  another launcher holds it
+  [[nodiscard]] static Result<std::unique_ptr<FolderLock>> Take(const std::string& path);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  FolderLock(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  std::string path_;
+  Descriptor fd_;
+};
+
+/// A job that passed every check that is possible before a process is started.
+struct CheckedJob {
+  TaskCommand command = {};
+  HostFacts host = {};
+  JoinRule join = {};
+  std::vector<WorkerSpec> workers = {};
+  std::unique_ptr<FolderLock> lock = {};
+  long child_file_limit = -1;  ///< Soft limit of open files we were started with.
+};
+
+/// Checks script, interpreter, log folder and files, master's name, limits and processors, in this
+/// order; starts nothing. Source: spec robustness G2
+/// @error USAGE, NO_SCRIPT, NO_INTERPRETER, LOG_DIR, RESOLVE, LOOPBACK_MASTER, IPV6_UNSUPPORTED,
+///        NOFILE
+[[nodiscard]] Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context);
+
+}  // namespace drydock::launcher

@@ -1,0 +1,275 @@
+#include "launcher/run/run_job.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <fstream>
+#include <iostream>
+
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+
+#include "launcher/files.h"
+#include "launcher/run/cluster.h"
+#include "launcher/run/guard.h"
+#include "launcher/run/job_summary.h"
+#include "launcher/run/network.h"
+#include "launcher/run/preflight.h"
+#include "launcher/run/signal_pipe.h"
+#include "launcher/run/start_ranks.h"
+#include "launcher/run/supervisor.h"
+
+namespace drydock::launcher {
+namespace {
+
+constexpr std::string_view kStatusFile = "msrun_status.json";
+constexpr std::string_view kPidsFile = "msrun.pids";
+/// The end of a log that the summary is taken from.
+constexpr std::int64_t kLogEndBytes = 64 * 1024;
+
+/// A value that no other job has.
+std::string NewJobMark() {
+  std::array<unsigned char, 16> bytes = {};
+  if (::getrandom(bytes.data(), bytes.size(), 0) < 0) {
+    bytes[0] = static_cast<unsigned char>(::getpid());
+  }
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : bytes) {
+    text += kDigits[byte / 16];
+    text += kDigits[byte % 16];
+  }
+  return text;
+}
+
+std::vector<RankRecord> RecordsOf(const CheckedJob& job) {
+  std::vector<RankRecord> records;
+  for (const WorkerSpec& worker : job.workers) {
+    const std::string number = std::to_string(worker.rank.value_or(worker.local_index));
+    records.push_back(
+        {.name = worker.rank ? "rank " + number : "worker " + number + " of this node",
+         .log_path = worker.log_path,
+         .cluster_id = worker.rank && job.join.workers_register ? number : ""});
+  }
+  return records;
+}
+
+/// Port for rank 0 of the script: asked for, or the one behind the scheduler's, or on a single node
+/// any other if that one is taken. Source: spec launcher 12
+Result<std::int64_t> ScriptPort(const MsrunOptions& options, const CheckedJob& job) {
+  const std::int64_t port = options.script_port > 0       ? options.script_port
+                            : options.master_port < 65535 ? options.master_port + 1
+                                                          : options.master_port - 1;
+  if (job.join.workers_register || !job.host.is_master || PortIsFree(job.host.master_ip, port)) {
+    return port;
+  }
+  if (options.script_port < 0 && IsSingleNode(options)) {
+    return AnyFreePort(job.host.master_ip);
+  }
+  return FailCommand(
+      "PORT_IN_USE",
+      job.host.master_ip + ":" + std::to_string(port) + ", MASTER_PORT of the script",
+      "give another one with --script_port");
+}
+
+WorkerSetting SettingOf(const MsrunOptions& options, const CheckedJob& job,
+                        std::int64_t script_port) {
+  WorkerSetting setting{.join = job.join,
+                        .host = job.host,
+                        .scheduler_port = options.master_port,
+                        .script_port = script_port,
+                        .script_master_ip = job.host.master_ip,
+                        .job_mark = NewJobMark()};
+  if (IsSingleNode(options)) {
+    setting.rank_ips.assign(static_cast<std::size_t>(options.worker_num), job.host.master_ip);
+  }
+  return setting;
+}
+
+/// Ranks and addresses as the launchers of all nodes agreed on them.
+void TakeAgreement(const Cluster& cluster, CheckedJob& job, WorkerSetting& setting) {
+  const Agreement agreed = cluster.Agreed();
+  for (std::size_t i = 0; i < agreed.own_ranks.size(); ++i) {
+    job.workers[i].rank = agreed.own_ranks[i];
+  }
+  setting.rank_ips = agreed.rank_ips;
+  setting.script_master_ip = agreed.master_ip;
+  setting.script_port = agreed.master_port;
+}
+
+/// End of a log file, at most kLogEndBytes.
+std::string LogEnd(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::int64_t size = file ? static_cast<std::int64_t>(file.tellg()) : 0;
+  const std::int64_t start = std::max<std::int64_t>(0, size - kLogEndBytes);
+  std::string text(static_cast<std::size_t>(size - start), '\0');
+  file.seekg(start);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+  return text;
+}
+
+void WriteStatus(const MsrunOptions& options, const Context& context, const JobWatch& watch) {
+  const Error& cause = *watch.cause();
+  const Status written =
+      WriteFiles(options.log_dir, {{.path = std::string(kStatusFile),
+                                    .text = JobStatusJson(watch, CodeOf(cause), StatusOf(cause))}});
+  if (!written) {
+    context.log.Warning(written.error().message);
+  }
+}
+
+/// A job whose processes exist.
+struct Job {
+  const MsrunOptions& options;
+  const Context& context;
+  CheckedJob& checked;
+  WorkerSetting& setting;
+  SignalPipe& signals;
+  Cluster& cluster;
+};
+
+Result<ExitCode> Report(const Job& job, const JobWatch& watch, TimePoint start) {
+  std::vector<std::string> lines;
+  if (watch.first_failed()) {
+    lines = LastLines(LogEnd(watch.ranks()[*watch.first_failed()].log_path), kSummaryLines);
+  }
+  if (!job.options.quiet) {
+    std::cerr << JobSummary(watch, lines, MonotonicNow() - start);
+  }
+  if (!watch.cause()) {
+    return ExitCode::kOk;
+  }
+  WriteStatus(job.options, job.context, watch);
+  return tl::unexpected(*watch.cause());
+}
+
+std::unique_ptr<LogTail> TailOf(const MsrunOptions& options, const CheckedJob& job) {
+  auto tail = std::make_unique<LogTail>(STDOUT_FILENO);
+  for (const WorkerSpec& worker : job.workers) {
+    if (IsTailed(options, worker)) {
+      const std::string number = std::to_string(worker.rank.value_or(worker.local_index));
+      tail->Add(worker.log_path, options.tag_output ? "[" + number + "] " : "");
+    }
+  }
+  return tail;
+}
+
+/// Starts the ranks and stays until all is over.
+Result<ExitCode> RunJoined(const Job& job) {
+  const TimePoint start = MonotonicNow();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const std::string status_path = PathIn(job.options.log_dir, std::string(kStatusFile));
+  ::unlink(status_path.c_str());
+  DRYDOCK_TRY(const Guard guard,
+              Guard::Start(std::string(kJobMarkName) + "=" + job.setting.job_mark, status_path,
+                           "{\"schema\": \"drydock.launch/1\", \"state\": \"launcher-died\"}\n"));
+  JobWatch watch({.grace = std::chrono::seconds(job.options.grace_s),
+                  .sees_registrations = job.cluster.sees_registrations(),
+                  .may_not_register = job.checked.join.may_not_register,
+                  .host_name = job.checked.host.host_name},
+                 RecordsOf(job.checked));
+  Supervisor supervisor(job.options, job.context, job.signals, job.cluster, watch);
+  const Status started =
+      StartRanks(job.options, job.context, job.checked, job.setting,
+                 [&supervisor](std::size_t index, pid_t pid) { supervisor.Started(index, pid); });
+  if (!started) {
+    watch.OnCause(started.error(), MonotonicNow());
+  } else {
+    supervisor.Follow(TailOf(job.options, job.checked));
+  }
+  supervisor.WatchRanks();
+  supervisor.WindUp();
+  const int leftovers = supervisor.EndLeftovers(guard.pid());
+  if (leftovers > 0) {
+    job.context.log.Warning(std::to_string(leftovers) +
+                            " processes that ranks left behind were ended (LEFTOVER)");
+  }
+  return Report(job, watch, start);
+}
+
+/// "start time" of a process, field 22 of its stat: with the number it names the process for good.
+std::string StartTimeOf(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  std::size_t at = line.rfind(')');
+  for (int field = 2; field < 22 && at != std::string::npos; ++field) {
+    at = line.find(' ', at + 1);
+  }
+  return at == std::string::npos ? "0" : line.substr(at + 1, line.find(' ', at + 1) - at - 1);
+}
+
+/// Starts the ranks and leaves them alone. Source: spec robustness R-58
+Result<ExitCode> RunDetached(const Job& job, std::optional<std::int64_t> scheduler) {
+  std::vector<pid_t> pids;
+  const Status started =
+      StartRanks(job.options, job.context, job.checked, job.setting,
+                 [&pids](std::size_t /*index*/, pid_t pid) { pids.push_back(pid); });
+  if (!started) {
+    for (const pid_t pid : pids) {
+      ::kill(-pid, SIGKILL);
+      ::waitpid(pid, nullptr, 0);
+    }
+    if (scheduler) {
+      ::kill(static_cast<pid_t>(*scheduler), SIGKILL);
+      ::waitpid(static_cast<pid_t>(*scheduler), nullptr, 0);
+    }
+    return tl::unexpected(started.error());
+  }
+  std::string text = "# role pid start-time log\n";
+  if (scheduler) {
+    text += "scheduler " + std::to_string(*scheduler) + " " +
+            StartTimeOf(static_cast<pid_t>(*scheduler)) + " " +
+            PathIn(job.options.log_dir, "scheduler.log") + "\n";
+  }
+  for (std::size_t i = 0; i < pids.size(); ++i) {
+    text += "worker " + std::to_string(pids[i]) + " " + StartTimeOf(pids[i]) + " " +
+            job.checked.workers[i].log_path + "\n";
+  }
+  const Status written = WriteFiles(job.options.log_dir,
+                                    {{.path = std::string(kPidsFile), .text = text, .ours = true}});
+  if (!written) {
+    job.context.log.Warning(written.error().message);
+  }
+  job.cluster.Leave();
+  return ExitCode::kOk;
+}
+
+/// Waits until the launchers of all nodes know each other.
+Status Agree(const Job& job) {
+  JobWatch nobody({}, {});
+  Supervisor waiting(job.options, job.context, job.signals, job.cluster, nobody);
+  DRYDOCK_RETURN_IF_ERROR(waiting.WaitForAgreement());
+  TakeAgreement(job.cluster, job.checked, job.setting);
+  return {};
+}
+
+}  // namespace
+
+Result<ExitCode> RunJob(const MsrunOptions& options, const Context& context) {
+  DRYDOCK_TRY(CheckedJob checked, CheckJob(options, context));
+  DRYDOCK_TRY(const std::int64_t script_port, ScriptPort(options, checked));
+  WorkerSetting setting = SettingOf(options, checked, script_port);
+  std::optional<std::int64_t> scheduler;
+  if (!options.join && checked.host.is_master && checked.join.workers_register) {
+    DRYDOCK_TRY(scheduler, StartDetachedScheduler(options, checked));
+  }
+  SignalPipe signals;
+  DRYDOCK_TRY(const std::unique_ptr<Cluster> cluster, Cluster::Start(options, checked));
+  const Job job{.options = options,
+                .context = context,
+                .checked = checked,
+                .setting = setting,
+                .signals = signals,
+                .cluster = *cluster};
+  if (cluster->agrees()) {
+    DRYDOCK_RETURN_IF_ERROR(Agree(job));
+  }
+  return options.join ? RunJoined(job) : RunDetached(job, scheduler);
+}
+
+}  // namespace drydock::launcher

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+
+#include <sys/types.h>
+
+#include "base/result.h"
+#include "launcher/command.h"
+#include "launcher/msrun_options.h"
+#include "launcher/run/preflight.h"
+#include "launcher/run/worker_environment.h"
+
+namespace drydock::launcher {
+
+/// Starts the local ranks in order, each with its log, environment and processors, and tells where
+/// their output goes. On a failure those already running are left to the caller.
+/// @param started  called with index and process id of each
+/// @error LOG_DIR, NPROC, NO_INTERPRETER
+[[nodiscard]] Status StartRanks(const MsrunOptions& options, const Context& context,
+                                const CheckedJob& job, const WorkerSetting& setting,
+                                const std::function<void(std::size_t, pid_t)>& started);
+
+}  // namespace drydock::launcher

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "launcher/command.h"
+#include "launcher/msrun_options.h"
+#include "launcher/run/cluster.h"
+#include "launcher/run/job_watch.h"
+#include "launcher/run/log_tail.h"
+#include "launcher/run/signal_pipe.h"
+
+namespace drydock::launcher {
+
+/// Instant of the monotonic clock.
+[[nodiscard]] TimePoint MonotonicNow();
+
+/// Watches the processes of a job until all have ended: collects their ends, obeys JobWatch,
+/// follows their logs, tells who is missing. Sleeps in poll whenever nothing happens. Source: spec
+/// robustness G1, G8, G13
+class Supervisor {
+ public:
+  /// All arguments must outlive the object.
+  Supervisor(const MsrunOptions& options, const Context& context, SignalPipe& signals,
+             Cluster& cluster, JobWatch& watch);
+
+  /// Shows the logs of these ranks.
+  void Follow(std::unique_ptr<LogTail> tail) { tail_ = std::move(tail); }
+  /// A process of `index` was started.
+  void Started(std::size_t index, std::int64_t pid);
+  /// Until no rank runs.
+  void WatchRanks();
+  /// Until the launchers of all nodes agree, or the job is over. @error why it is over
+  [[nodiscard]] Status WaitForAgreement();
+  /// Until the cluster is done with, after our ranks are; and the last lines are on the console.
+  void WindUp();
+  /// Ends what our ranks left behind in other sessions, but not the guard; gives how many
+  /// processes.
+  [[nodiscard]] int EndLeftovers(pid_t guard);
+
+ private:
+  /// Waits for events until `until` and takes them in.
+  void Step(TimePoint until);
+  void TakeSignals();
+  void TakeNews();
+  void Reap();
+  void Obey(JobWatch::Order order);
+  void SignalRanks(int number);
+  void ShowForming();
+  void TellOthers();
+  void FlushConsole();
+
+  const MsrunOptions& options_;
+  const Context& context_;
+  SignalPipe& signals_;
+  Cluster& cluster_;
+  JobWatch& watch_;
+  std::unique_ptr<LogTail> tail_ = {};
+  std::map<std::int64_t, std::size_t> index_of_pid_ = {};
+  TimePoint start_ = {};
+  TimePoint show_at_ = kNever;
+  std::optional<FormingState> shown_ = {};
+  bool line_open_ = false;  ///< The progress line stands on the terminal.
+  bool gave_up_ = false;
+  bool told_ = false;
+  int stop_signals_ = 0;
+};
+
+}  // namespace drydock::launcher

@@ -1,0 +1,172 @@
+#include "launcher/run/worker_environment.h"
+
+#include <map>
+#include <string_view>
+
+namespace drydock::launcher {
+namespace {
+
+/// First port of Paddle's endpoints unless FLAGS_start_port says otherwise. Source: spec launcher
+/// 11.1
+constexpr std::int64_t kPaddleStartPort = 6070;
+
+/// Variables that give a process its place in a job; one of another job must not shine through.
+constexpr const char* kPlaceNames[] = {
+    "MS_ROLE",    "MS_SCHED_HOST", "MS_SCHED_PORT", "MS_NODE_ID", "RANK_ID",         "RANK",
+    "LOCAL_RANK", "GROUP_RANK",    "ROLE_RANK",     "WORLD_SIZE", "LOCAL_WORLD_SIZE"};
+
+void SetMindSpore(Environment& variables, const MsrunOptions& options, const WorkerSetting& setting,
+                  const WorkerSpec& worker) {
+  const std::string ranks = std::to_string(options.worker_num);
+  if (setting.join.workers_register) {
+    variables["MS_ROLE"] = "MS_WORKER";
+    variables["MS_SCHED_HOST"] = setting.host.master_ip;
+    variables["MS_SCHED_PORT"] = std::to_string(setting.scheduler_port);
+  }
+  variables["MS_WORKER_NUM"] = ranks;
+  variables["MS_TOPO_TIMEOUT"] = std::to_string(options.cluster_time_out_s);
+  variables["MS_NODE_RANK"] = std::to_string(options.node_rank);
+  variables["RANK_SIZE"] = ranks;
+  variables["DEVICE_ID"] = std::to_string(worker.local_index);
+  if (worker.rank) {
+    variables["MS_NODE_ID"] = std::to_string(*worker.rank);
+    variables["RANK_ID"] = std::to_string(*worker.rank);
+  }
+  if (!options.rank_table_file.empty()) {
+    variables["RANK_TABLE_FILE"] = options.rank_table_file;
+  }
+}
+
+/// Index of the node a rank lives on, and the first rank of that node.
+struct NodePlace {
+  std::int64_t node = 0;
+  std::int64_t nodes = 1;
+};
+
+NodePlace PlaceOf(const MsrunOptions& options, std::int64_t rank) {
+  return {.node = rank / options.local_worker_num, .nodes = NodeCount(options)};
+}
+
+void SetTorch(Environment& variables, const MsrunOptions& options, const WorkerSetting& setting,
+              std::int64_t rank, std::int64_t local_index) {
+  const std::string ranks = std::to_string(options.worker_num);
+  const NodePlace place = PlaceOf(options, rank);
+  variables["RANK"] = std::to_string(rank);
+  variables["WORLD_SIZE"] = ranks;
+  variables["LOCAL_RANK"] = std::to_string(local_index);
+  variables["LOCAL_WORLD_SIZE"] = std::to_string(options.local_worker_num);
+  variables["GROUP_RANK"] = std::to_string(place.node);
+  variables["GROUP_WORLD_SIZE"] = std::to_string(place.nodes);
+  variables["ROLE_NAME"] = "default";
+  variables["ROLE_RANK"] = std::to_string(rank);
+  variables["ROLE_WORLD_SIZE"] = ranks;
+  variables["MASTER_ADDR"] = setting.script_master_ip;
+  variables["MASTER_PORT"] = std::to_string(setting.script_port);
+  variables["TORCHELASTIC_RESTART_COUNT"] = "0";
+  variables["TORCHELASTIC_MAX_RESTARTS"] = "0";
+  variables["TORCHELASTIC_RUN_ID"] = setting.job_mark;
+  // There is no store of ours: rank 0 opens one at MASTER_PORT.
+  variables["TORCHELASTIC_USE_AGENT_STORE"] = "False";
+  variables.emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
+  if (!setting.join.workers_register && options.local_worker_num > 1) {
+    variables.emplace("OMP_NUM_THREADS", "1");  // as torchrun does
+  }
+}
+
+/// "10.0.0.1:6070,10.0.0.1:6071,10.0.0.2:6070": ports count up from the first at each address.
+std::vector<std::string> PaddleEndpoints(const std::vector<std::string>& rank_ips,
+                                         std::int64_t start_port) {
+  std::map<std::string_view, std::int64_t> ranks_at;
+  std::vector<std::string> endpoints;
+  for (const std::string& ip : rank_ips) {
+    endpoints.push_back(ip + ":" + std::to_string(start_port + ranks_at[ip]++));
+  }
+  return endpoints;
+}
+
+std::string Joined(const std::vector<std::string>& words, std::string_view separator) {
+  std::string text;
+  for (const std::string& word : words) {
+    text.append(text.empty() ? "" : separator).append(word);
+  }
+  return text;
+}
+
+void SetPaddle(Environment& variables, const MsrunOptions& options, const WorkerSetting& setting,
+               std::int64_t rank, std::int64_t local_index) {
+  const std::string ranks = std::to_string(options.worker_num);
+  const std::string local = std::to_string(local_index);
+  std::int64_t start_port = kPaddleStartPort;
+  if (const auto text = Variable(variables, "FLAGS_START_PORT"); text) {
+    start_port = ReadIntWord(*text).value_or(kPaddleStartPort);
+  }
+  variables["PADDLE_TRAINER_ID"] = std::to_string(rank);
+  variables["PADDLE_TRAINERS_NUM"] = ranks;
+  variables["PADDLE_RANK_IN_NODE"] = local;
+  variables["PADDLE_LOCAL_DEVICE_IDS"] = local;
+  variables["PADDLE_GLOBAL_SIZE"] = ranks;
+  variables["PADDLE_GLOBAL_RANK"] = std::to_string(rank);
+  variables["PADDLE_LOCAL_SIZE"] = std::to_string(options.local_worker_num);
+  variables["PADDLE_LOCAL_RANK"] = local;
+  variables["PADDLE_NNODES"] = std::to_string(NodeCount(options));
+  const std::vector<std::string> endpoints = PaddleEndpoints(setting.rank_ips, start_port);
+  variables["PADDLE_TRAINER_ENDPOINTS"] = Joined(endpoints, ",");
+  variables["PADDLE_CURRENT_ENDPOINT"] = endpoints[static_cast<std::size_t>(rank)];
+}
+
+}  // namespace
+
+Environment WorkerEnvironment(const Environment& inherited, const MsrunOptions& options,
+                              const WorkerSetting& setting, const WorkerSpec& worker) {
+  Environment variables = inherited;
+  for (const char* name : kPlaceNames) {
+    variables.erase(name);
+  }
+  variables.erase("MSRUN_CPU_LIST");
+  SetMindSpore(variables, options, setting, worker);
+  variables[std::string(kJobMarkName)] = setting.job_mark;
+  if (worker.rank) {
+    SetTorch(variables, options, setting, *worker.rank, worker.local_index);
+    if (!setting.join.workers_register && !setting.rank_ips.empty()) {
+      SetPaddle(variables, options, setting, *worker.rank, worker.local_index);
+    }
+  }
+  if (!worker.cpus.empty() && options.bind_core.ranges_of_device.empty()) {
+    std::vector<std::string> cpus;
+    for (const int cpu : worker.cpus) {
+      cpus.push_back(std::to_string(cpu));
+    }
+    variables["MSRUN_CPU_LIST"] = "[" + Joined(cpus, ", ") + "]";
+  }
+  return variables;
+}
+
+std::vector<std::string> Assignments(const Environment& environment) {
+  std::vector<std::string> lines;
+  lines.reserve(environment.size());
+  for (const auto& [name, value] : environment) {
+    lines.emplace_back(name).append("=").append(value);
+  }
+  return lines;
+}
+
+std::vector<std::string> StaleVariables(const Environment& inherited, const MsrunOptions& options) {
+  std::vector<std::string> stale;
+  const auto differs = [&](std::string_view name, const std::string& own) {
+    const auto value = Variable(inherited, name);
+    if (value && *value != own) {
+      stale.push_back(std::string(name) + "=" + *value);
+    }
+  };
+  differs("MS_ROLE", "MS_WORKER");
+  differs("MS_SCHED_HOST", options.master_addr);
+  differs("MS_SCHED_PORT", std::to_string(options.master_port));
+  differs("MS_WORKER_NUM", std::to_string(options.worker_num));
+  differs("RANK_SIZE", std::to_string(options.worker_num));
+  differs("MS_NODE_ID", "");
+  differs("RANK_ID", "");
+  differs("WORLD_SIZE", std::to_string(options.worker_num));
+  return stale;
+}
+
+}  // namespace drydock::launcher

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "strategies/rules/gather_form.h"
+#include "strategies/rules/op_entry.h"
+
+/// Look-ups in a table whose parts belong to parts of the indices: attribute manual_split (rows of
+/// each part) or manual_split_with_offset (rows and offset of each part). Source: spec operators
+/// 3.7, mode MANUAL.
+namespace drydock::strategies {
+
+/// True if the operator carries one of the attributes.
+[[nodiscard]] bool IsManualSplit(const OpView& op);
+
+/// Rule for a cut table.
+/// @error kInvalidArgument  "<op>:strategy-manual"  the parts do not fit the table or the strategy
+/// @error kUnsupported      parts of different size: ranks would hold tables of different shape
+[[nodiscard]] Result<ShardRule> ShardManualSplit(const OpView& op, const GatherForm& form,
+                                                 const Strategy& strategy);
+
+/// Indices minus the offset of the rank's part, then the plain look-up; no communication.
+[[nodiscard]] Result<std::vector<ValueId>> LocalizeManualSplit(const LocalizeContext& context);
+
+}  // namespace drydock::strategies
