@@ -109,6 +109,7 @@ def trace(folder, script, arguments):
     """The whole run as a dictionary."""
     result = {"version": RESULT_VERSION, "programs": [], "exit_code": 0, "error": None}
     result["release"] = installed_release()
+    from mindspore._drydock.errors import last_refusal
     from mindspore._drydock.session import session, watch_environment
     watch_environment()
     session.compile_at_once = False
@@ -118,6 +119,9 @@ def trace(folder, script, arguments):
         except SystemExit as stop:
             result["exit_code"] = exit_code(stop.code)
         result["programs"] = collect(folder)
+        if result["exit_code"] != 0 and last_refusal:
+            result["error"] = error_fields(last_refusal[0])
+            add_hint(result["error"], last_refusal[0])
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: B902 (whatever the script raised is its answer)
