@@ -165,7 +165,12 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         if self._pipeline_stage is not None:
             session.stage = self._pipeline_stage
         try:
-            return branches.run(tracing.current_program(), lambda: self.construct(*args, **kwargs))
+            program = tracing.current_program()
+            updates = program.update_count
+            result = branches.run(program, lambda: self.construct(*args, **kwargs))
+            if not kwargs:
+                program.remember_call(self, args, result, updates)
+            return result
         finally:
             session.scope, session.compute_dtype, session.stage = saved
 

@@ -38,7 +38,7 @@ def reset_cost_model_context():
 
 
 def _accessors(key):
-    def setter(value=None, **named):
+    def setter(value=True, **named):
         set_cost_model_context(**{key: next(iter(named.values()), value)})
 
     def getter():
