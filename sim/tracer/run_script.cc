@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -74,7 +75,17 @@ Result<std::string> FindPython(const ScriptJob& job) {
                    "install Python 3.8 or newer, or name one with --python");
 }
 
+/// A word like `pytest`: a module that the interpreter may have, if there is no such file.
+bool MayBeModule(const std::string& script) {
+  return !script.empty() && ::access(script.c_str(), F_OK) != 0 &&
+         std::ranges::all_of(script,
+                             [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
 Status CheckScript(const std::string& script) {
+  if (MayBeModule(script)) {
+    return {};
+  }
   struct stat facts = {};
   std::string problem;
   if (::stat(script.c_str(), &facts) != 0) {

@@ -11,19 +11,19 @@ import os
 import subprocess
 import sys
 
-# (folder, script, ranks, arguments of its run script)
+# (folder, script, ranks, what its run script writes in front of the script)
 SCRIPTS = [
     ("comm_subgraph", "train.py", 8, []),
     ("dataset_slice", "train.py", 8, []),
     ("disaster_recover", "train.py", 8, []),
-    ("distributed_comm_fusion", "fusion_example_cell.py", 8, []),
+    ("distributed_comm_fusion", "fusion_example_cell.py", 8, ["pytest", "-s"]),
     ("distributed_data_parallel", "distributed_data_parallel.py", 8, []),
     ("distributed_gradient_accumulation", "train.py", 8, []),
     ("distributed_graph_partition", "train.py", 8, []),
-    ("distributed_operator_parallel", "distributed_operator_parallel.py", 8, []),
-    ("distributed_operator_parallel", "distributed_mint_operator_parallel.py", 8, []),
-    ("distributed_operator_parallel", "advanced_distributed_operator_parallel.py", 8, []),
-    ("distributed_operator_parallel", "advanced_distributed_mint_operator_parallel.py", 8, []),
+    ("distributed_operator_parallel", "distributed_operator_parallel.py", 8, ["pytest", "-s"]),
+    ("distributed_operator_parallel", "distributed_mint_operator_parallel.py", 8, ["pytest", "-s"]),
+    ("distributed_operator_parallel", "advanced_distributed_operator_parallel.py", 8, ["pytest", "-s"]),
+    ("distributed_operator_parallel", "advanced_distributed_mint_operator_parallel.py", 8, ["pytest", "-s"]),
     ("distributed_optimizer_parallel", "distributed_optimizer_parallel.py", 8, []),
     ("distributed_pipeline_parallel", "distributed_pipeline_parallel.py", 8, []),
     ("distributed_pipeline_parallel", "distributed_pipeline_parallel_inference.py", 8, []),
@@ -34,7 +34,7 @@ SCRIPTS = [
     ("manual_parallel", "train.py", 8, []),
     ("memory_offload", "train.py", 8, []),
     ("multiple_copy", "train.py", 8, []),
-    ("multiple_mix", "sapp_mix_train.py", 8, []),
+    ("multiple_mix", "sapp_mix_train.py", 8, ["pytest", "-s"]),
     ("parallel_support_dynamic_shape", "main.py", 8, []),
     ("parameter_server", "train.py", 8, []),
     ("recompute", "example.py", 1, []),
@@ -45,14 +45,14 @@ SCRIPTS = [
 ]
 
 
-def outcome(options, folder, script, ranks, arguments):
+def outcome(options, folder, script, ranks, front):
     """("runs" | "unsupported" | "failed" | "absent", the first line that says why)."""
     where = os.path.join(options.samples, folder)
     if not os.path.exists(os.path.join(where, script)):
         return "absent", ""
-    command = [os.path.abspath(options.msrun), "--sim_level=1", "--worker_num=%d" % ranks, "--python=" + options.python,
-               script] + arguments
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MS_", "RANK", "DATA_PATH"))}
+    command = [os.path.abspath(options.msrun), "--sim_level=1", "--worker_num=%d" % ranks, "--python=" + options.python] + front + [script]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MS_", "RANK"))}
+    environment.update(DATA_PATH="./no_data", DATASET_PATH="./no_data")  # the run scripts set one of them
     try:
         done = subprocess.run(command, cwd=where, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=options.timeout, check=False)
@@ -74,9 +74,9 @@ def main():
     parser.add_argument("--only", default="", help="folders that contain this text")
     options = parser.parse_args()
     counts = {}
-    for folder, script, ranks, arguments in SCRIPTS:
+    for folder, script, ranks, front in SCRIPTS:
         if options.only in folder:
-            status, why = outcome(options, folder, script, ranks, arguments)
+            status, why = outcome(options, folder, script, ranks, front)
             counts[status] = counts.get(status, 0) + 1
             print("%-12s %s/%s  %s" % (status, folder, script, why[:300]), flush=True)
     print(", ".join("%s %d" % item for item in sorted(counts.items())))

@@ -206,6 +206,9 @@ def job_settings():
 
 def _dataset_strategy():
     strategy = _parallel["dataset_strategy"]
+    if _parallel["full_batch"] and not cuts_operators():  # with a parameter server
+        session.warn_limit("full_batch of parameter-server training is taken as data_parallel")
+        return "data_parallel"
     if isinstance(strategy, str):
         return strategy
     if any(not isinstance(entry, tuple) for entry in strategy):

@@ -98,9 +98,9 @@ class Program:
     def _input_shape(self, tensor):
         if tensor._open is None:
             return tensor.shape
-        session.warn_limit("an input with open extents is compiled for one example of them: " +
-                           str(values.example_shape(tensor._open, self.job["world_size"])))
-        return values.example_shape(tensor._open, self.job["world_size"])
+        example = values.example_shape(tensor._open)
+        session.warn_limit("an input with open extents is compiled for one example of them: %s" % (example,))
+        return example
 
     def operand(self, value, dtype=None):
         """Value id of an operand: tensor, parameter, number, list, array, or None (absent)."""

@@ -1,7 +1,7 @@
 """mindspore.nn."""
 from mindspore._drydock.lazy import module_getattr
 from mindspore.nn.cell import Cell, GraphCell  # noqa: F401
-from mindspore.nn.layer import (ELU, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv2d, Conv2dTranspose,  # noqa: F401
+from mindspore.nn.layer import (ELU, AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv2d, Conv2dTranspose,  # noqa: F401
                                 EmbeddingLookup, GroupNorm, HSigmoid, HSwish, LogSigmoid, MaxPool2d, PReLU, ReLU6,
                                 SyncBatchNorm)
 from mindspore.nn.layer import (GELU, CellList, Dense, Dropout, Embedding, FastGelu, Flatten, Identity,  # noqa: F401

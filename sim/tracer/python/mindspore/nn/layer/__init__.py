@@ -8,6 +8,6 @@ from mindspore.nn.layer.container import CellList, SequentialCell  # noqa: F401
 from mindspore.nn.layer.conv import Conv2d, Conv2dTranspose  # noqa: F401
 from mindspore.nn.layer.normalization import (BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm,  # noqa: F401
                                               SyncBatchNorm)
-from mindspore.nn.layer.pooling import AvgPool2d, MaxPool2d  # noqa: F401
+from mindspore.nn.layer.pooling import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d  # noqa: F401
 
 __getattr__ = module_getattr("mindspore.nn")
