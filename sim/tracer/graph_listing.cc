@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -26,6 +27,9 @@ using strategies::ValueKind;
 
 /// Constants with more elements are listed without them.
 constexpr std::size_t kMaxListedElements = 8;
+
+/// Operators of this family keep the arguments of their constructor as attributes in the reference.
+constexpr std::string_view kAttributesStay = "conv_pool";
 
 constexpr const char* kMakeTuple = "MakeTuple";
 constexpr const char* kTupleGetItem = "TupleGetItem";
@@ -163,8 +167,10 @@ class Lister {
     for (; next < node.inputs.size(); ++next) {
       line.operands.push_back(InputOf(node, next));
     }
-    for (const strategies::SignatureArgument& argument : signature.constructor) {
-      AddAttribute(node, argument.name, line);
+    if (node.entry == nullptr || node.entry->family != kAttributesStay) {
+      for (const strategies::SignatureArgument& argument : signature.constructor) {
+        AddAttribute(node, argument.name, line);
+      }
     }
   }
 

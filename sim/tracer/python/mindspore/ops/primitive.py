@@ -75,7 +75,8 @@ class Primitive:
 
     def sharding_fields(self):
         """What a graph request says about the strategy."""
-        return {field: self.attrs[name] for name, field in _strategy.FIELDS.items() if name in self.attrs}
+        return {field: _strategy.flat(self.attrs[name]) for name, field in _strategy.FIELDS.items()
+                if name in self.attrs}
 
     def added_attrs(self):
         return {name: attr_value(value) for name, value in self._added.items()}
