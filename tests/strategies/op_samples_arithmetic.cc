@@ -31,10 +31,50 @@ Samples ElementwiseSamples() {
   return samples;
 }
 
+Samples PlacementSamples() {
+  return {
+      {"PadV3", {{kFloats, kScalar}, {{"paddings", List({1, 2})}}}},
+      {"RepeatElements", {{kFloats}, {{"rep", 2}, {"axis", 1}}}},
+      {"RepeatInterleave", {{kFloats}, {{"repeats", 2}, {"dim", 1}}}},
+      {"RepeatInterleaveInt", {{kFloats}, {{"repeats", 2}, {"dim", 1}}}},
+      {"RepeatInterleaveTensor",
+       {{kFloats, Int({6})}, {{"repeats", 2}, {"dim", 1}, {"output_size", 12}}}},
+      {"SliceExt", {{kFloats}, {{"dim", 1}, {"start", 1}, {"end", 4}, {"step", 1}}}},
+      {"SplitTensor", {{kFloats}, {{"split_size", 2}, {"dim", 1}}}},
+      {"SplitWithSize", {{kFloats}, {{"split_size", List({2, 4})}, {"dim", 1}}}},
+      {"SplitV", {{kFloats}, {{"size_splits", List({2, 4})}, {"split_dim", 1}, {"num_split", 2}}}},
+      {"Stack", {{kFloats, kFloats}, {{"axis", 1}}}},
+      {"StackExt", {{kFloats, kFloats}, {{"dim", 1}}}},
+      {"Tril", {{kFloats}}},
+      {"Triu", {{kFloats}}},
+  };
+}
+
+Samples AlongDimensionSamples() {
+  return {
+      {"Cholesky", {{Float({2, 4, 4})}}},
+      {"CumProd", {{kFloats}, {{"axis", 1}}}},
+      {"Cummax", {{kFloats}, {{"axis", 1}}}},
+      {"Cummin", {{kFloats}, {{"axis", 1}}}},
+      {"CumsumExt", {{kFloats}, {{"dim", 1}}}},
+      {"L2Normalize", {{kFloats}, {{"axis", 1}}}},
+      {"ReverseV2", {{kFloats}, {{"axis", List({1})}}}},
+      {"TopkExt", {{kFloats}, {{"k", 2}}}},
+      {"MaxDim", {{kFloats}, {{"dim", 1}}}},
+      {"ReduceAll", {{{.shape = {4, 6}, .dtype = DType::kBool}}}},
+      {"ReduceAny", {{{.shape = {4, 6}, .dtype = DType::kBool}}}},
+      {"SquareSumAll", {{kFloats, kFloats}}},
+      {"PReLU", {{kFloats, Float({6})}}},
+  };
+}
+
 }  // namespace
 
 Samples ArithmeticSamples() {
-  return ElementwiseSamples();
+  Samples all = ElementwiseSamples();
+  all.merge(PlacementSamples());
+  all.merge(AlongDimensionSamples());
+  return all;
 }
 
 }  // namespace drydock::strategies::cases

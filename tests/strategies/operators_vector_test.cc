@@ -197,7 +197,7 @@ TEST_P(OperatorFacts, SampleGivesTheOutputsOfTheVector) {
   const std::optional<OpCase> sample = SampleOf(entry());
   ASSERT_TRUE(sample) << "no sample in tests/strategies/op_samples.cc";
   const json& outputs = facts().at("outputs");
-  const bool any_number = entry().kind == OpKind::kDataset || entry().name == "Split";
+  const bool any_number = entry().kind == OpKind::kDataset || entry().name.starts_with("Split");
   EXPECT_TRUE(any_number || sample->outputs.size() == outputs.size())
       << sample->outputs.size() << " of " << outputs;
 }
@@ -251,7 +251,7 @@ TEST(OperatorVectorFile, OperatorsOutsideTheTableAreListed) {
   }
   std::cout << count << " operators of the vector are not in the table:" << missing << "\n";
   EXPECT_EQ(Section("operators").size(), 336U);
-  EXPECT_LE(count, 174U) << "operators disappeared from the table";
+  EXPECT_LE(count, 137U) << "operators disappeared from the table";
 }
 
 // ---- Worked examples
