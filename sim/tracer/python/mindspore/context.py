@@ -204,6 +204,19 @@ def job_settings():
     return job
 
 
+def _cuts_of(layout):
+    """Into how many parts a layout cuts each dimension."""
+    matrix = layout["device_matrix"]
+    cuts = []
+    for entry in layout["tensor_map"]:
+        axes = entry if isinstance(entry, tuple) else (entry,)
+        cut = 1
+        for axis in axes:
+            cut *= 1 if axis < 0 else matrix[len(matrix) - 1 - axis]
+        cuts.append(cut)
+    return cuts
+
+
 def _dataset_strategy():
     strategy = _parallel["dataset_strategy"]
     if _parallel["full_batch"] and not cuts_operators():  # with a parameter server
@@ -212,9 +225,7 @@ def _dataset_strategy():
     if isinstance(strategy, str):
         return strategy
     if any(not isinstance(entry, tuple) for entry in strategy):
-        from mindspore._drydock.errors import Unsupported
-        raise Unsupported("dataset_strategy.Layout", "Layouts as dataset_strategy are not supported",
-                          "give one tuple of cuts per input")
+        return [_cuts_of(layout.to_dict()) for layout in strategy]
     return [list(entry) for entry in strategy]
 
 

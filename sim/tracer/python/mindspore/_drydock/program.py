@@ -3,7 +3,6 @@ import itertools
 import math
 
 from mindspore._drydock import frames, values
-from mindspore._drydock.errors import user_error
 from mindspore._drydock.native import Recorder
 from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
@@ -88,7 +87,7 @@ class Program:
         """The input that stands for a tensor of the script; the same tensor gives the same input."""
         found = self._inputs.get(id(tensor))
         if found is None:
-            answer = self.recorder.call("add_input", name=self._unique(name),
+            answer = self.recorder.call("add_input", name=_free_name(name, self._names),
                                         shape=list(self._input_shape(tensor)), dtype=tensor.dtype.name)
             found = recorded(self, answer["id"], answer["shape"], tensor.dtype)
             self._inputs[id(tensor)] = found
@@ -123,20 +122,15 @@ class Program:
     def parameter(self, parameter):
         found = self._parameters.get(id(parameter))
         if found is None:
-            if parameter.name in self._parameter_names:
-                raise user_error(ValueError, "Parameter:duplicate-name",
-                                 "two parameters of the network are named '%s'" % parameter.name,
-                                 "give each Parameter its own name, or none")
             origin = parameter.origin
             state_of = -1
             if parameter.role == "optimizer_state" and origin is not None:
                 state_of = self.parameter(origin)
             answer = self.recorder.call(
-                "add_parameter", name=parameter.name, shape=list(parameter.shape),
+                "add_parameter", name=_free_name(parameter.name, self._parameter_names), shape=list(parameter.shape),
                 dtype=parameter.dtype.name, role=parameter.role, state_of=state_of,
                 requires_grad=parameter.requires_grad, layerwise_parallel=parameter.layerwise_parallel,
                 parallel_optimizer=parameter.parallel_optimizer, comm_fusion=parameter.comm_fusion)
-            self._parameter_names.add(parameter.name)
             found = self._parameters[id(parameter)] = answer["id"]
             self._kept.append(parameter)
         return found
@@ -161,13 +155,6 @@ class Program:
             data = [_json_number(number) for number in data] if dtype.kind != "complex" else None
         return self.recorder.call("add_constant", shape=list(shape), dtype=dtype.name, data=data)["id"]
 
-    def _unique(self, name):
-        candidate, n = name, 0
-        while candidate in self._names:
-            n += 1
-            candidate = "%s_%d" % (name, n)
-        self._names.add(candidate)
-        return candidate
 
     def hand_back(self, tensor):
         """A compiled call returns the tensor to the script: an output, unless used up by a later call."""
@@ -278,6 +265,16 @@ class Program:
             if tensor._node[1] not in ids:
                 ids.append(tensor._node[1])
         return ids
+
+
+def _free_name(name, taken):
+    """The name, numbered if another value has it; added to the taken ones."""
+    candidate, n = name, 0
+    while candidate in taken:
+        n += 1
+        candidate = "%s_%d" % (name, n)
+    taken.add(candidate)
+    return candidate
 
 
 def _json_number(number):

@@ -146,6 +146,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
     def __call__(self, *args, **kwargs):
         if session.depth > 0:
             return self._enter(*args, **kwargs)
+        self.check_names()
         names = tracing.input_names(self.construct, skip=1)
         return tracing.run(self, self._enter, args, kwargs, names)
 

@@ -7,6 +7,7 @@ from mindspore.nn.cell import Cell
 from mindspore.nn.optim.adam import Adam, _check_betas
 from mindspore.nn.optim.optimizer import Optimizer, check_number
 from mindspore.ops import operations as P
+from mindspore.ops.primitive import Primitive
 
 
 class Lamb(Optimizer):
@@ -51,6 +52,7 @@ class FTRL(Optimizer):
         self.accum = self.states("moments")
         self.linear = self.states("linear")
         self.opt = P.ApplyFtrl(use_locking=use_locking)
+        self.sparse_opt = Primitive("FusedSparseFtrl")  # for gradients by rows, which a dry run takes as dense
         self.target = "Ascend"
 
     def update(self, gradients):
