@@ -19,8 +19,15 @@ double ProductOf(double a, double b) {
   return a * b;
 }
 
+enum class AxisAttr : std::uint8_t { kRequired, kFirstByDefault };
+
 /// Dimensions of attribute `axis`. @error kInvalidArgument  none is named
+template <AxisAttr A>
 Result<std::vector<std::size_t>> NamedAxes(const OpView& op) {
+  DRYDOCK_TRY(const auto given, IntListAttr(*op.attrs, "axis"));
+  if (!given && A == AxisAttr::kFirstByDefault) {
+    return NormalisedAxes(op, std::vector<std::int64_t>{0}, op.inputs[0].shape.size());
+  }
   DRYDOCK_TRY(const auto axes, RequiredListAttr(op, "axis"));
   if (axes.empty()) {
     return FailOp(op, "axis-empty",
@@ -30,8 +37,9 @@ Result<std::vector<std::size_t>> NamedAxes(const OpView& op) {
   return NormalisedAxes(op, axes, op.inputs[0].shape.size());
 }
 
+template <AxisAttr A>
 Result<ShardRule> ShardAlongAxes(const OpView& op, const Strategy& /*strategy*/) {
-  DRYDOCK_TRY(const std::vector<std::size_t> axes, NamedAxes(op));
+  DRYDOCK_TRY(const std::vector<std::size_t> axes, NamedAxes<A>(op));
   return AxisLocalRule(op, axes, "the dimension '" + std::string(op.op) + "' is taken over");
 }
 
@@ -40,7 +48,7 @@ Result<ShardRule> ShardAlongAxes(const OpView& op, const Strategy& /*strategy*/)
 
 Result<std::vector<TensorType>> InferL2Normalize(const OpView& op) {
   DRYDOCK_TRY(auto types, InferSameFloating(op));
-  DRYDOCK_RETURN_IF_ERROR(NamedAxes(op));
+  DRYDOCK_RETURN_IF_ERROR(NamedAxes<AxisAttr::kFirstByDefault>(op));
   return types;
 }
 
@@ -60,7 +68,7 @@ struct Lengths {
 Result<Lengths> LengthsOf(const EvaluateContext& context) {
   const OpView op{.inputs = context.input_types, .attrs = &context.attrs};
   Lengths lengths = {};
-  DRYDOCK_TRY(lengths.axes, NamedAxes(op));
+  DRYDOCK_TRY(lengths.axes, NamedAxes<AxisAttr::kFirstByDefault>(op));
   DRYDOCK_TRY(lengths.epsilon, FloatAttr(context.attrs, "epsilon", 1e-4));
   lengths.squares = Dot(context.inputs[0], context.inputs[0], lengths.axes);
   const double epsilon = lengths.epsilon;
@@ -101,9 +109,9 @@ Gradients GradientOfL2Normalize(const GradientContext& context) {
 }
 
 DRYDOCK_OP(L2Normalize, .family = "axis_local", .signature = "L2Normalize(axis=0, epsilon=1e-4)(x)",
-           .infer = InferL2Normalize, .shard = ShardAlongAxes, .gradient = GradientOfL2Normalize,
-           .evaluate = EvaluateL2Normalize, .flops = FlopsPerInput<3>, .cost = CostFamily::kSoftmax,
-           .accepts_layout = true);
+           .infer = InferL2Normalize, .shard = ShardAlongAxes<AxisAttr::kFirstByDefault>,
+           .gradient = GradientOfL2Normalize, .evaluate = EvaluateL2Normalize,
+           .flops = FlopsPerInput<3>, .cost = CostFamily::kSoftmax, .accepts_layout = true);
 DRYDOCK_OP(L2NormalizeGrad, .family = "gradient",
            .signature = "L2NormalizeGrad(axis=0, epsilon=1e-4)(x, y, dy)", .infer = InferFirst,
            .evaluate = EvaluateL2NormalizeGrad, .flops = FlopsPerInput<6>);
@@ -113,7 +121,7 @@ DRYDOCK_OP(L2NormalizeGrad, .family = "gradient",
 
 Result<std::vector<TensorType>> InferReverse(const OpView& op) {
   DRYDOCK_TRY(auto types, InferSame(op));
-  DRYDOCK_RETURN_IF_ERROR(NamedAxes(op));
+  DRYDOCK_RETURN_IF_ERROR(NamedAxes<AxisAttr::kRequired>(op));
   return types;
 }
 
@@ -125,7 +133,7 @@ Gradients GradientOfReverse(const GradientContext& context) {
 
 Result<std::vector<NdArray>> EvaluateReverse(const EvaluateContext& context) {
   const OpView op{.inputs = context.input_types, .attrs = &context.attrs};
-  DRYDOCK_TRY(const std::vector<std::size_t> axes, NamedAxes(op));
+  DRYDOCK_TRY(const std::vector<std::size_t> axes, NamedAxes<AxisAttr::kRequired>(op));
   const NdArray& x = context.inputs[0];
   NdArray out{.shape = x.shape};
   ForEachElement(x.shape, [&](std::span<const std::int64_t> index) {
@@ -139,8 +147,9 @@ Result<std::vector<NdArray>> EvaluateReverse(const EvaluateContext& context) {
 }
 
 DRYDOCK_OP(ReverseV2, .family = "axis_local", .signature = "ReverseV2()(input, #axis)",
-           .infer = InferReverse, .shard = ShardAlongAxes, .gradient = GradientOfReverse,
-           .evaluate = EvaluateReverse, .cost = CostFamily::kCast, .accepts_layout = true);
+           .infer = InferReverse, .shard = ShardAlongAxes<AxisAttr::kRequired>,
+           .gradient = GradientOfReverse, .evaluate = EvaluateReverse, .cost = CostFamily::kCast,
+           .accepts_layout = true);
 
 // ---- Swiglu: a * sigmoid(a) * b for the two halves a, b of a dimension
 // --------------------------

@@ -9,6 +9,7 @@
 #include "strategies/rules/array_math.h"
 #include "strategies/rules/common_gradients.h"
 #include "strategies/rules/common_rules.h"
+#include "strategies/rules/matmul_form.h"
 
 /// Distances of all pairs of rows: x1 [*b, p, k], x2 [*b, r, k] -> [*b, p, r], in the norm of
 /// attribute p. Source: spec operators 3.6.
@@ -120,17 +121,6 @@ Result<std::vector<NdArray>> EvaluateCdist(const EvaluateContext& context) {
 
 // ---- Gradient -----------------------------------------------------------------------------------
 
-/// `value` with its last two dimensions swapped.
-Result<ValueId> EmitSwapped(const GradientContext& context, ValueId value) {
-  const std::size_t rank = context.TypeOf(value).shape.size();
-  std::vector<std::int64_t> order(rank);
-  for (std::size_t d = 0; d < rank; ++d) {
-    order[d] = static_cast<std::int64_t>(d);
-  }
-  std::swap(order[rank - 1], order[rank - 2]);
-  return context.Emit("Transpose", {value}, {{"input_perm", order}});
-}
-
 /// The kernel gives the gradient of its first rows; distances are symmetric.
 Result<std::vector<ValueId>> GradientOfCdist(const GradientContext& context) {
   const Node& node = context.node;
@@ -143,8 +133,8 @@ Result<std::vector<ValueId>> GradientOfCdist(const GradientContext& context) {
     DRYDOCK_TRY(gradients[0], FitToInput(context, of_first, 0));
   }
   if (context.wanted[1]) {
-    DRYDOCK_TRY(const ValueId swapped_dout, EmitSwapped(context, dout));
-    DRYDOCK_TRY(const ValueId swapped, EmitSwapped(context, node.outputs[0]));
+    DRYDOCK_TRY(const ValueId swapped_dout, EmitSwappedLast(context, dout));
+    DRYDOCK_TRY(const ValueId swapped, EmitSwappedLast(context, node.outputs[0]));
     DRYDOCK_TRY(const ValueId of_second,
                 context.Emit("CdistGrad", {swapped_dout, node.inputs[1], node.inputs[0], swapped},
                              node.attrs));

@@ -9,6 +9,7 @@
 #include "strategies/rules/array_math.h"
 #include "strategies/rules/common_rules.h"
 #include "strategies/rules/local_emit.h"
+#include "strategies/rules/optional_operand.h"
 
 /// Fused feed-forward network for inference: activation(x w1 + b1) w2 + b2, per expert if experts
 /// are given. Only the hidden dimension f may be cut; the sum over it is completed by an AllReduce,
@@ -145,12 +146,6 @@ Result<NdArray> RunLayer(const AttrMap& attrs, const NdArray& x, const Layer& la
   return WithBias(MatMulArrays(hidden, layer.w2), layer.b2);
 }
 
-/// Array of an optional operand; null if it is not there.
-const NdArray* Optional(const EvaluateContext& context, std::size_t operand) {
-  const std::ptrdiff_t index = PresentIndex(context.View(), operand);
-  return index < 0 ? nullptr : &context.inputs[static_cast<std::size_t>(index)];
-}
-
 /// Rows of each expert; one entry with all rows where there are no experts.
 template <const Positions& P>
 Result<std::vector<std::int64_t>> RowsOfExperts(const EvaluateContext& context, std::int64_t rows) {
@@ -158,7 +153,7 @@ Result<std::vector<std::int64_t>> RowsOfExperts(const EvaluateContext& context, 
     return std::vector<std::int64_t>{rows};
   }
   if (P.tokens >= 0) {
-    const NdArray* tokens = Optional(context, static_cast<std::size_t>(P.tokens));
+    const NdArray* tokens = OptionalArray(context, static_cast<std::size_t>(P.tokens));
     std::vector<std::int64_t> counts = {};
     for (const double count : tokens == nullptr ? std::vector<double>() : tokens->data) {
       counts.push_back(static_cast<std::int64_t>(count));
@@ -184,7 +179,7 @@ Result<std::vector<NdArray>> EvaluateFfn(const EvaluateContext& context) {
   std::int64_t begin = 0;
   for (std::size_t e = 0; e < counts.size() && begin < rows; ++e) {
     const std::int64_t end = std::min(begin + std::max<std::int64_t>(counts[e], 0), rows);
-    const NdArray* biases[] = {Optional(context, P.bias1), Optional(context, P.bias2)};
+    const NdArray* biases[] = {OptionalArray(context, P.bias1), OptionalArray(context, P.bias2)};
     NdArray own[2] = {};
     for (std::size_t i = 0; experts && i < 2; ++i) {
       if (biases[i] != nullptr && biases[i]->shape.size() == 2) {

@@ -11,6 +11,7 @@
 #include "strategies/rules/common_rules.h"
 #include "strategies/rules/known_ops.h"
 #include "strategies/rules/local_emit.h"
+#include "strategies/rules/matmul_form.h"
 
 /// Several matrix products in one kernel. group_type -1: x[i] w[i]; 0: consecutive rows of one x
 /// use one matrix each of w [e, k, n]; 2: consecutive columns of x [m, k] with the same rows of w
@@ -199,20 +200,6 @@ Result<std::vector<ValueId>> LocalizeGrouped(const LocalizeContext& context) {
 
 // ---- Gradient -----------------------------------------------------------------------------------
 
-std::vector<std::int64_t> SwappedOrder(std::size_t rank) {
-  std::vector<std::int64_t> order(rank);
-  for (std::size_t d = 0; d < rank; ++d) {
-    order[d] = static_cast<std::int64_t>(d);
-  }
-  std::swap(order[rank - 1], order[rank - 2]);
-  return order;
-}
-
-Result<ValueId> EmitSwapped(const GradientContext& context, ValueId value) {
-  return context.Emit("Transpose", {value},
-                      {{"input_perm", SwappedOrder(context.TypeOf(value).shape.size())}});
-}
-
 Result<ValueId> EmitGrouped(const GradientContext& context, ValueId x, ValueId w, ValueId list,
                             GroupType type) {
   std::vector<ValueId> operands = {x, w};
@@ -230,7 +217,7 @@ Result<std::vector<ValueId>> RowsGradient(const GradientContext& context,
   const ValueId w = context.node.inputs[1];
   const ValueId dout = OutputGradient(context);
   if (context.wanted[0]) {
-    DRYDOCK_TRY(const ValueId w_swapped, EmitSwapped(context, w));
+    DRYDOCK_TRY(const ValueId w_swapped, EmitSwappedLast(context, w));
     DRYDOCK_TRY(gradients[0], EmitGrouped(context, dout, w_swapped, list, GroupType::kRows));
   }
   if (context.wanted[1]) {
@@ -246,7 +233,7 @@ Result<std::vector<ValueId>> RowsGradient(const GradientContext& context,
       DRYDOCK_TRY(const ValueId begin, context.builder.AddConstant(context.TypeOf(list), begins));
       DRYDOCK_TRY(ends, context.Emit(ops::kAdd, {list, begin}));
     }
-    DRYDOCK_TRY(const ValueId x_swapped, EmitSwapped(context, x));
+    DRYDOCK_TRY(const ValueId x_swapped, EmitSwappedLast(context, x));
     DRYDOCK_TRY(gradients[1], EmitGrouped(context, x_swapped, dout, ends, GroupType::kColumns));
     if (lists > 1) {
       Shape by_list = shape;
@@ -263,13 +250,13 @@ Result<std::vector<ValueId>> ColumnsGradient(const GradientContext& context,
                                              std::vector<ValueId> gradients, ValueId list) {
   const ValueId dout = OutputGradient(context);
   if (context.wanted[0]) {  // dX^T = w dY[g]^T, rows of w in groups.
-    DRYDOCK_TRY(const ValueId swapped, EmitSwapped(context, dout));
+    DRYDOCK_TRY(const ValueId swapped, EmitSwappedLast(context, dout));
     DRYDOCK_TRY(const ValueId of_x,
                 EmitGrouped(context, context.node.inputs[1], swapped, list, GroupType::kRows));
-    DRYDOCK_TRY(gradients[0], EmitSwapped(context, of_x));
+    DRYDOCK_TRY(gradients[0], EmitSwappedLast(context, of_x));
   }
   if (context.wanted[1]) {  // dW = x^T dY[g], rows of x^T in groups.
-    DRYDOCK_TRY(const ValueId x_swapped, EmitSwapped(context, context.node.inputs[0]));
+    DRYDOCK_TRY(const ValueId x_swapped, EmitSwappedLast(context, context.node.inputs[0]));
     DRYDOCK_TRY(gradients[1], EmitGrouped(context, x_swapped, dout, list, GroupType::kRows));
   }
   return gradients;
@@ -327,7 +314,7 @@ Result<std::vector<ValueId>> GradientOfGrouped(const GradientContext& context) {
 
 // ---- Evaluation ---------------------------------------------------------------------------------
 
-/// out[rows] += x[rows, columns] w for one group.
+/// Rows or columns of one group.
 struct Block {
   std::int64_t begin = 0;
   std::int64_t end = 0;

@@ -167,23 +167,24 @@ DRYDOCK_OP(SolveTriangular, .family = "linalg",
 
 // ---- LstsqV2: least squares of a x = b ----------------------------------------------------------
 
-/// Solution; residuals, rank and singular values are empty, as the default driver leaves them.
+/// Solution; residuals, rank and singular values are not computed by the default driver: one
+/// element each stands for them.
 Result<std::vector<TensorType>> InferLstsq(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectSystem(op));
   const DType dtype = op.inputs[0].dtype;
   Shape solution = op.inputs[1].shape;
   solution[solution.size() - 2] = op.inputs[0].shape.back();
   return std::vector<TensorType>{{.shape = std::move(solution), .dtype = dtype},
-                                 {.shape = {0}, .dtype = dtype},
-                                 {.shape = {0}, .dtype = DType::kInt64},
-                                 {.shape = {0}, .dtype = dtype}};
+                                 {.shape = {1}, .dtype = dtype},
+                                 {.shape = {1}, .dtype = DType::kInt64},
+                                 {.shape = {1}, .dtype = dtype}};
 }
 
 Result<std::vector<NdArray>> EvaluateLstsq(const EvaluateContext& context) {
   const auto solve = [](const Matrix& a, const Matrix& b) { return Product(PseudoInverse(a), b); };
   std::vector<NdArray> out = {
       OverBatch(context.inputs[0], context.inputs[1], context.output_types[0].shape, solve)};
-  out.resize(4, NdArray{.shape = {0}});
+  out.resize(4, FilledArray({1}, 0.0));
   return out;
 }
 

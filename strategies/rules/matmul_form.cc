@@ -1,5 +1,6 @@
 #include "strategies/rules/matmul_form.h"
 
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -139,6 +140,13 @@ NdArray MatrixOf(const NdArray& array, bool transposed) {
   }
   std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
   return TransposeArray(array, permutation);
+}
+
+Result<ValueId> EmitSwappedLast(const GradientContext& context, ValueId value) {
+  std::vector<std::int64_t> order(context.TypeOf(value).shape.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  return context.Emit("Transpose", {value}, {{"input_perm", order}});
 }
 
 double ProductFlops(const OpView& op, const Transposes& transposes) {

@@ -55,6 +55,9 @@ struct ProductAxes {
 /// `array` with its last two dimensions swapped if `transposed`.
 [[nodiscard]] NdArray MatrixOf(const NdArray& array, bool transposed);
 
+/// `value` with its last two dimensions swapped.
+[[nodiscard]] Result<ValueId> EmitSwappedLast(const GradientContext& context, ValueId value);
+
 /// 2 * B * M * K * N of the product of inputs 0 and 1.
 [[nodiscard]] double ProductFlops(const OpView& op, const Transposes& transposes);
 

@@ -11,6 +11,7 @@
 #include "strategies/rules/known_ops.h"
 #include "strategies/rules/local_emit.h"
 #include "strategies/rules/matmul_form.h"
+#include "strategies/rules/optional_operand.h"
 
 /// Matrix products of quantised numbers, for inference. Sharded like a product; scales and addends
 /// of the columns follow n, scales of the rows follow m. Addends count once where k is cut: only
@@ -38,12 +39,6 @@ struct WeightQuantOperands {
 Result<DType> DTypeAttr(const OpView& op, DType fallback) {
   DRYDOCK_TRY(const std::string name, TextAttr(*op.attrs, "dtype", ""));
   return name.empty() ? Result<DType>(fallback) : ParseDType(name);
-}
-
-/// Array of an operand; null if it is not there.
-const NdArray* Operand(const EvaluateContext& context, std::size_t operand) {
-  const std::ptrdiff_t index = PresentIndex(context.View(), operand);
-  return index < 0 ? nullptr : &context.inputs[static_cast<std::size_t>(index)];
 }
 
 /// Axes of an operand that is added to or multiplied with the result [*b, m, n]: right-aligned,
@@ -161,13 +156,13 @@ Result<std::vector<NdArray>> EvaluateQuantProduct(const EvaluateContext& context
   DRYDOCK_TRY(const Transposes transposes, QuantTransposes(context.attrs));
   NdArray out = MatMulArrays(MatrixOf(context.inputs[0], transposes.a),
                              MatrixOf(context.inputs[1], transposes.b));
-  Combine(out, Operand(context, QuantOperands::kBias), Plus);
-  Combine(out, Operand(context, QuantOperands::kScale), Times);
-  if (const NdArray* rows = Operand(context, QuantOperands::kRowScale); rows != nullptr) {
+  Combine(out, OptionalArray(context, QuantOperands::kBias), Plus);
+  Combine(out, OptionalArray(context, QuantOperands::kScale), Times);
+  if (const NdArray* rows = OptionalArray(context, QuantOperands::kRowScale); rows != nullptr) {
     const NdArray column = ReshapeArray(*rows, {std::ssize(rows->data), 1});
     Combine(out, &column, Times);
   }
-  Combine(out, Operand(context, QuantOperands::kOffset), Plus);
+  Combine(out, OptionalArray(context, QuantOperands::kOffset), Plus);
   return std::vector<NdArray>{std::move(out)};
 }
 
@@ -266,7 +261,7 @@ NdArray OfEachWeight(const NdArray& scale, const Shape& weight, bool transposed)
 Result<std::vector<NdArray>> EvaluateWeightQuant(const EvaluateContext& context) {
   DRYDOCK_TRY(const Transposes transposes, WeightTransposes(context.attrs));
   NdArray weight = context.inputs[1];
-  if (const NdArray* offset = Operand(context, WeightQuantOperands::kAntiOffset)) {
+  if (const NdArray* offset = OptionalArray(context, WeightQuantOperands::kAntiOffset)) {
     const NdArray each = OfEachWeight(*offset, weight.shape, transposes.b);
     Combine(weight, &each, Plus);
   }
@@ -274,10 +269,10 @@ Result<std::vector<NdArray>> EvaluateWeightQuant(const EvaluateContext& context)
   Combine(weight, &scales, Times);
   NdArray out =
       MatMulArrays(MatrixOf(context.inputs[0], transposes.a), MatrixOf(weight, transposes.b));
-  Combine(out, Operand(context, WeightQuantOperands::kBias), Plus);
-  Combine(out, Operand(context, WeightQuantOperands::kScale), Times);
-  Combine(out, Operand(context, WeightQuantOperands::kOffset), Plus);
-  if (Operand(context, WeightQuantOperands::kScale) != nullptr) {
+  Combine(out, OptionalArray(context, WeightQuantOperands::kBias), Plus);
+  Combine(out, OptionalArray(context, WeightQuantOperands::kScale), Times);
+  Combine(out, OptionalArray(context, WeightQuantOperands::kOffset), Plus);
+  if (OptionalArray(context, WeightQuantOperands::kScale) != nullptr) {
     out = MapArray(out, [](double x) { return std::clamp(std::nearbyint(x), -128.0, 127.0); });
   }
   return std::vector<NdArray>{std::move(out)};

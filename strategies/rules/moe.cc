@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "strategies/rules/array_math.h"
 #include "strategies/rules/common_rules.h"
+#include "strategies/rules/optional_operand.h"
 
 /// Routing of tokens to experts. The routers cut their groups of tokens; everything else is whole
 /// on every rank. Inference only: no gradients. Source: spec operators 3.15.
@@ -24,12 +25,6 @@ Result<ShardRule> ShardAllWhole(const OpView& op, const Strategy& /*strategy*/) 
     rule.outputs.emplace_back(output.shape.size());
   }
   return rule;
-}
-
-/// Array of an operand; null if it is not there.
-const NdArray* Operand(const EvaluateContext& context, std::size_t operand) {
-  const std::ptrdiff_t index = PresentIndex(context.View(), operand);
-  return index < 0 ? nullptr : &context.inputs[static_cast<std::size_t>(index)];
 }
 
 Result<std::int64_t> PositiveAttr(const OpView& op, std::string_view name) {
@@ -196,11 +191,11 @@ Result<std::vector<NdArray>> EvaluateFinalize(const EvaluateContext& context) {
   const auto tokens = static_cast<std::size_t>(out.shape[0]);
   const auto width = static_cast<std::size_t>(out.shape[1]);
   const std::size_t choices = static_cast<std::size_t>(x.shape[0]) / tokens;
-  const NdArray* second = Operand(context, 2);
-  const NdArray* bias = Operand(context, 3);
-  const NdArray* scales = Operand(context, 4);
-  const NdArray* rows = Operand(context, 5);
-  const NdArray* experts = Operand(context, 6);
+  const NdArray* second = OptionalArray(context, 2);
+  const NdArray* bias = OptionalArray(context, 3);
+  const NdArray* scales = OptionalArray(context, 4);
+  const NdArray* rows = OptionalArray(context, 5);
+  const NdArray* experts = OptionalArray(context, 6);
   for (std::size_t n = 0; n < out.data.size(); ++n) {
     const std::size_t i = n / width;
     out.data[n] += second == nullptr ? 0 : second->data[n];

@@ -31,7 +31,7 @@ tl::unexpected<Error> FailAxes(const OpView& op) {
                     "' must be a number of dimensions or a pair of lists of equal length");
 }
 
-/// One entry of the pair: a dimension or a list of them.
+/// One entry of the pair: a list of dimensions.
 std::vector<std::int64_t> AxesFrom(const Attr& attr) {
   const auto list = IntListAttr({{"axes", attr}}, "axes");
   return list && list->has_value() ? **list : std::vector<std::int64_t>{};
@@ -59,6 +59,9 @@ Result<DotForm> DotFormOf(const OpView& op) {
       return FailAxes(op);
     }
     for (std::size_t side = 0; side < 2; ++side) {
+      if (!std::holds_alternative<Attr::List>((*pair)[side].value)) {
+        return FailAxes(op);
+      }
       for (const std::int64_t axis : AxesFrom((*pair)[side])) {
         DRYDOCK_TRY(const std::size_t dim, NormalisedAxis(op, axis, ranks[side]));
         form.contracted[side].push_back(dim);

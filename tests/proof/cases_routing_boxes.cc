@@ -148,7 +148,7 @@ ProofCase SolveCase(Draw& draw) {
   Shape a = {n, n};
   Shape b = {n, draw.Uniform(1, 3)};
   if (draw.Chance(2)) {
-    const std::int64_t batch = draw.Extent(6);
+    const std::int64_t batch = draw.Pick<std::int64_t>({2, 3, 4, 6, 12});
     a.insert(a.begin(), batch);
     b.insert(b.begin(), batch);
   }
@@ -159,7 +159,7 @@ ProofCase SolveCase(Draw& draw) {
 }
 
 ProofCase LstsqCase(Draw& draw) {
-  const std::int64_t batch = draw.Extent(6);
+  const std::int64_t batch = draw.Pick<std::int64_t>({2, 3, 4, 6, 12});
   const std::int64_t rows = draw.Uniform(1, 4);
   const std::int64_t columns = draw.Uniform(1, 4);
   return {.operands = {Dominant(draw, {batch, rows, columns}),

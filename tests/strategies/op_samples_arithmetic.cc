@@ -68,12 +68,39 @@ Samples AlongDimensionSamples() {
   };
 }
 
+Samples CreationSamples() {
+  return {
+      {"Arange", {{}, {{"start", 0}, {"end", 12}, {"step", 1}}}},
+      {"Range", {{}, {{"start", 0}, {"limit", 12}, {"delta", 1}}}},
+      {"LinSpace", {{kScalar, kScalar}, {{"num", 12}}}},
+      {"LinSpaceExt", {{kScalar, kScalar}, {{"steps", 12}}}},
+      {"FillV2", {{kScalar}, {{"shape", List({4, 6})}}}},
+  };
+}
+
+Samples TransformSamples() {
+  Samples samples = {};
+  for (const char* op :
+       {"DCT",    "DCTN",   "FFT",   "FFT2",   "FFTN",   "FFTShift", "HFFT",      "HFFT2",
+        "HFFTN",  "IDCT",   "IDCTN", "IFFT",   "IFFT2",  "IFFTN",    "IFFTShift", "IHFFT",
+        "IHFFT2", "IHFFTN", "IRFFT", "IRFFT2", "IRFFTN", "RFFT",     "RFFT2",     "RFFTN"}) {
+    samples[op] = {{Float({8, 4, 6})}, {}};
+    const std::string_view name = op;
+    if (name.ends_with("N") || name.ends_with("Shift")) {
+      samples[op].attrs[name.find("DCT") == std::string::npos ? "dim" : "axes"] = List({1, 2});
+    }
+  }
+  return samples;
+}
+
 }  // namespace
 
 Samples ArithmeticSamples() {
   Samples all = ElementwiseSamples();
   all.merge(PlacementSamples());
   all.merge(AlongDimensionSamples());
+  all.merge(CreationSamples());
+  all.merge(TransformSamples());
   return all;
 }
 

@@ -132,7 +132,7 @@ Samples BoxAndMatrixSamples() {
       {"SolveTriangular", {{Float({2, 4, 4}), Float({2, 4, 3})}}},
       {"LstsqV2", {{Float({2, 6, 4}), Float({2, 6, 3})}}},
       {"TraceV2", {{Float({4, 6, 6})}, {{"axis1", 1}, {"axis2", 2}}}},
-      {"Unique", {{Int({8})}}},
+      {"Unique", {{Float({8})}}},
       {"GetNext",
        {{},
         {{"types", Attr::List{"float32"}},
