@@ -127,7 +127,6 @@ TEST_F(ProgramTest, ManualPageIsUpToDate) {
 TEST_F(ProgramTest, WhatIsNotHandledIsEight) {
   EXPECT_EQ(RunMsrun({"--sim_level=2", kExample}), 8);
   EXPECT_EQ(RunMsrun({"--sim_level=3", kExample}), 8);
-  EXPECT_EQ(RunMsrun({"--sim_level=1", "pytest", "-s", "x.py"}), 8);
   EXPECT_EQ(RunMsrun({"--sim_level=1", "python", "-m", "x"}), 8);
 }
 
