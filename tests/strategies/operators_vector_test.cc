@@ -84,10 +84,9 @@ std::vector<std::string> TensorNames(const json& facts) {
 /// the values, or because its list leaves out small operands that its kernel takes.
 std::set<std::string> ReadBeyondVector(std::string_view op) {
   static const std::map<std::string_view, std::set<std::string>> kMore = {
-      {"ScatterMul", {"updates", "output"}},
-      {"ScatterDiv", {"updates", "output"}},
-      {"ScatterMax", {"updates", "output"}},
-      {"ScatterMin", {"updates", "output"}},
+      {"ScatterMul", {"updates", "output"}}, {"ScatterDiv", {"updates", "output"}},
+      {"FakeQuantPerLayer", {"min", "max"}}, {"FakeQuantPerChannel", {"min", "max"}},
+      {"ScatterMax", {"updates", "output"}}, {"ScatterMin", {"updates", "output"}},
   };
   const auto it = kMore.find(op);
   return it == kMore.end() ? std::set<std::string>() : it->second;
@@ -157,8 +156,7 @@ std::optional<DType> OutputWith(const OpCase& sample, DType dtype) {
   for (TensorType& input : one.inputs) {
     input.dtype = input.dtype == DType::kFloat32 ? dtype : input.dtype;
   }
-  const auto outputs =
-      one.entry->infer({.op = one.entry->name, .inputs = one.inputs, .attrs = &one.attrs});
+  const auto outputs = one.entry->infer(one.View());
   return outputs ? std::optional((*outputs)[0].dtype) : std::nullopt;
 }
 
