@@ -9,6 +9,17 @@ FIELDS = {"in_strategy": "strategy", "out_strategy": "out_strategy",
 _NESTED = frozenset(("GroupedMatmul", "FusedInferAttentionScore", "Custom", "Index"))
 
 
+def flat(strategy):
+    """One entry per tensor: a tuple of tensors that is one argument has a tuple of entries."""
+    entries = []
+    for entry in strategy:
+        if isinstance(entry, tuple) and entry and all(isinstance(part, (tuple, dict)) for part in entry):
+            entries.extend(flat(entry))
+        else:
+            entries.append(entry)
+    return entries
+
+
 def _check_numbers(op, which, entry):
     for number in entry:
         if type(number) is not int and type(number) is not RankInt:
