@@ -83,7 +83,12 @@ Result<ShardRule> RuleOf(const OpEntry& entry, OpView view, const Strategy& stra
   }
   DRYDOCK_RETURN_IF_ERROR(CheckCutRange(view, strategy));
   DRYDOCK_TRY(ShardRule rule, entry.shard(view, strategy));
-  DRYDOCK_CHECK(rule.inputs.size() == view.inputs.size());
+  if (rule.inputs.size() != view.inputs.size()) {
+    return FailInput(std::string(view.op) + ":input-count",
+                     "'" + std::string(view.op) + "' takes " + std::to_string(rule.inputs.size()) +
+                         " tensors when it is cut, but " + std::to_string(view.inputs.size()) +
+                         " are given");
+  }
   DRYDOCK_CHECK(rule.outputs.size() == view.outputs.size());
   return rule;
 }

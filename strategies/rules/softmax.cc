@@ -28,6 +28,7 @@ Result<std::vector<std::size_t>> AxesOf(const OpView& op, std::int64_t fallback)
 }
 
 Result<std::vector<TensorType>> InferSoftmax(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
   DRYDOCK_RETURN_IF_ERROR(AxesOf(op, -1));
   return InferSameFloating(op);
 }
