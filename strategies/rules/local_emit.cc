@@ -52,7 +52,12 @@ GroupPattern HelperGroup(const LocalizeContext& context, std::span<const AxisInd
 Result<ValueId> EmitHelperAllReduce(const LocalizeContext& context, ValueId input,
                                     std::span<const AxisIndex> axes, std::string why,
                                     std::string reduce_op) {
-  GroupPattern group = HelperGroup(context, axes);
+  return EmitGroupAllReduce(context, input, HelperGroup(context, axes), std::move(why),
+                            std::move(reduce_op));
+}
+
+Result<ValueId> EmitGroupAllReduce(const LocalizeContext& context, ValueId input,
+                                   GroupPattern group, std::string why, std::string reduce_op) {
   DRYDOCK_TRY(const ValueId output,
               EmitHelper(context, ops::kAllReduce, {input},
                          {{"op", std::move(reduce_op)}, {"rank_size", GroupSize(group)}}));
@@ -62,6 +67,26 @@ Result<ValueId> EmitHelperAllReduce(const LocalizeContext& context, ValueId inpu
   node.reason = CommReason::kPartialSum;
   node.reason_text = std::move(why);
   return output;
+}
+
+Result<ValueId> EmitOwnSlice(const LocalizeContext& context, ValueId value, std::size_t dim,
+                             AxisIndex axis) {
+  const RankDigit digit = context.sharding.axis_digits[static_cast<std::size_t>(axis)];
+  if (digit.extent == 1) {
+    return value;
+  }
+  const Shape shape = context.builder.TypeOf(value).shape;
+  Attr::List begin;
+  Attr::List end;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const std::int64_t own = d == dim ? shape[d] / digit.extent : shape[d];
+    const RankExpr first = d == dim ? DigitTimes(digit, own) : RankExpr{};
+    begin.emplace_back(first);
+    end.emplace_back(Plus(first, RankExpr{.constant = own}));
+  }
+  return EmitHelper(
+      context, ops::kStridedSlice, {value},
+      {{"begin", begin}, {"end", end}, {"strides", std::vector<std::int64_t>(shape.size(), 1)}});
 }
 
 Result<ValueId> EmitRankScalar(const LocalizeContext& context, const RankExpr& value, DType dtype) {
@@ -74,6 +99,19 @@ Result<ValueId> EmitHelperCast(const LocalizeContext& context, ValueId value, DT
     return value;
   }
   return EmitHelper(context, ops::kCast, {value}, {{"dtype", std::string(DTypeName(dtype))}});
+}
+
+Result<ValueId> EmitOnlyOnFirst(const LocalizeContext& context, ValueId value, AxisIndex axis) {
+  const RankDigit digit = context.sharding.axis_digits[static_cast<std::size_t>(axis)];
+  if (digit.extent == 1 || value == kNoValue) {
+    return value;
+  }
+  const DType dtype = context.builder.TypeOf(value).dtype;
+  DRYDOCK_TRY(const ValueId number, EmitRankScalar(context, DigitTimes(digit, 1), DType::kInt32));
+  const ValueId zero = context.builder.AddScalar(0, DType::kInt32);
+  DRYDOCK_TRY(const ValueId first, EmitHelper(context, "Equal", {number, zero}));
+  DRYDOCK_TRY(const ValueId factor, EmitHelperCast(context, first, dtype));
+  return EmitHelper(context, ops::kMul, {value, factor});
 }
 
 Result<OwnRows> EmitOwnRows(const LocalizeContext& context, ValueId indices, std::int64_t rows,

@@ -25,9 +25,24 @@ namespace drydock::strategies {
                                                   std::span<const AxisIndex> axes, std::string why,
                                                   std::string reduce_op = "sum");
 
+/// The same over a given group.
+[[nodiscard]] Result<ValueId> EmitGroupAllReduce(const LocalizeContext& context, ValueId input,
+                                                 GroupPattern group, std::string why,
+                                                 std::string reduce_op = "sum");
+
+/// Appends the rank's own slice of dimension `dim` of a tensor that every rank holds whole; the
+/// value itself if the rule axis is not cut.
+[[nodiscard]] Result<ValueId> EmitOwnSlice(const LocalizeContext& context, ValueId value,
+                                           std::size_t dim, AxisIndex axis);
+
 /// Appends `value`, a number that depends on the rank, as a scalar tensor.
 [[nodiscard]] Result<ValueId> EmitRankScalar(const LocalizeContext& context, const RankExpr& value,
                                              DType dtype);
+
+/// `value` on the ranks whose digit on rule axis `axis` is 0, zeros on the others: an addend that a
+/// sum over the axis must count once.
+[[nodiscard]] Result<ValueId> EmitOnlyOnFirst(const LocalizeContext& context, ValueId value,
+                                              AxisIndex axis);
 
 /// `value` cast to `dtype` unless it has it already.
 [[nodiscard]] Result<ValueId> EmitHelperCast(const LocalizeContext& context, ValueId value,

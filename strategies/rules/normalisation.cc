@@ -117,6 +117,18 @@ Result<std::vector<TensorType>> InferLayerNorm(const OpView& op) {
   return std::vector<TensorType>{op.inputs[0], statistic, statistic};
 }
 
+/// LayerNormV3: both axes are one, the third result is the reciprocal standard deviation.
+Result<std::vector<TensorType>> InferLayerNormV3(const OpView& op) {
+  DRYDOCK_TRY(std::vector<TensorType> types, InferLayerNorm(op));
+  DRYDOCK_TRY(const LayerNormDims dims, LayerNormDimsOf(op));
+  if (dims.norm != dims.params) {
+    return FailOp(
+        op, "attribute",
+        "begin_norm_axis and begin_params_axis of '" + std::string(op.op) + "' must be equal");
+  }
+  return types;
+}
+
 Result<ShardRule> ShardLayerNorm(const OpView& op, const Strategy& /*strategy*/) {
   DRYDOCK_TRY(const LayerNormDims dims, LayerNormDimsOf(op));
   const std::size_t rank = op.inputs[0].shape.size();
@@ -131,17 +143,24 @@ Result<ShardRule> ShardLayerNorm(const OpView& op, const Strategy& /*strategy*/)
   return rule;
 }
 
+template <const char* Kernel>
 Result<std::vector<ValueId>> GradientOfLayerNorm(const GradientContext& context) {
   if (OutputGradient(context) == kNoValue) {
     return NoGradients(context);
   }
   const Node& node = context.node;
   return EmitAll(
-      context, "LayerNormGrad",
+      context, Kernel,
       {node.inputs[0], OutputGradient(context), node.outputs[2], node.outputs[1], node.inputs[1]},
       node.attrs);
 }
 
+double ReciprocalDeviation(double variance, double epsilon) {
+  return 1 / std::sqrt(variance + epsilon);
+}
+
+/// @tparam Reciprocal  result 2 is the reciprocal standard deviation instead of the variance
+template <bool Reciprocal>
 Result<std::vector<NdArray>> EvaluateLayerNorm(const EvaluateContext& context) {
   const OpView view{.inputs = context.input_types, .attrs = &context.attrs};
   DRYDOCK_TRY(const LayerNormDims dims, LayerNormDimsOf(view));
@@ -151,11 +170,12 @@ Result<std::vector<NdArray>> EvaluateLayerNorm(const EvaluateContext& context) {
   NdArray mean = MeanOver(x, axes);
   const NdArray centred = Minus(x, mean, x.shape);
   NdArray variance = MeanOver(Times(centred, centred, x.shape), axes);
-  const NdArray scale =
-      MapArray(variance, [epsilon](double v) { return 1 / std::sqrt(v + epsilon); });
+  NdArray scale =
+      MapArray(variance, [epsilon](double v) { return ReciprocalDeviation(v, epsilon); });
   const NdArray scaled = Times(Times(centred, scale, x.shape), context.inputs[1], x.shape);
   NdArray y = MapArrays(scaled, context.inputs[2], x.shape, SumOf);
-  return std::vector<NdArray>{std::move(y), std::move(mean), std::move(variance)};
+  return std::vector<NdArray>{std::move(y), std::move(mean),
+                              Reciprocal ? std::move(scale) : std::move(variance)};
 }
 
 // ---- LayerNormGrad: x, dy, variance, mean, gamma -> dx, dgamma, dbeta
@@ -169,6 +189,7 @@ Result<std::vector<TensorType>> InferLayerNormGrad(const OpView& op) {
 /// With n = (x - mean) / sqrt(variance + epsilon) and g = dy * gamma:
 /// dx = (g - mean(g) - n * mean(g * n)) / sqrt(variance + epsilon), dgamma = sum(dy * n), dbeta =
 /// sum(dy).
+template <bool Reciprocal>
 Result<std::vector<NdArray>> EvaluateLayerNormGrad(const EvaluateContext& context) {
   const OpView view{.inputs = context.input_types, .attrs = &context.attrs};
   DRYDOCK_TRY(const LayerNormDims dims, LayerNormDimsOf(view));
@@ -177,8 +198,9 @@ Result<std::vector<NdArray>> EvaluateLayerNormGrad(const EvaluateContext& contex
   const NdArray& dy = context.inputs[1];
   const NdArray& gamma = context.inputs[4];
   const std::vector<std::size_t> axes = AxesFrom(dims.norm, x.shape.size());
-  const NdArray scale =
-      MapArray(context.inputs[2], [epsilon](double v) { return 1 / std::sqrt(v + epsilon); });
+  const NdArray scale = MapArray(context.inputs[2], [epsilon](double v) {
+    return Reciprocal ? v : ReciprocalDeviation(v, epsilon);
+  });
   const NdArray normal = Times(Minus(x, context.inputs[3], x.shape), scale, x.shape);
   const NdArray g = Times(dy, gamma, x.shape);
   const NdArray along = Times(normal, MeanOver(Times(g, normal, x.shape), axes), x.shape);
@@ -311,20 +333,30 @@ Result<std::vector<NdArray>> EvaluateRmsNormGrad(const EvaluateContext& context)
                               SumArrayTo(Times(dy, normal, x.shape), gamma.shape)};
 }
 
-DRYDOCK_OP(LayerNorm, .family = "normalisation",
-           .signature =
-               "LayerNorm(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)"
-               "(input_x, gamma, beta)",
-           .infer = InferLayerNorm, .shard = ShardLayerNorm, .gradient = GradientOfLayerNorm,
-           .evaluate = EvaluateLayerNorm, .flops = FlopsPerInput<8>, .cost = CostFamily::kNorm,
-           .accepts_layout = true);
+constexpr char kLayerNormGrad[] = "LayerNormGrad";
+constexpr char kLayerNormGradV3[] = "LayerNormGradV3";
 
-DRYDOCK_OP(LayerNormGrad, .family = "gradient",
-           .signature =
-               "LayerNormGrad(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)"
-               "(x, dy, variance, mean, gamma)",
-           .infer = InferLayerNormGrad, .evaluate = EvaluateLayerNormGrad,
-           .flops = FlopsPerInput<16>);
+#define DRYDOCK_LAYER_NORM(id, infer_fn, kernel, reciprocal)                                      \
+  DRYDOCK_OP(id, .family = "normalisation",                                                       \
+             .signature = #id                                                                     \
+             "(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)(input_x, gamma, beta)",      \
+             .infer = infer_fn, .shard = ShardLayerNorm, .gradient = GradientOfLayerNorm<kernel>, \
+             .evaluate = EvaluateLayerNorm<reciprocal>, .flops = FlopsPerInput<8>,                \
+             .cost = CostFamily::kNorm, .accepts_layout = true)
+
+DRYDOCK_LAYER_NORM(LayerNorm, InferLayerNorm, kLayerNormGrad, false);
+DRYDOCK_LAYER_NORM(LayerNormV3, InferLayerNormV3, kLayerNormGradV3, true);
+
+#define DRYDOCK_LAYER_NORM_GRAD(id, statistic, reciprocal)                               \
+  DRYDOCK_OP(id, .family = "gradient",                                                   \
+             .signature = #id                                                            \
+             "(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)"                    \
+             "(x, dy, " statistic ", mean, gamma)",                                      \
+             .infer = InferLayerNormGrad, .evaluate = EvaluateLayerNormGrad<reciprocal>, \
+             .flops = FlopsPerInput<16>)
+
+DRYDOCK_LAYER_NORM_GRAD(LayerNormGrad, "variance", false);
+DRYDOCK_LAYER_NORM_GRAD(LayerNormGradV3, "rstd", true);
 
 DRYDOCK_OP(RmsNorm, .family = "normalisation", .signature = "RmsNorm(epsilon=1e-6)(x, gamma)",
            .infer = InferRmsNorm, .shard = ShardRmsNorm, .localize = LocalizeRmsNorm,

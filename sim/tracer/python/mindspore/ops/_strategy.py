@@ -47,7 +47,16 @@ def _store(primitive, which, strategy, kind):
     if kind == "layouts":
         primitive.add_prim_attr(which + "_layout", tuple(_layout_dict(layout) for layout in strategy))
     else:
-        primitive.add_prim_attr(which + "_strategy", strategy)
+        primitive.add_prim_attr(which + "_strategy", _flat(strategy))
+
+
+def _flat(strategy):
+    """One tuple of cuts per tensor: the tuples of an operand that is a tuple of tensors follow each other."""
+    entries = []
+    for entry in strategy:
+        nested = any(isinstance(inner, tuple) for inner in entry)
+        entries += entry if nested else (entry,)
+    return tuple(entries)
 
 
 def _layout_dict(layout):

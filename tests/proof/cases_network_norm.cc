@@ -1,0 +1,53 @@
+#include <string>
+
+#include "tests/proof/proof_case.h"
+
+namespace drydock::strategies::proof {
+namespace {
+
+/// (n, c) or (n, c, h, w); a batch of at least two, so that training statistics are not trivial.
+ProofCase BatchNormCase(Draw& draw) {
+  Shape x = {draw.Pick<std::int64_t>({2, 3, 4, 6, 12}), draw.Extent(4)};
+  if (draw.Chance(2)) {
+    x.insert(x.end(), {draw.Extent(4), draw.Extent(3)});
+  }
+  const Shape channels = {x[1]};
+  return {.operands = {Floats(x), Floats(channels), Floats(channels), NoGradient(Floats(channels)),
+                       NoGradient(Positive(channels))},
+          .attrs = {{"is_training", !draw.Chance(4)}, {"epsilon", 0.01}},
+          .weighed = {true, false, false, false, false},
+          .compared = {true, false, false, false, false}};
+}
+PROOF_CASES(BatchNorm, BatchNormCase);
+
+ProofCase GroupNormCase(Draw& draw) {
+  const std::int64_t groups = draw.Uniform(1, 3);
+  Shape x = {draw.Extent(8), groups * draw.Uniform(1, 2), draw.Uniform(2, 4)};
+  if (draw.Chance(2)) {
+    x.push_back(draw.Extent(3));
+  }
+  ProofCase one{.operands = {Floats(x), Absent(), Absent()},
+                .attrs = {{"num_groups", groups}, {"eps", 0.01}},
+                .weighed = {true, false, false}};
+  if (draw.Chance(2)) {
+    one.operands[1] = Floats({x[1]});
+  }
+  if (draw.Chance(2)) {
+    one.operands[2] = Floats({x[1]});
+  }
+  return one;
+}
+PROOF_CASES(GroupNorm, GroupNormCase);
+
+ProofCase LayerNormV3Case(Draw& draw) {
+  const Shape x = draw.AnyShape(1, 3);
+  const std::int64_t axis = draw.Dimension(static_cast<std::int64_t>(x.size()));
+  const Shape tail(x.begin() + axis, x.end());
+  return {.operands = {Floats(x), Floats(tail), Floats(tail)},
+          .attrs = {{"begin_norm_axis", axis}, {"begin_params_axis", axis}, {"epsilon", 0.01}},
+          .weighed = {true, false, false}};
+}
+PROOF_CASES(LayerNormV3, LayerNormV3Case);
+
+}  // namespace
+}  // namespace drydock::strategies::proof
