@@ -2,6 +2,7 @@
 
 #include "launcher/files.h"
 #include "launcher/load_script.h"
+#include "sim/tracer/run_script.h"
 #include "strategies/graph/json_reader.h"
 
 namespace drydock::launcher {
