@@ -75,13 +75,6 @@ Result<std::string> FindPython(const ScriptJob& job) {
                    "install Python 3.8 or newer, or name one with --python");
 }
 
-/// A word like `pytest`: a module that the interpreter may have, if there is no such file.
-bool MayBeModule(const std::string& script) {
-  return !script.empty() && ::access(script.c_str(), F_OK) != 0 &&
-         std::ranges::all_of(script,
-                             [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-}
-
 Status CheckScript(const std::string& script) {
   if (MayBeModule(script)) {
     return {};
@@ -300,6 +293,12 @@ Status TraceOtherRanks(const ScriptJob& job, const std::string& python, Trace& f
 }
 
 }  // namespace
+
+bool MayBeModule(const std::string& script) {
+  return !script.empty() && ::access(script.c_str(), F_OK) != 0 &&
+         std::ranges::all_of(script,
+                             [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
 
 Result<TraceOutcome> TraceScript(const ScriptJob& given) {
   ScriptJob job = given;
