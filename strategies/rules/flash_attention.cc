@@ -409,7 +409,8 @@ Status ShiftTokens(const AttentionForm& form, SparseMode mode, const RankDigit& 
   }
   const std::int64_t own = form.q_length / slice.extent;
   const bool given = mode == SparseMode::kDefault || mode == SparseMode::kBand;
-  std::int64_t pre = form.q_length;
+  // The reference takes the query length, which hides keys where there are more keys than queries.
+  std::int64_t pre = std::max(form.q_length, form.kv_length);
   std::int64_t next = 0;
   if (given) {
     DRYDOCK_TRY(pre, IntAttr(attrs, "pre_tokens", kAllTokens));

@@ -20,10 +20,6 @@ ProofCase FractionCase(Draw& draw) {
   return {.operands = {Floats(draw.AnyShape(0, 4), -0.9, 0.9)}};
 }
 
-ProofCase AboveOneCase(Draw& draw) {
-  return {.operands = {Floats(draw.AnyShape(0, 4), 1.2, 3.0)}};
-}
-
 PROOF_CASES_OF(Plain, AnyFloatsCase, "SeLU", "Mish", "Softsign", "BesselI0", "BesselI0e",
                "BesselI1", "BesselI1e", "BesselJ0", "BesselJ1");
 PROOF_CASES_OF(OfPositive, PositiveCase, "Inv", "Lgamma");
