@@ -116,11 +116,12 @@ DRYDOCK_OP(RotaryPositionEmbeddingGrad, .family = "gradient",
            .signature = "RotaryPositionEmbeddingGrad()(dy, cos, sin, #mode=0)", .infer = InferFirst,
            .evaluate = EvaluateRotary<RotateBack>, .flops = FlopsPerInput<6>);
 
-// ---- ApplyRotaryPosEmb: query, key, cos, sin, position_ids -> both, rotated ----------------------
+// ---- ApplyRotaryPosEmb: query, key, cos, sin, position_ids -> both, rotated
+// ----------------------
 //
-// Three dimensions: query (b, s, heads * dim), tables (positions, dim), position_ids (b) or (b, s) in
-// order of the tokens: each token's row of the tables. Four dimensions: query (b, s, heads, dim),
-// tables (b, s or 1, 1, dim). Inference only.
+// Three dimensions: query (b, s, heads * dim), tables (positions, dim), position_ids (b) or (b, s)
+// in order of the tokens: each token's row of the tables. Four dimensions: query (b, s, heads,
+// dim), tables (b, s or 1, 1, dim). Inference only.
 
 bool IsFourDim(const OpView& op) {
   return op.inputs[0].shape.size() == 4;
@@ -153,7 +154,10 @@ Result<ShardRule> ShardApplyRotary(const OpView& op, const Strategy& strategy) {
     const TensorAxes x = {{1}, {}, {0}, {}};
     const DimAxes table = op.inputs[2].shape[0] == 1 ? DimAxes{} : DimAxes{1};
     return ShardRule{.axis_count = 2,
-                     .inputs = {x, x, {table, {}, {}, {}}, {table, {}, {}, {}},
+                     .inputs = {x,
+                                x,
+                                {table, {}, {}, {}},
+                                {table, {}, {}, {}},
                                 TensorAxes(op.inputs[4].shape.size())},
                      .outputs = {x, x}};
   }
@@ -190,8 +194,7 @@ NdArray TableFor(const EvaluateContext& context, std::size_t table, const Shape&
     const auto count = static_cast<std::int64_t>(ids.data.size());
     const std::int64_t id = count == x[0] * x[1] ? token : std::min(at[0], count - 1);
     const auto row = static_cast<std::int64_t>(ids.data[static_cast<std::size_t>(id)]);
-    wide.data[OffsetOf(x, at)] =
-        rows.data[static_cast<std::size_t>(row * dim + at[2] % dim)];
+    wide.data[OffsetOf(x, at)] = rows.data[static_cast<std::size_t>(row * dim + at[2] % dim)];
   });
   return wide;
 }
@@ -215,9 +218,8 @@ Result<std::vector<NdArray>> EvaluateApplyRotary(const EvaluateContext& context)
 
 DRYDOCK_OP(ApplyRotaryPosEmb, .family = "attention",
            .signature = "ApplyRotaryPosEmb(cos_format=0)(query, key, cos, sin, position_ids)",
-           .infer = InferApplyRotary, .shard = ShardApplyRotary,
-           .default_strategy = DefaultWhole, .evaluate = EvaluateApplyRotary,
-           .flops = FlopsPerInput<12>);
+           .infer = InferApplyRotary, .shard = ShardApplyRotary, .default_strategy = DefaultWhole,
+           .evaluate = EvaluateApplyRotary, .flops = FlopsPerInput<12>);
 
 }  // namespace
 }  // namespace drydock::strategies

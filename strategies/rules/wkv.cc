@@ -14,8 +14,8 @@
 /// Weighted key-value recurrence of RWKV networks: an attention whose weights decay with distance.
 ///
 /// Per sample and channel, with decay w and bonus u: out[t] = (a + e^(u + k) v) / (b + e^(u + k)),
-/// then a = e^w a + e^k v and b = e^w b + e^k. The state holds a and b scaled by e^-m (sp, sq) and the
-/// exponent m (sm). The steps of a sequence depend on each other, so it stays whole.
+/// then a = e^w a + e^k v and b = e^w b + e^k. The state holds a and b scaled by e^-m (sp, sq) and
+/// the exponent m (sm). The steps of a sequence depend on each other, so it stays whole.
 namespace drydock::strategies {
 namespace {
 
@@ -53,8 +53,8 @@ Result<Strategy> DefaultWkv(const OpView& op, std::int64_t device_count) {
   return BatchStrategy(op, device_count, {false, false, true, true, true, true, true});
 }
 
-/// Calls f(channel, offset of step 0 in k, offset in a state) for every sample and channel; steps are
-/// `channels` apart.
+/// Calls f(channel, offset of step 0 in k, offset in a state) for every sample and channel; steps
+/// are `channels` apart.
 template <typename F>
 void ForEachLine(const Shape& k, F f) {
   const auto channels = static_cast<std::size_t>(k[2]);
@@ -165,9 +165,7 @@ Result<std::vector<NdArray>> EvaluateWkvGrad(const EvaluateContext& context) {
   const Shape& shape = context.inputs[2].shape;
   ForEachLine(shape, [&](std::size_t c, std::size_t begin, std::size_t /*state*/) {
     Line line{.w = context.inputs[0].data[c], .u = context.inputs[1].data[c]};
-    const auto at = [&](std::int64_t t) {
-      return begin + static_cast<std::size_t>(t * shape[2]);
-    };
+    const auto at = [&](std::int64_t t) { return begin + static_cast<std::size_t>(t * shape[2]); };
     for (std::int64_t t = 0; t < shape[1]; ++t) {
       line.k.push_back(context.inputs[2].data[at(t)]);
       line.v.push_back(context.inputs[3].data[at(t)]);
