@@ -7,14 +7,16 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 RANKS ?= 8
 FUZZ_SECONDS ?= 30
+PROVE_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test release dev asan tsan fuzz bench check format tidy packages packages-check clean
+.PHONY: help quickstart test release dev asan tsan fuzz prove bench check format tidy packages packages-check clean
 
 help:
 	@sed -n 's/^#   /  /p' Makefile
 	@echo "  make asan | tsan  the tests under address and undefined-behaviour, or thread, sanitizer"
 	@echo "  make fuzz         every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS)) seconds"
+	@echo "  make prove        the numeric proof with new programs for PROVE_SECONDS ($(PROVE_SECONDS)) seconds"
 	@echo "  make bench        the benchmarks"
 	@echo "  make check        checks of the tree (includes, one place, words, sizes, format)"
 	@echo "  make tidy         clang-tidy on what changed; make format: clang-format on everything"
@@ -48,6 +50,11 @@ asan tsan: packages
 
 fuzz: packages-check
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/tools/run_fuzzers.sh
+
+prove: packages-check
+	@mkdir -p build
+	@$(call build,dev,proof_test)
+	@python3 -B tests/tools/prove.py build/dev/tests/proof_test --seconds $(PROVE_SECONDS)
 
 bench: release
 	@set -e; for program in build/release/bench/*_bench; do "$$program"; done

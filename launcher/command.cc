@@ -7,7 +7,9 @@ namespace drydock::launcher {
 std::vector<std::unique_ptr<Command>> MakeCommands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(MakeMsrunCommand());
+  commands.push_back(MakeSchedulerCommand());
   commands.push_back(MakeListOperatorsCommand());
+  commands.push_back(MakeManCommand());
   commands.push_back(MakeVersionCommand());
   return commands;
 }

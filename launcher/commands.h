@@ -9,6 +9,8 @@ namespace drydock::launcher {
 
 [[nodiscard]] std::unique_ptr<Command> MakeMsrunCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeListOperatorsCommand();
+[[nodiscard]] std::unique_ptr<Command> MakeSchedulerCommand();
+[[nodiscard]] std::unique_ptr<Command> MakeManCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeVersionCommand();
 
 }  // namespace drydock::launcher

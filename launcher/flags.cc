@@ -17,9 +17,10 @@ tl::unexpected<Error> WrongValue(std::string message) {
   return Fail(ErrorCode::kInvalidArgument, std::move(message));
 }
 
-/// Words that argparse takes for a flag: a dash and more, unless it is a negative number or has a
-/// space.
+/// Words that argparse takes for a flag: a dash and more, unless it is a negative number or its
+/// name has a space.
 bool LooksLikeFlag(std::string_view word) {
+  word = word.substr(0, word.find('='));
   if (word.size() < 2 || word.front() != '-' || word.find(' ') != std::string_view::npos) {
     return false;
   }
@@ -177,17 +178,23 @@ bool FlagSet::Given(std::string_view name) const {
   return it != flags_.end() && it->given;
 }
 
+std::vector<FlagSpec> FlagSet::SpecsOf(FlagOrigin origin) const {
+  std::vector<FlagSpec> specs;
+  for (const Flag& flag : flags_) {
+    if (flag.spec.origin == origin) {
+      specs.push_back(flag.spec);
+    }
+  }
+  return specs;
+}
+
 std::string FlagSet::HelpLines(FlagOrigin origin) const {
   constexpr std::size_t kColumn = 28;
   std::string text;
-  for (const Flag& flag : flags_) {
-    if (flag.spec.origin != origin) {
-      continue;
-    }
-    std::string line =
-        "  --" + flag.spec.name + (flag.spec.value.empty() ? "" : " " + flag.spec.value);
+  for (const FlagSpec& spec : SpecsOf(origin)) {
+    std::string line = "  --" + spec.name + (spec.value.empty() ? "" : " " + spec.value);
     line.resize(std::max(line.size() + 1, kColumn), ' ');
-    text += line + flag.spec.help + "\n";
+    text += line + spec.help + "\n";
   }
   return text;
 }

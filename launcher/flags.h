@@ -51,6 +51,8 @@ class FlagSet {
   [[nodiscard]] const std::vector<std::string>& rest() const { return rest_; }
   /// True if the flag was given.
   [[nodiscard]] bool Given(std::string_view name) const;
+  /// The flags of `origin`, in the order of declaration.
+  [[nodiscard]] std::vector<FlagSpec> SpecsOf(FlagOrigin origin) const;
   /// One line per flag of `origin`, aligned.
   [[nodiscard]] std::string HelpLines(FlagOrigin origin) const;
 

@@ -30,7 +30,7 @@ struct ScriptCall {
 /// Takes `python net.py --lr 1` apart; any other first word is the script itself.
 /// Source: spec launcher 1.1
 /// @error USAGE        an interpreter without a script
-/// @error UNSUPPORTED  pytest, `python -m`, `python -c`
+/// @error UNSUPPORTED  `python -m`, `python -c`
 [[nodiscard]] Result<ScriptCall> ScriptCallOf(const MsrunOptions& options);
 
 /// Reads a graph document (`*.json`) or runs the script under the tracer, and applies the flags

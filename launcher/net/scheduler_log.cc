@@ -54,7 +54,9 @@ Result<SchedulerLog> SchedulerLog::Open(const std::string& path) {
     return SchedulerLog(nullptr);
   }
   auto file = std::make_unique<Descriptor>(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+      path == kStandardError
+          ? ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
+          : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
   if (file->get() < 0) {
     return FailCommand("LOG_DIR",
                        path + ": " + std::error_code(errno, std::generic_category()).message(),

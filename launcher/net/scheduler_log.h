@@ -10,11 +10,14 @@
 
 namespace drydock::launcher {
 
+/// Path that stands for stderr.
+inline constexpr std::string_view kStandardError = "-";
+
 /// scheduler.log: lines in the form of MindSpore's C++ logger, so that tools that search
 /// MindSpore's logs find what they look for. Source: spec cluster-protocol 11.
 class SchedulerLog {
  public:
-  /// Creates or empties the file; without a path nothing is written.
+  /// Creates or empties the file; kStandardError is stderr; without a path nothing is written.
   /// @error LOG_DIR  with the reason of the system
   [[nodiscard]] static Result<SchedulerLog> Open(const std::string& path);
 

@@ -96,6 +96,7 @@ class SchedulerServer::Impl {
                               .log = *log_,
                               .recovery = recovery_.get(),
                               .on_event = [this](const sim::SchedulerEvent& event) { Tell(event); },
+                              .on_over = [this] { events_.Wake(); },
                               .on_failure = [this](Error error) { Fail(std::move(error)); }});
     thread_.Start(loop_);
     return {};

@@ -57,7 +57,8 @@ class SchedulerServer {
   [[nodiscard]] const Endpoint& endpoint() const;
   /// Warnings found while starting: certificates that expire soon, few descriptors.
   [[nodiscard]] const std::vector<std::string>& warnings() const;
-  /// Readable (poll) while TakeEvents has something to give. Owned by the server.
+  /// Readable (poll) while TakeEvents has something to give, and when the job or the server came to
+  /// its end (Look tells). Owned by the server.
   [[nodiscard]] int event_fd() const;
   /// What happened since the last call, oldest first: kRegistered (present of expected), kRefused,
   /// kTopologyReady, kNodeLost, kNodeLeft, kFinished, kBuildTimedOut, ... Refusals are dropped when

@@ -212,6 +212,9 @@ void SchedulerShell::Handle() {
   TellEvents();
   out_.Clear();
   SetTick();
+  if (core_.done() && !std::exchange(told_over_, true)) {
+    parts_.on_over();
+  }
 }
 
 void SchedulerShell::Flush() {

@@ -50,6 +50,7 @@ class SchedulerShell {
     SchedulerLog& log;
     const RecoveryFile* recovery = nullptr;  ///< Null: recovery is off.
     std::function<void(const sim::SchedulerEvent&)> on_event = {};
+    std::function<void()> on_over = {};          ///< The state machine is done.
     std::function<void(Error)> on_failure = {};  ///< Nothing can be acknowledged any more.
   };
   SchedulerShell(sim::SchedulerCore core, const ShellLimits& limits, Parts parts);
@@ -107,6 +108,7 @@ class SchedulerShell {
   std::deque<Held> held_;
   bool flush_posted_ = false;
   bool over_ = false;
+  bool told_over_ = false;
   TimePoint alive_at_ = {};  ///< When the loop last worked.
   Duration stalled_ = {};    ///< Time the process did not run; the state machine does not see it.
   TimePoint stranger_logged_at_ = {};

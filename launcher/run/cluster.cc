@@ -1,42 +1,339 @@
 #include "launcher/run/cluster.h"
 
-namespace drydock::launcher {
+#include <fcntl.h>
+#include <unistd.h>
 
-struct Cluster::Impl {};
+#include <array>
+#include <csignal>
+
+#include <sys/wait.h>
+
+#include "base/descriptor.h"
+#include "launcher/files.h"
+#include "launcher/install_paths.h"
+#include "launcher/net/agent.h"
+#include "launcher/net/scheduler_server.h"
+#include "launcher/run/spawn.h"
+#include "launcher/run/worker_environment.h"
+#include "launcher/scheduler_job.h"
+
+namespace drydock::launcher {
+namespace {
+
+using EventKind = sim::SchedulerEventKind;
+
+/// Our environment with what the flags say about the job.
+Environment SchedulerEnvironment(const MsrunOptions& options, const Environment& environment,
+                                 const CheckedJob& job) {
+  Environment variables = environment;
+  variables.erase("MS_SERVER_NUM");
+  variables.erase("MS_NODE_ID");
+  variables["MS_ROLE"] = "MS_SCHED";
+  variables["MS_WORKER_NUM"] = std::to_string(options.worker_num);
+  variables["MS_SCHED_HOST"] = job.host.master_ip;
+  variables["MS_SCHED_PORT"] = std::to_string(options.master_port);
+  variables["MS_TOPO_TIMEOUT"] = std::to_string(options.cluster_time_out_s);
+  if (!options.rank_table_file.empty()) {
+    variables["RANK_TABLE_FILE"] = options.rank_table_file;
+  }
+  return variables;
+}
+
+Result<std::unique_ptr<SchedulerServer>> StartServer(const MsrunOptions& options,
+                                                     const Environment& environment,
+                                                     const CheckedJob& job) {
+  DRYDOCK_TRY(SchedulerServerOptions server,
+              SchedulerJobOf(SchedulerEnvironment(options, environment, job), {}));
+  server.log_path = PathIn(options.log_dir, "scheduler.log");
+  return SchedulerServer::Start(std::move(server));
+}
+
+std::optional<Duration> FormingTime(const MsrunOptions& options) {
+  return options.cluster_time_out_s < 0
+             ? std::nullopt
+             : std::optional<Duration>(std::chrono::seconds(options.cluster_time_out_s));
+}
+
+Result<std::unique_ptr<Agent>> StartAgent(const MsrunOptions& options, const CheckedJob& job,
+                                          std::int64_t script_port) {
+  AgentOptions agent{.scheduler = {.address = job.host.master_ip,
+                                   .port = static_cast<std::uint16_t>(options.master_port)},
+                     .master_port = static_cast<std::uint16_t>(script_port)};
+  agent.job.worker_num = static_cast<std::uint32_t>(options.worker_num);
+  agent.job.topo_timeout = FormingTime(options);
+  for (const WorkerSpec& worker : job.workers) {
+    // Without a rank the id only has to be unique; it decides the order within a node.
+    std::string number = std::to_string(worker.local_index);
+    number.insert(0, 6 - std::min<std::size_t>(6, number.size()), '0');
+    agent.members.push_back({.node_id = worker.rank ? std::to_string(*worker.rank)
+                                                    : job.host.host_name + "-" +
+                                                          std::to_string(::getpid()) + "-" + number,
+                             .host_name = job.host.host_name,
+                             .device_id = static_cast<std::uint32_t>(worker.local_index)});
+  }
+  return Agent::Start(std::move(agent));
+}
+
+Error LostError(const sim::SchedulerEvent& event) {
+  return FailCommand("RANK_LOST", sim::EventText(event), "look at the log of that rank on its node")
+      .value();
+}
+
+/// The error that `drydock scheduler` printed: "drydock scheduler: error[CODE]: text".
+tl::unexpected<Error> FailedScheduler(const std::string& text) {
+  const std::size_t open = text.find("error[");
+  const std::size_t close = text.find("]: ");
+  if (open == std::string::npos || close == std::string::npos) {
+    return FailCommand("SCHEDULER_DIED", "the scheduler ended at once: " + text);
+  }
+  return FailCommand(text.substr(open + 6, close - open - 6),
+                     text.substr(close + 3, text.find('\n', close) - close - 3));
+}
+
+}  // namespace
+
+struct Cluster::Impl {
+  std::unique_ptr<SchedulerServer> server = {};
+  std::unique_ptr<Agent> agent = {};
+  JoinRule join = {};
+  bool single_node = true;
+  bool recovery = false;
+  bool formed = false;
+  bool any_registered = false;
+  bool over = false;    ///< Everybody has left, or it failed.
+  bool failed = false;  ///< We told the others, or heard, that the job failed.
+  bool agent_left = false;
+  FormingState forming = {};
+
+  void TakeServerEvents(std::vector<ClusterNews>& news);
+  void TakeAgentEvents(std::vector<ClusterNews>& news);
+  void TakeEvent(const sim::SchedulerEvent& event, std::vector<ClusterNews>& news);
+};
+
+void Cluster::Impl::TakeEvent(const sim::SchedulerEvent& event, std::vector<ClusterNews>& news) {
+  // With agents the news of registrations come from them.
+  switch (event.kind) {
+    case EventKind::kRegistered:
+    case EventKind::kRegistrationRepeated:
+    case EventKind::kRecovered:
+      any_registered = true;
+      if (!agent) {
+        news.push_back({.kind = ClusterNews::Kind::kRegistered, .id = event.node_id});
+      }
+      break;
+    case EventKind::kTopologyReady:
+      formed = true;
+      if (!agent) {
+        news.push_back({.kind = ClusterNews::Kind::kFormed});
+      }
+      break;
+    case EventKind::kRefused:
+    case EventKind::kRefusedKnownId:
+      news.push_back({.kind = ClusterNews::Kind::kRefused,
+                      .error = FailCommand("EXTRA_WORKER", sim::EventText(event)).value()});
+      break;
+    case EventKind::kNodeLost:
+      // While the job forms the place is free for another; with recovery the member may come back.
+      if (formed && !recovery) {
+        news.push_back({.kind = ClusterNews::Kind::kFailed, .error = LostError(event)});
+      }
+      break;
+    case EventKind::kBuildTimedOut:
+      over = true;
+      if (any_registered || !join.may_not_register || agent) {
+        news.push_back(
+            {.kind = ClusterNews::Kind::kFailed,
+             .error = FailCommand("BUILD_TIMEOUT", sim::EventText(event),
+                                  "start the missing ranks, or wait longer with --cluster_time_out")
+                          .value()});
+      }
+      break;
+    case EventKind::kFinished:
+      over = true;
+      break;
+    default:
+      break;
+  }
+}
+
+void Cluster::Impl::TakeServerEvents(std::vector<ClusterNews>& news) {
+  const std::vector<sim::SchedulerEvent> events = server->TakeEvents();
+  for (const sim::SchedulerEvent& event : events) {
+    TakeEvent(event, news);
+  }
+  if (formed && events.empty()) {
+    return;
+  }
+  const SchedulerStatus status = server->Look();
+  forming = {
+      .present = status.present, .expected = status.expected, .missing = status.missing_ranks};
+  if (status.failure && !over) {
+    over = true;
+    news.push_back({.kind = ClusterNews::Kind::kFailed, .error = status.failure});
+  }
+}
+
+void Cluster::Impl::TakeAgentEvents(std::vector<ClusterNews>& news) {
+  for (AgentEvent& event : agent->TakeEvents()) {
+    switch (event.kind) {
+      case AgentEvent::Kind::kReady:
+        formed = true;
+        news.push_back({.kind = ClusterNews::Kind::kFormed});
+        break;
+      case AgentEvent::Kind::kJobFailed:
+      case AgentEvent::Kind::kFailed:
+        failed = true;
+        news.push_back({.kind = ClusterNews::Kind::kFailed, .error = std::move(event.error)});
+        break;
+      case AgentEvent::Kind::kLeft:
+        agent_left = true;
+        break;
+    }
+  }
+}
 
 Cluster::Cluster(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
 Cluster::~Cluster() = default;
 
-Result<std::unique_ptr<Cluster>> Cluster::Start(const MsrunOptions& /*options*/,
-                                                const CheckedJob& /*job*/) {
-  return std::unique_ptr<Cluster>(new Cluster(nullptr));
+Result<std::unique_ptr<Cluster>> Cluster::Start(const MsrunOptions& options,
+                                                const Environment& environment,
+                                                const CheckedJob& job, std::int64_t script_port) {
+  auto impl = std::make_unique<Impl>();
+  impl->join = job.join;
+  impl->single_node = IsSingleNode(options);
+  impl->recovery = Variable(environment, "MS_ENABLE_RECOVERY") == "1";
+  const bool agrees = !job.join.workers_register && !impl->single_node;
+  const bool serves = job.host.is_master && (agrees || (job.join.workers_register && options.join));
+  if (serves) {
+    DRYDOCK_TRY(impl->server, StartServer(options, environment, job));
+    impl->forming.expected = options.worker_num;
+  }
+  if (agrees) {
+    DRYDOCK_TRY(impl->agent, StartAgent(options, job, script_port));
+  }
+  return std::unique_ptr<Cluster>(new Cluster(std::move(impl)));
 }
+
 std::vector<int> Cluster::fds() const {
-  return {};
+  std::vector<int> fds;
+  if (impl_->server) {
+    fds.push_back(impl_->server->event_fd());
+  }
+  if (impl_->agent) {
+    fds.push_back(impl_->agent->event_fd());
+  }
+  return fds;
 }
+
 std::vector<ClusterNews> Cluster::Take() {
-  return {};
+  std::vector<ClusterNews> news;
+  if (impl_->server) {
+    impl_->TakeServerEvents(news);
+  }
+  if (impl_->agent) {
+    impl_->TakeAgentEvents(news);
+  }
+  return news;
 }
+
 std::optional<FormingState> Cluster::Forming() const {
-  return std::nullopt;
+  // A script of which nobody knows whether it registers is not waited for.
+  const bool waits = impl_->server && !impl_->formed &&
+                     (impl_->agent || impl_->any_registered || !impl_->join.may_not_register);
+  return waits ? std::optional(impl_->forming) : std::nullopt;
 }
+
+std::optional<std::int64_t> Cluster::port() const {
+  return impl_->server ? std::optional<std::int64_t>(impl_->server->endpoint().port) : std::nullopt;
+}
+
 bool Cluster::agrees() const {
-  return false;
+  return impl_->agent != nullptr;
 }
-Agreement Cluster::Agreed() const {
-  return {};
-}
+
 bool Cluster::sees_registrations() const {
-  return false;
+  return impl_->server && !impl_->agent;
 }
-void Cluster::TellFailure(const std::vector<std::string>& /*ids*/, const std::string& /*what*/) {}
-void Cluster::Leave() {}
+
+Agreement Cluster::Agreed() const {
+  const AgentJob job = impl_->agent->Job();
+  Agreement agreement{.own_ranks = {job.own_ranks.begin(), job.own_ranks.end()},
+                      .master_ip = job.master.address,
+                      .master_port = job.master.port};
+  for (const AgentRank& rank : job.ranks) {
+    agreement.rank_ips.push_back(rank.address);
+  }
+  return agreement;
+}
+
+void Cluster::TellFailure(const std::vector<std::string>& ids, const std::string& what) {
+  impl_->failed = true;
+  if (impl_->agent) {
+    impl_->agent->ReportFailure(what);
+  }
+  if (impl_->server && !impl_->agent) {
+    for (const std::string& id : ids) {
+      impl_->server->DeclareLost(id);
+    }
+  }
+}
+
+void Cluster::Leave() {
+  if (impl_->agent) {
+    impl_->agent->Leave();
+  }
+}
+
 bool Cluster::finished() const {
-  return true;
+  if (impl_->failed && impl_->single_node) {
+    return true;
+  }
+  const bool served = !impl_->server || impl_->over ||
+                      (impl_->join.may_not_register && !impl_->agent && !impl_->any_registered);
+  if (!impl_->failed) {
+    return served && (!impl_->agent || impl_->agent_left);
+  }
+  if (impl_->agent) {
+    return false;
+  }
+  const SchedulerStatus status = served ? SchedulerStatus() : impl_->server->Look();
+  return served || status.connections == 0 || status.state == sim::SchedulerState::kAborted;
 }
-Result<std::int64_t> StartDetachedScheduler(const MsrunOptions& /*options*/,
-                                            const CheckedJob& /*job*/) {
-  return Fail(ErrorCode::kUnsupported, "not yet");
+
+Result<DetachedScheduler> StartDetachedScheduler(const MsrunOptions& options,
+                                                 const Environment& environment,
+                                                 const CheckedJob& job) {
+  DRYDOCK_TRY(const std::string program, ProgramPath());
+  std::array<int, 2> ends = {-1, -1};
+  DRYDOCK_CHECK(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  const Descriptor answer(ends[0]);
+  Descriptor output(ends[1]);
+  const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const std::string folder = options.log_dir.empty() ? "." : options.log_dir;
+  DRYDOCK_TRY(const pid_t pid,
+              Spawn({.program = program,
+                     .arguments = {"drydock", "scheduler", "--log_dir=" + folder},
+                     .environment = Assignments(SchedulerEnvironment(options, environment, job)),
+                     .input = nothing.get(),
+                     .output = output.get(),
+                     .dies_with_us = false}));
+  (void)output.Close();
+  std::string text;
+  std::array<char, 512> block = {};
+  ssize_t count = 0;
+  while (text.find('\n') == std::string::npos &&
+         (count = ::read(answer.get(), block.data(), block.size())) > 0) {
+    text.append(block.data(), static_cast<std::size_t>(count));
+  }
+  if (text.starts_with("listening")) {  // listening at 127.0.0.1:8118
+    const std::string port = text.substr(text.rfind(':') + 1);
+    return DetachedScheduler{.pid = pid,
+                             .port = ReadIntWord(port.substr(0, port.find('\n'))).value_or(0)};
+  }
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  return FailedScheduler(text);
 }
 
 }  // namespace drydock::launcher

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "base/result.h"
 #include "launcher/msrun_options.h"
 #include "launcher/run/preflight.h"
@@ -46,9 +48,13 @@ struct Agreement {
 /// absent: a job of scripts on one node needs neither.
 class Cluster {
  public:
-  /// Listens, and begins to register. @error PORT_IN_USE, LOG_DIR, RECOVERY_STATE, USAGE
+  /// Listens, and begins to register.
+  /// @param script_port  MASTER_PORT that the node of rank 0 proposes
+  /// @error PORT_IN_USE, LOG_DIR, RECOVERY_STATE, USAGE
   [[nodiscard]] static Result<std::unique_ptr<Cluster>> Start(const MsrunOptions& options,
-                                                              const CheckedJob& job);
+                                                              const Environment& environment,
+                                                              const CheckedJob& job,
+                                                              std::int64_t script_port);
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -57,6 +63,8 @@ class Cluster {
   [[nodiscard]] std::vector<int> fds() const;
   /// What happened since the last call, oldest first.
   [[nodiscard]] std::vector<ClusterNews> Take();
+  /// Port of the scheduler, if it is ours.
+  [[nodiscard]] std::optional<std::int64_t> port() const;
   /// Who has registered; nothing if the scheduler is not ours.
   [[nodiscard]] std::optional<FormingState> Forming() const;
   /// The launchers agree before scripts start.
@@ -78,9 +86,16 @@ class Cluster {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Starts the scheduler as a process of its own that outlives us, for --join=False, and waits until
-/// it listens. Gives its process id. @error as Cluster::Start
-[[nodiscard]] Result<std::int64_t> StartDetachedScheduler(const MsrunOptions& options,
-                                                          const CheckedJob& job);
+/// A scheduler that outlives us.
+struct DetachedScheduler {
+  pid_t pid = 0;
+  std::int64_t port = 0;
+};
+
+/// Starts the scheduler as a process of its own, for --join=False, and waits until it listens.
+/// @error as Cluster::Start
+[[nodiscard]] Result<DetachedScheduler> StartDetachedScheduler(const MsrunOptions& options,
+                                                               const Environment& environment,
+                                                               const CheckedJob& job);
 
 }  // namespace drydock::launcher

@@ -10,6 +10,9 @@
 namespace drydock::launcher {
 namespace {
 
+/// Ranks that got SIGQUIT have this long to write down where they are before they are ended.
+constexpr Duration kDumpTime = std::chrono::milliseconds(100);
+
 Error RankError(const std::string& who, const ProcessEnd& end, const std::string& log_path) {
   const std::string text = who + " ended with " + EndText(end);
   if (!end.signalled) {
@@ -117,6 +120,9 @@ void JobWatch::OnStopSignal(int number, TimePoint now) {
   }
   Begin(sim::StoppedBySignal(number, "stopped by signal " + std::string(::sigabbrev_np(number))),
         now);
+  if (number == SIGQUIT) {
+    due_at_ = AddSaturated(now, kDumpTime);
+  }
 }
 
 void JobWatch::OnCause(Error cause, TimePoint now) {

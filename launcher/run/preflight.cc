@@ -151,7 +151,7 @@ Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context) 
   return host;
 }
 
-/// Raises our soft limit of open files as far as needed; gives the one children get.
+/// Raises our soft limit of open files as far as needed; gives the one before, which children get.
 Result<long> RaiseFileLimit(const MsrunOptions& options, const CheckedJob& job) {
   const bool schedules =
       job.host.is_master && (job.join.workers_register || !IsSingleNode(options));
@@ -161,7 +161,7 @@ Result<long> RaiseFileLimit(const MsrunOptions& options, const CheckedJob& job) 
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const auto before = static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, 1U << 30U));
   if (before >= need) {
-    return -1;
+    return static_cast<long>(before);
   }
   if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < static_cast<rlim_t>(need)) {
     return FailCommand(

@@ -60,10 +60,12 @@ std::vector<RankRecord> RecordsOf(const CheckedJob& job) {
 /// Port for rank 0 of the script: asked for, or the one behind the scheduler's, or on a single node
 /// any other if that one is taken. Source: spec launcher 12
 Result<std::int64_t> ScriptPort(const MsrunOptions& options, const CheckedJob& job) {
-  const std::int64_t port = options.script_port > 0       ? options.script_port
-                            : options.master_port < 65535 ? options.master_port + 1
-                                                          : options.master_port - 1;
-  if (job.join.workers_register || !job.host.is_master || PortIsFree(job.host.master_ip, port)) {
+  std::int64_t port = options.script_port;
+  if (port < 0 && options.master_port > 0) {
+    port = options.master_port < 65535 ? options.master_port + 1 : options.master_port - 1;
+  }
+  if (port > 0 &&
+      (job.join.workers_register || !job.host.is_master || PortIsFree(job.host.master_ip, port))) {
     return port;
   }
   if (options.script_port < 0 && IsSingleNode(options)) {
@@ -204,7 +206,7 @@ std::string StartTimeOf(pid_t pid) {
 }
 
 /// Starts the ranks and leaves them alone. Source: spec robustness R-58
-Result<ExitCode> RunDetached(const Job& job, std::optional<std::int64_t> scheduler) {
+Result<ExitCode> RunDetached(const Job& job, const std::optional<DetachedScheduler>& scheduler) {
   std::vector<pid_t> pids;
   const Status started =
       StartRanks(job.options, job.context, job.checked, job.setting,
@@ -215,16 +217,15 @@ Result<ExitCode> RunDetached(const Job& job, std::optional<std::int64_t> schedul
       ::waitpid(pid, nullptr, 0);
     }
     if (scheduler) {
-      ::kill(static_cast<pid_t>(*scheduler), SIGKILL);
-      ::waitpid(static_cast<pid_t>(*scheduler), nullptr, 0);
+      ::kill(scheduler->pid, SIGKILL);
+      ::waitpid(scheduler->pid, nullptr, 0);
     }
     return tl::unexpected(started.error());
   }
   std::string text = "# role pid start-time log\n";
   if (scheduler) {
-    text += "scheduler " + std::to_string(*scheduler) + " " +
-            StartTimeOf(static_cast<pid_t>(*scheduler)) + " " +
-            PathIn(job.options.log_dir, "scheduler.log") + "\n";
+    text += "scheduler " + std::to_string(scheduler->pid) + " " + StartTimeOf(scheduler->pid) +
+            " " + PathIn(job.options.log_dir, "scheduler.log") + "\n";
   }
   for (std::size_t i = 0; i < pids.size(); ++i) {
     text += "worker " + std::to_string(pids[i]) + " " + StartTimeOf(pids[i]) + " " +
@@ -254,12 +255,15 @@ Result<ExitCode> RunJob(const MsrunOptions& options, const Context& context) {
   DRYDOCK_TRY(CheckedJob checked, CheckJob(options, context));
   DRYDOCK_TRY(const std::int64_t script_port, ScriptPort(options, checked));
   WorkerSetting setting = SettingOf(options, checked, script_port);
-  std::optional<std::int64_t> scheduler;
+  std::optional<DetachedScheduler> scheduler;
   if (!options.join && checked.host.is_master && checked.join.workers_register) {
-    DRYDOCK_TRY(scheduler, StartDetachedScheduler(options, checked));
+    DRYDOCK_TRY(scheduler, StartDetachedScheduler(options, context.environment, checked));
+    setting.scheduler_port = scheduler->port;
   }
   SignalPipe signals;
-  DRYDOCK_TRY(const std::unique_ptr<Cluster> cluster, Cluster::Start(options, checked));
+  DRYDOCK_TRY(const std::unique_ptr<Cluster> cluster,
+              Cluster::Start(options, context.environment, checked, script_port));
+  setting.scheduler_port = cluster->port().value_or(setting.scheduler_port);
   const Job job{.options = options,
                 .context = context,
                 .checked = checked,

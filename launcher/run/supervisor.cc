@@ -266,7 +266,8 @@ void Supervisor::WindUp() {
     if (MonotonicNow() >= until) {
       break;
     }
-    Step(until);
+    // Closing connections are no news: a failed job looks at them now and then.
+    Step(watch_.stopping() ? std::min(until, MonotonicNow() + kLogPause) : until);
   }
   FlushConsole();
 }

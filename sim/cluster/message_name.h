@@ -19,9 +19,13 @@ enum class MessageName : std::uint8_t {
   kReadMetadata = 7,      ///< Worker reads a value.
   kDeleteMetadata = 8,    ///< Worker removes a value.
   kHostNames = 9,         ///< Worker asks for the host names of a role, in rank order.
-  kValidMetadata = 10,    ///< Reply: there was such a value.
-  kInvalidMetadata = 11,  ///< Reply: there is no such value (yet).
+  kValidMetadata = 10,    ///< Reply: there was such a value. See MetadataNumbers.
+  kInvalidMetadata = 11,  ///< Reply: there is no such value (yet). See MetadataNumbers.
 };
+
+/// The same number as a request, of releases that can add to a number in the store; their answers
+/// have other numbers (MetadataNumbers).
+inline constexpr MessageName kAddMetadata = MessageName::kValidMetadata;
 
 /// Number of messages.
 inline constexpr std::size_t kMessageNameCount = 12;

@@ -1,10 +1,24 @@
 #include "sim/cluster/metadata_store.h"
 
+#include <charconv>
+#include <cstdint>
 #include <utility>
 
+#include "base/checked.h"
 #include "sim/cluster/messages/metadata.h"
 
 namespace drydock::sim {
+namespace {
+
+std::optional<std::int64_t> Number(std::string_view text) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end && !text.empty() ? std::optional(number)
+                                                              : std::nullopt;
+}
+
+}  // namespace
 
 bool MetadataStore::Write(std::string_view name, std::string_view value) {
   if (name.empty() || name.size() > kMaxMetadataNameBytes) {
@@ -24,6 +38,23 @@ bool MetadataStore::Write(std::string_view name, std::string_view value) {
   slot.bytes = value;
   slot.counted = true;
   return true;
+}
+
+std::optional<std::string> MetadataStore::Add(std::string_view name, std::string_view change) {
+  const auto stored = Number(Read(name).value_or("0"));
+  const auto difference = Number(change);
+  const auto sum =
+      stored && difference ? AddChecked(*stored, *difference) : Result<std::int64_t>(0);
+  if (!stored || !difference || !sum) {
+    return std::nullopt;
+  }
+  std::string text = std::to_string(*sum);
+  return Write(name, text) ? std::optional(std::move(text)) : std::nullopt;
+}
+
+bool MetadataStore::IsOwn(std::string_view name) const {
+  const auto found = entries_.find(name);
+  return found != entries_.end() && !found->second.counted;
 }
 
 void MetadataStore::InsertIfAbsent(std::string name, std::string value) {

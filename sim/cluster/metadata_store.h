@@ -26,6 +26,11 @@ class MetadataStore {
   /// Stores a value a worker wrote. False, and nothing changes, for an empty or over-long name and
   /// beyond the limits; the worker is told in neither case.
   bool Write(std::string_view name, std::string_view value);
+  /// Adds to a decimal number, 0 if absent, and gives the sum; nothing, and nothing changes, if the
+  /// stored value or `change` is no number of 64 bits, the sum would be none, or as in Write.
+  std::optional<std::string> Add(std::string_view name, std::string_view change);
+  /// True if the value is the scheduler's own.
+  [[nodiscard]] bool IsOwn(std::string_view name) const;
   /// Stores a value of the scheduler itself unless there is one; does not count against the limits.
   void InsertIfAbsent(std::string name, std::string value);
   /// The value, nothing if absent. The view ends with the next change.

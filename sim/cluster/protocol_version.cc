@@ -13,7 +13,7 @@ struct Release {
   ProtocolVersion version = ProtocolVersion::kMaster;
 };
 
-constexpr std::array<Release, 9> kReleases = {{
+constexpr std::array<Release, 10> kReleases = {{
     {{2, 0, 0}, ProtocolVersion::kMindSpore20},
     {{2, 1, 0}, ProtocolVersion::kMindSpore21},
     {{2, 2, 14}, ProtocolVersion::kMindSpore2214},
@@ -23,6 +23,7 @@ constexpr std::array<Release, 9> kReleases = {{
     {{2, 5, 0}, ProtocolVersion::kMindSpore250},
     {{2, 6, 0}, ProtocolVersion::kMindSpore260},
     {{2, 7, 0}, ProtocolVersion::kMaster},
+    {{2, 7, 1}, ProtocolVersion::kMindSpore271},
 }};
 
 std::optional<std::array<int, 3>> ParseNumbers(std::string_view text) {
@@ -88,6 +89,9 @@ SchedulerRules ReferenceRules(ProtocolVersion version) {
   rules.publishes_port_range = version < ProtocolVersion::kMindSpore2410;
   rules.host_names = version < ProtocolVersion::kMindSpore2410 ? HostNameAnswer::kWhileComplete
                                                                : HostNameAnswer::kCached;
+  rules.metadata_answers = version >= ProtocolVersion::kMindSpore271
+                               ? MetadataAnswerRule::kSinceAdd
+                               : MetadataAnswerRule::kUntilAdd;
   rules.frees_lost_slots = false;
   rules.watches_connections = false;
   return rules;

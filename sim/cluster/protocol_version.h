@@ -19,11 +19,12 @@ enum class ProtocolVersion : std::uint8_t {
   kMindSpore2410,  ///< 2.4.10: fast heartbeats for small jobs.
   kMindSpore250,   ///< 2.5.0: duplicate ranks are no longer noticed.
   kMindSpore260,   ///< 2.6.0.
-  kMaster,         ///< July 2025 master.
+  kMaster,         ///< July 2025 master, 2.7.0.
+  kMindSpore271,   ///< 2.7.1 - 2.10: a request to add to a number, other numbers of answers.
 };
 
 /// The behaviour of release "2.4.10"; the newest of the table not after it. Nothing for other texts
-/// and for releases before 2.0; "master" and anything newer than 2.6 give kMaster.
+/// and for releases before 2.0; "master" is July 2025 master.
 [[nodiscard]] std::optional<ProtocolVersion> ParseProtocolVersion(std::string_view release);
 
 /// Up to this many workers MindSpore polls every half second.
@@ -48,6 +49,21 @@ enum class HostNameAnswer : std::uint8_t {
   kOnceReady,      ///< From the moment the topology was complete.
 };
 
+/// Numbers of the two answers "there was such a value" and "there was none". A release put a
+/// request between host names (9) and the answers, and nothing in a message tells the release of
+/// its sender.
+enum class MetadataNumbers : std::uint8_t {
+  kUntilAdd,  ///< 10 and 11.
+  kSinceAdd,  ///< 11 and 12; 10 is a request to add to a number.
+};
+
+/// How a scheduler answers about metadata.
+enum class MetadataAnswerRule : std::uint8_t {
+  kUntilAdd,  ///< As MetadataNumbers::kUntilAdd, always.
+  kSinceAdd,  ///< As MetadataNumbers::kSinceAdd, always.
+  kLearn,     ///< Finds out which of the two the workers understand.
+};
+
 /// What a scheduler does where releases, or Drydock and the reference, differ.
 struct SchedulerRules {
   bool numeric_id_is_rank = true;  ///< An id of digits is the rank; otherwise order of arrival.
@@ -60,7 +76,8 @@ struct SchedulerRules {
   bool checks_texts = true;          ///< Empty ids and over-long texts are refused.
   bool publishes_port_range = true;  ///< Metadata `node_port_range` for workers before 2.4.10.
   HostNameAnswer host_names = HostNameAnswer::kOnceReady;
-  bool frees_lost_slots = true;     ///< A node lost during the build makes room for another.
+  bool frees_lost_slots = true;  ///< A node lost during the build makes room for another.
+  MetadataAnswerRule metadata_answers = MetadataAnswerRule::kLearn;
   bool watches_connections = true;  ///< A closed heartbeat connection is a reason for a verdict.
   friend bool operator==(const SchedulerRules&, const SchedulerRules&) = default;
 };

@@ -16,6 +16,8 @@ namespace {
 constexpr std::uint32_t kMaxMembers = 1U << 24U;
 /// Tables are not pre-sized beyond this.
 constexpr std::uint32_t kMaxReserved = 1U << 20U;
+/// Role of a store that a script opened beside its worker.
+constexpr std::string_view kClientRole = "MS_CLIENT";
 
 std::string RankKey(const Node& node) {
   return std::string(RoleName(node.role)) + node.id;
@@ -30,7 +32,10 @@ void SchedulerOutput::Clear() {
 }
 
 SchedulerCore::SchedulerCore(const SchedulerOptions& options, TimePoint now)
-    : options_(options), membership_(options), metadata_(options.limits) {
+    : options_(options),
+      membership_(options),
+      metadata_(options.limits),
+      answers_(options.rules.metadata_answers) {
   metadata_.Reserve(std::min(membership_.total(), kMaxReserved));
   if (options.build_timeout) {
     build_deadline_ = AddSaturated(now, *options.build_timeout);
@@ -81,10 +86,16 @@ void SchedulerCore::Reply(const Origin& to, MessageName name, const Body& body,
                   [&body](std::string& bytes) { EncodeBody(body, bytes); });
 }
 
-void SchedulerCore::ReplyText(const Origin& to, MessageName name, std::string_view body,
+void SchedulerCore::ReplyText(const Origin& to, std::string_view name, std::string_view body,
                               SchedulerOutput& out) const {
-  out.replies.Add(to.peer, WireName(name), options_.address,
+  out.replies.Add(to.peer, name, options_.address,
                   [body](std::string& bytes) { bytes.append(body); });
+}
+
+void SchedulerCore::ReplyMetadata(const Origin& to, bool found, const MetadataMessage& message,
+                                  SchedulerOutput& out) const {
+  out.replies.Add(to.peer, answers_.AnswerName(found), options_.address,
+                  [&message](std::string& bytes) { EncodeBody(message, bytes); });
 }
 
 void SchedulerCore::Record(SchedulerEvent event, SchedulerOutput& out) const {
@@ -137,10 +148,11 @@ void SchedulerCore::OnFrame(const Origin& from, const FrameView& frame, TimePoin
       return OnDelete(from, frame, out);
     case MessageName::kHostNames:
       return OnHostNames(from, frame, out);
+    case kAddMetadata:
+      return OnAdd(from, frame, out);
     case MessageName::kSuccess:
     case MessageName::kInvalidNode:
     case MessageName::kNotReady:
-    case MessageName::kValidMetadata:
     case MessageName::kInvalidMetadata:
       return RecordIgnored("it is an answer, not a request", out);
   }
@@ -162,6 +174,9 @@ void SchedulerCore::OnRegistration(const Origin& from, const FrameView& frame, T
   using Kind = RegistrationVerdict::Kind;
   const RegistrationRequest request =
       DecodeRegistration(frame.body).value_or(RegistrationRequest{});
+  if (ServeClient(request, from, out)) {
+    return;
+  }
   const RegistrationVerdict verdict = Judge(request, from, now);
   Announce(verdict, request, out);
   if (verdict.kind == Kind::kRefused) {
@@ -182,6 +197,18 @@ void SchedulerCore::OnRegistration(const Origin& from, const FrameView& frame, T
                           .rank_id = verdict.rank,
                           .node_num = names_total ? membership_.total() : 0},
         out);
+}
+
+bool SchedulerCore::ServeClient(const RegistrationRequest& request, const Origin& from,
+                                SchedulerOutput& out) {
+  if (request.role != kClientRole ||
+      options_.rules.metadata_answers == MetadataAnswerRule::kUntilAdd) {
+    return false;
+  }
+  answers_.OnAddRequest();  // only releases with that request have such clients
+  Reply(from, MessageName::kSuccess,
+        RegistrationReply{.success = true, .node_num = membership_.total()}, out);
+  return true;
 }
 
 void SchedulerCore::Announce(const RegistrationVerdict& verdict, const RegistrationRequest& request,
@@ -247,7 +274,9 @@ void SchedulerCore::TryCompleteTopology(TimePoint now, SchedulerOutput& out) {
 
 void SchedulerCore::OnUnregistration(const Origin& from, const FrameView& frame,
                                      SchedulerOutput& out) {
-  const auto reply = [&](MessageName name) { ReplyText(from, name, WireName(name), out); };
+  const auto reply = [&](MessageName name) {
+    ReplyText(from, WireName(name), WireName(name), out);
+  };
   const auto request = DecodeUnregistration(frame.body);
   const auto node =
       request ? membership_.nodes().Find(request->node_id) : std::optional<NodeIndex>{};
@@ -329,18 +358,32 @@ std::optional<std::string_view> SchedulerCore::ReadValue(std::string_view name) 
 
 void SchedulerCore::OnRead(const Origin& from, const FrameView& frame, SchedulerOutput& out) {
   const MetadataMessage request = DecodeMetadata(frame.body).value_or(MetadataMessage{});
-  if (const auto value = ReadValue(request.name)) {
-    Reply(from, MessageName::kValidMetadata, MetadataMessage{.name = request.name, .value = *value},
-          out);
-  } else {
-    Reply(from, MessageName::kInvalidMetadata, request, out);
+  answers_.OnRequest(from.peer, request.name);
+  const auto value = ReadValue(request.name);
+  // The scheduler's own values teach nothing: a worker that misses them goes on without.
+  if (value && !answers_.settled() && !metadata_.IsOwn(request.name)) {
+    answers_.OnHit(from.peer, request.name);
   }
+  ReplyMetadata(from, value.has_value(),
+                value ? MetadataMessage{.name = request.name, .value = *value} : request, out);
 }
 
 void SchedulerCore::OnDelete(const Origin& from, const FrameView& frame, SchedulerOutput& out) {
   const MetadataMessage request = DecodeMetadata(frame.body).value_or(MetadataMessage{});
+  answers_.OnRequest(from.peer, {});
   const bool existed = ReadValue(request.name).has_value() && metadata_.Erase(request.name);
-  Reply(from, existed ? MessageName::kValidMetadata : MessageName::kInvalidMetadata, request, out);
+  ReplyMetadata(from, existed, request, out);
+}
+
+void SchedulerCore::OnAdd(const Origin& from, const FrameView& frame, SchedulerOutput& out) {
+  if (options_.rules.metadata_answers == MetadataAnswerRule::kUntilAdd) {
+    return RecordIgnored("it is an answer, not a request", out);
+  }
+  answers_.OnAddRequest();
+  const MetadataMessage request = DecodeMetadata(frame.body).value_or(MetadataMessage{});
+  const auto sum = metadata_.Add(request.name, request.value);
+  ReplyMetadata(from, sum.has_value(),
+                sum ? MetadataMessage{.name = request.name, .value = *sum} : request, out);
 }
 
 bool SchedulerCore::AnswersHostNames(Role role) const {
@@ -356,18 +399,19 @@ bool SchedulerCore::AnswersHostNames(Role role) const {
 }
 
 void SchedulerCore::OnHostNames(const Origin& from, const FrameView& frame, SchedulerOutput& out) {
+  answers_.OnRequest(from.peer, {});
   const auto role = ParseRole(frame.body);
   if (!AnswersHostNames(role.value_or(Role::kWorker))) {
-    return ReplyText(from, MessageName::kInvalidMetadata, EncodeHostNames({}), out);
+    return ReplyText(from, answers_.AnswerName(false), EncodeHostNames({}), out);
   }
   if (!role) {
-    return ReplyText(from, MessageName::kValidMetadata, EncodeHostNames({}), out);
+    return ReplyText(from, answers_.AnswerName(true), EncodeHostNames({}), out);
   }
   auto& cached = host_names_[static_cast<std::size_t>(*role)];
   if (!cached || options_.rules.host_names == HostNameAnswer::kWhileComplete) {
     cached = EncodeHostNames(membership_.HostNames(*role));
   }
-  ReplyText(from, MessageName::kValidMetadata, *cached, out);
+  ReplyText(from, answers_.AnswerName(true), *cached, out);
 }
 
 }  // namespace drydock::sim

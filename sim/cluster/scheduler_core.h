@@ -15,6 +15,7 @@
 #include "sim/cluster/membership.h"
 #include "sim/cluster/messages/heartbeat.h"
 #include "sim/cluster/messages/metadata.h"
+#include "sim/cluster/metadata_numbers.h"
 #include "sim/cluster/metadata_store.h"
 #include "sim/cluster/scheduler_events.h"
 #include "sim/cluster/scheduler_options.h"
@@ -86,10 +87,13 @@ class SchedulerCore {
   void OnWrite(const FrameView& frame, SchedulerOutput& out);
   void OnRead(const Origin& from, const FrameView& frame, SchedulerOutput& out);
   void OnDelete(const Origin& from, const FrameView& frame, SchedulerOutput& out);
+  void OnAdd(const Origin& from, const FrameView& frame, SchedulerOutput& out);
   void OnHostNames(const Origin& from, const FrameView& frame, SchedulerOutput& out);
 
   [[nodiscard]] RegistrationVerdict Judge(const RegistrationRequest& request, const Origin& from,
                                           TimePoint now);
+  /// A store client of a worker's script: served, but no member.
+  bool ServeClient(const RegistrationRequest& request, const Origin& from, SchedulerOutput& out);
   void Announce(const RegistrationVerdict& verdict, const RegistrationRequest& request,
                 SchedulerOutput& out) const;
   void TryCompleteTopology(TimePoint now, SchedulerOutput& out);
@@ -107,7 +111,9 @@ class SchedulerCore {
 
   template <typename Body>
   void Reply(const Origin& to, MessageName name, const Body& body, SchedulerOutput& out) const;
-  void ReplyText(const Origin& to, MessageName name, std::string_view body,
+  void ReplyMetadata(const Origin& to, bool found, const MetadataMessage& message,
+                     SchedulerOutput& out) const;
+  void ReplyText(const Origin& to, std::string_view name, std::string_view body,
                  SchedulerOutput& out) const;
   void Record(SchedulerEvent event, SchedulerOutput& out) const;
   void RecordNode(SchedulerEventKind kind, const Node& node, SchedulerOutput& out) const;
@@ -123,6 +129,7 @@ class SchedulerCore {
   SchedulerState state_ = SchedulerState::kBuilding;
   Membership membership_;
   MetadataStore metadata_;
+  MetadataNumberLearner answers_;
   std::array<std::optional<std::string>, kRoleCount> host_names_;
   bool port_ranges_published_ = false;
   std::deque<ClosedConnection> closed_;

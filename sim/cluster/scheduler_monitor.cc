@@ -84,6 +84,7 @@ bool SchedulerCore::DeclareLost(std::string_view node_id, TimePoint now, Schedul
 }
 
 void SchedulerCore::OnPeerClosed(PeerId peer, TimePoint now) {
+  answers_.OnPeerClosed(peer);
   for (const NodeIndex node : membership_.ClosePeer(peer, now)) {
     if (options_.rules.watches_connections && !options_.heartbeat_disabled) {
       closed_.push_back({node, now});

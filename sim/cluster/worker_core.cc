@@ -276,7 +276,7 @@ TimePoint WorkerCore::NextDeadline() const {
 
 void WorkerCore::OnRankAnswer(const FrameView& frame, TimePoint now, WorkerOutput& out) {
   const auto answer = DecodeMetadata(frame.body);
-  const bool found = frame.name == WireName(MessageName::kValidMetadata);
+  const bool found = IsFound(MessageName::kReadMetadata, frame);
   const auto rank = answer && found ? NumericId(answer->value) : std::nullopt;
   if (rank && *rank < options_->worker_num && !answer->value.empty()) {
     rank_ = *rank;

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "sim/cluster/frame.h"
 #include "sim/cluster/message_name.h"
+#include "sim/cluster/metadata_numbers.h"
 #include "sim/cluster/worker_options.h"
 
 namespace drydock::sim {
@@ -148,6 +149,7 @@ class WorkerCore {
   void OnRegistrationReply(const FrameView& frame, TimePoint now, WorkerOutput& out);
   void OnHeartbeatReply(const FrameView& frame, TimePoint now, WorkerOutput& out);
   void OnUnregistrationReply(const FrameView& frame, TimePoint now, WorkerOutput& out);
+  [[nodiscard]] bool IsFound(MessageName request, const FrameView& frame);
   void OnRequestReply(const FrameView& frame, TimePoint now, WorkerOutput& out);
   void OnRankAnswer(const FrameView& frame, TimePoint now, WorkerOutput& out);
   void OnTopologyComplete(TimePoint now, WorkerOutput& out);
@@ -166,6 +168,7 @@ class WorkerCore {
   bool registered_ = false;
   bool heartbeats_ended_ = false;
   std::uint32_t rank_ = 0;
+  std::optional<MetadataNumbers> numbers_ = {};  ///< Of the scheduler's answers, once known.
   std::uint64_t random_state_ = 0;
   std::array<Link, 2> links_;
   TimePoint topo_deadline_ = kNever;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sim/cluster/messages/heartbeat.h"
+#include "sim/cluster/messages/host_names.h"
 #include "sim/cluster/messages/metadata.h"
 #include "sim/cluster/messages/registration.h"
 #include "sim/cluster/messages/unregistration.h"
@@ -173,6 +174,30 @@ void WorkerCore::OnUnregistrationReply(const FrameView& frame, TimePoint now, Wo
   RetryLater(now, out);
 }
 
+/// What an answer about metadata says. Its number 11 means "none" or "found", depending on the
+/// scheduler's release; where no other answer has told the release yet, the body tells.
+bool WorkerCore::IsFound(MessageName request, const FrameView& frame) {
+  if (frame.name == MetadataAnswerName(true, MetadataNumbers::kUntilAdd)) {
+    numbers_ = MetadataNumbers::kUntilAdd;
+    return true;
+  }
+  if (frame.name == MetadataAnswerName(false, MetadataNumbers::kSinceAdd)) {
+    numbers_ = MetadataNumbers::kSinceAdd;
+    return false;
+  }
+  if (frame.name != MetadataAnswerName(true, MetadataNumbers::kSinceAdd)) {
+    return false;
+  }
+  if (numbers_) {
+    return numbers_ == MetadataNumbers::kSinceAdd;
+  }
+  if (request == MessageName::kReadMetadata) {
+    const auto answer = DecodeMetadata(frame.body);
+    return answer && !answer->value.empty();
+  }
+  return request == MessageName::kHostNames && frame.body != EncodeHostNames({});
+}
+
 void WorkerCore::OnRequestReply(const FrameView& frame, TimePoint now, WorkerOutput& out) {
   if (state_ == WorkerState::kLeaving) {
     if (UnregistrationChannel() == Channel::kBusiness) {
@@ -195,7 +220,7 @@ void WorkerCore::OnRequestReply(const FrameView& frame, TimePoint now, WorkerOut
       out.bytes.append(frame.body);
       out.actions.push_back({.kind = WorkerAction::Kind::kAnswer,
                              .channel = Channel::kBusiness,
-                             .found = frame.name == WireName(MessageName::kValidMetadata),
+                             .found = IsFound(requests_.front().name, frame),
                              .offset = offset,
                              .bytes = frame.body.size()});
       requests_.erase(requests_.begin());

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -26,6 +27,9 @@ using strategies::ValueKind;
 
 /// Constants with more elements are listed without them.
 constexpr std::size_t kMaxListedElements = 8;
+
+/// Operators of this family keep the arguments of their constructor as attributes in the reference.
+constexpr std::string_view kAttributesStay = "conv_pool";
 
 constexpr const char* kMakeTuple = "MakeTuple";
 constexpr const char* kTupleGetItem = "TupleGetItem";
@@ -71,8 +75,8 @@ class Lister {
   Lister(const Graph& graph, bool dataset) : graph_(graph), values_(graph.values.size()) {
     for (std::size_t v = 0; v < graph.values.size(); ++v) {
       const Value& value = graph.values[v];
-      values_[v] = value.kind == ValueKind::kConstant ? ConstantLiteral(graph, value)
-                                                      : json(value.name);
+      values_[v] =
+          value.kind == ValueKind::kConstant ? ConstantLiteral(graph, value) : json(value.name);
     }
     if (dataset && !graph.inputs.empty()) {
       AddDataset();
@@ -153,9 +157,8 @@ class Lister {
       if (argument.kind == ArgumentKind::kAttribute) {
         AddAttribute(node, argument.name, line);
       } else if (argument.kind == ArgumentKind::kTensorList) {
-        line.operands.push_back(Tuple({node.inputs.begin() + static_cast<std::ptrdiff_t>(next),
-                                       node.inputs.end()},
-                                      true));
+        line.operands.push_back(Tuple(
+            {node.inputs.begin() + static_cast<std::ptrdiff_t>(next), node.inputs.end()}, true));
         next = node.inputs.size();
       } else if (next < node.inputs.size()) {
         line.operands.push_back(InputOf(node, next++));
@@ -164,8 +167,10 @@ class Lister {
     for (; next < node.inputs.size(); ++next) {
       line.operands.push_back(InputOf(node, next));
     }
-    for (const strategies::SignatureArgument& argument : signature.constructor) {
-      AddAttribute(node, argument.name, line);
+    if (node.entry == nullptr || node.entry->family != kAttributesStay) {
+      for (const strategies::SignatureArgument& argument : signature.constructor) {
+        AddAttribute(node, argument.name, line);
+      }
     }
   }
 

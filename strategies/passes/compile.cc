@@ -56,6 +56,9 @@ Result<CompiledProgram> Compile(Graph traced, const JobConfig& config) {
   DRYDOCK_RETURN_IF_ERROR(CheckNotEmpty(program.traced));
   if (CutsOperators(config.mode)) {
     program.traced = InsertDatasetNode(std::move(program.traced));
+    if (config.dataset_repeat_on_right && !program.traced.inputs.empty()) {
+      program.traced.nodes.front().attrs["dataset_repeat_dim_right"] = true;
+    }
   }
   const std::vector<Region> regions = ClassifyNodes(program.traced);
   DRYDOCK_TRY(Assignment assignment, ChooseStrategies(program.traced, regions, config));

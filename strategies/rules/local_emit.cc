@@ -101,6 +101,19 @@ Result<ValueId> EmitHelperCast(const LocalizeContext& context, ValueId value, DT
   return EmitHelper(context, ops::kCast, {value}, {{"dtype", std::string(DTypeName(dtype))}});
 }
 
+Result<ValueId> EmitOnlyOnFirst(const LocalizeContext& context, ValueId value, AxisIndex axis) {
+  const RankDigit digit = context.sharding.axis_digits[static_cast<std::size_t>(axis)];
+  if (digit.extent == 1 || value == kNoValue) {
+    return value;
+  }
+  const DType dtype = context.builder.TypeOf(value).dtype;
+  DRYDOCK_TRY(const ValueId number, EmitRankScalar(context, DigitTimes(digit, 1), DType::kInt32));
+  const ValueId zero = context.builder.AddScalar(0, DType::kInt32);
+  DRYDOCK_TRY(const ValueId first, EmitHelper(context, "Equal", {number, zero}));
+  DRYDOCK_TRY(const ValueId factor, EmitHelperCast(context, first, dtype));
+  return EmitHelper(context, ops::kMul, {value, factor});
+}
+
 Result<OwnRows> EmitOwnRows(const LocalizeContext& context, ValueId indices, std::int64_t rows,
                             AxisIndex axis) {
   const DType dtype = context.builder.TypeOf(indices).dtype;

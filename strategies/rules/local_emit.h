@@ -39,6 +39,11 @@ namespace drydock::strategies {
 [[nodiscard]] Result<ValueId> EmitRankScalar(const LocalizeContext& context, const RankExpr& value,
                                              DType dtype);
 
+/// `value` on the ranks whose digit on rule axis `axis` is 0, zeros on the others: an addend that a
+/// sum over the axis must count once.
+[[nodiscard]] Result<ValueId> EmitOnlyOnFirst(const LocalizeContext& context, ValueId value,
+                                              AxisIndex axis);
+
 /// `value` cast to `dtype` unless it has it already.
 [[nodiscard]] Result<ValueId> EmitHelperCast(const LocalizeContext& context, ValueId value,
                                              DType dtype);

@@ -8,40 +8,13 @@
 #include "strategies/rules/common_gradients.h"
 #include "strategies/rules/common_rules.h"
 #include "strategies/rules/known_ops.h"
+#include "strategies/rules/matmul_form.h"
 
 /// Matrix products. With x [*b, m, k] and y [*b, k, n] the iteration space is [*b, m, k, n];
 /// cutting k leaves partial sums, which an AllReduce completes - or a ReduceScatter on dimension 0,
 /// if the output strategy asks for rows cut by m * k. Source: spec operators 3.6.
 namespace drydock::strategies {
 namespace {
-
-struct Transposes {
-  bool a = false;
-  bool b = false;
-};
-
-Result<Transposes> TransposesOf(const AttrMap& attrs) {
-  DRYDOCK_TRY(const bool a, BoolAttr(attrs, "transpose_a", false));
-  DRYDOCK_TRY(const bool b, BoolAttr(attrs, "transpose_b", false));
-  return Transposes{.a = a, .b = b};
-}
-
-/// Dimensions of the two operands by role, counted from the left.
-struct Roles {
-  std::size_t m = 0;    ///< In operand 0.
-  std::size_t k_a = 0;  ///< In operand 0.
-  std::size_t k_b = 0;  ///< In operand 1.
-  std::size_t n = 0;    ///< In operand 1.
-};
-
-Roles RolesOf(const Shape& a, const Shape& b, const Transposes& transposes) {
-  const std::size_t last_a = a.size() - 1;
-  const std::size_t last_b = b.size() - 1;
-  return {.m = transposes.a ? last_a : last_a - 1,
-          .k_a = transposes.a ? last_a - 1 : last_a,
-          .k_b = transposes.b ? last_b : last_b - 1,
-          .n = transposes.b ? last_b - 1 : last_b};
-}
 
 // ---- Inference ----------------------------------------------------------------------------------
 
@@ -51,32 +24,13 @@ Result<DType> ResultType(const OpView& op) {
   return cast.empty() ? Result<DType>(op.inputs[0].dtype) : ParseDType(cast);
 }
 
-tl::unexpected<Error> FailContraction(const OpView& op, const Roles& roles) {
-  const Shape& a = op.inputs[0].shape;
-  const Shape& b = op.inputs[1].shape;
-  return FailOp(op, "shape-mismatch",
-                "'" + std::string(op.op) + "' cannot multiply " + TupleText(a) + " by " +
-                    TupleText(b) + ": dimension " + std::to_string(roles.k_a) + " of input 0 is " +
-                    std::to_string(a[roles.k_a]) + ", dimension " + std::to_string(roles.k_b) +
-                    " of input 1 is " + std::to_string(b[roles.k_b]));
-}
-
 Result<std::vector<TensorType>> InferProduct(const OpView& op, std::size_t most_dims) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 2, most_dims));
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 1, 2, most_dims));
   DRYDOCK_RETURN_IF_ERROR(ExpectSameDType(op));
-  const Shape& a = op.inputs[0].shape;
-  const Shape& b = op.inputs[1].shape;
   DRYDOCK_TRY(const Transposes transposes, TransposesOf(*op.attrs));
-  const Roles roles = RolesOf(a, b, transposes);
-  if (a[roles.k_a] != b[roles.k_b]) {
-    return FailContraction(op, roles);
-  }
-  DRYDOCK_TRY(Shape shape,
-              BroadcastShapes(op, Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2)));
-  shape.push_back(a[roles.m]);
-  shape.push_back(b[roles.n]);
+  DRYDOCK_TRY(Shape shape, ProductShape(op, transposes));
   DRYDOCK_TRY(const DType dtype, ResultType(op));
   return std::vector<TensorType>{{.shape = std::move(shape), .dtype = dtype}};
 }
@@ -90,63 +44,6 @@ Result<std::vector<TensorType>> InferBatchMatMul(const OpView& op) {
 }
 
 // ---- Sharding -----------------------------------------------------------------------------------
-
-std::int64_t CutAt(const Strategy& strategy, std::size_t input, std::size_t dim) {
-  return input < strategy.size() && dim < strategy[input].size() ? strategy[input][dim] : 1;
-}
-
-/// Operand axes: batch dimensions right-aligned to axes 0.., then the two matrix dimensions.
-TensorAxes OperandAxes(const Shape& shape, std::size_t out_rank, AxisIndex second_last,
-                       AxisIndex last) {
-  TensorAxes axes = {};
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    auto axis = static_cast<AxisIndex>(out_rank - shape.size() + d);
-    if (d + 2 == shape.size()) {
-      axis = second_last;
-    } else if (d + 1 == shape.size()) {
-      axis = last;
-    }
-    axes.push_back(shape[d] == 1 ? DimAxes{} : DimAxes{axis});
-  }
-  return axes;
-}
-
-/// Applies an output strategy (m, n) or (m * k, n) to the rule.
-Status ApplyOutStrategy(const OpView& op, const Strategy& strategy, const Roles& roles,
-                        ShardRule& rule) {
-  const std::string name = "'" + std::string(op.op) + "'";
-  if (op.inputs[0].shape.size() != 2 || op.inputs[1].shape.size() != 2) {
-    return UnsupportedForm(
-        op, name + " takes an output strategy only if both inputs have 2 dimensions");
-  }
-  const std::int64_t m = CutAt(strategy, 0, roles.m);
-  const std::int64_t k = CutAt(strategy, 0, roles.k_a);
-  const std::int64_t n = CutAt(strategy, 1, roles.n);
-  const Strategy& out = *op.out_strategy;
-  const Strategy all_reduce = {{m, n}};
-  const Strategy reduce_scatter = {{m * k, n}};
-  if (out != all_reduce && out != reduce_scatter) {
-    return FailOp(op, "strategy-out",
-                  "output strategy " + StrategyText(out) + " of " + name + " fits neither " +
-                      StrategyText(all_reduce) + " nor " + StrategyText(reduce_scatter),
-                  "use " + StrategyText(all_reduce) + " for an AllReduce or " +
-                      StrategyText(reduce_scatter) + " for a ReduceScatter");
-  }
-  if (out == all_reduce) {
-    return {};
-  }
-  const std::int64_t rows = op.outputs[0].shape[0];
-  if (rows % (m * k) != 0) {
-    return FailOp(op, "strategy-out",
-                  "output strategy " + StrategyText(out) + " of " + name +
-                      " cuts dimension 0 of the output into " + std::to_string(m * k) +
-                      ", but its extent " + std::to_string(rows) + " is not divisible by that",
-                  "use " + StrategyText(all_reduce));
-  }
-  rule.outputs[0][0] = {0, 1};
-  rule.communication[0].kind = ForwardCommunication::Kind::kReduceScatter;
-  return {};
-}
 
 /// Two equal strategies (a, b) of 2-D operands that fill the stage select another algorithm: x lies
 /// on (a, b), y on (a, b); x is gathered over b, y over a, and the product needs no reduction.
@@ -169,21 +66,9 @@ Result<ShardRule> ShardMatMul(const OpView& op, const Strategy& strategy) {
     const TensorAxes axes = AxesInOrder(2);
     return ShardRule{.axis_count = 2, .inputs = {axes, axes}, .outputs = {axes}};
   }
-  const Shape& a = op.inputs[0].shape;
-  const Shape& b = op.inputs[1].shape;
-  const std::size_t rank = op.outputs[0].shape.size();
-  const auto m = static_cast<AxisIndex>(rank - 2);
-  const AxisIndex k = m + 1;
-  const AxisIndex n = m + 2;
-  ShardRule rule{.axis_count = n + 1};
-  rule.inputs = {transposes.a ? OperandAxes(a, rank, k, m) : OperandAxes(a, rank, m, k),
-                 transposes.b ? OperandAxes(b, rank, n, k) : OperandAxes(b, rank, k, n)};
-  TensorAxes out = AxesInOrder(rank);
-  out[rank - 1] = {n};
-  rule.outputs = {std::move(out)};
-  rule.communication.push_back({.axes = {k}});
+  ShardRule rule = ProductRule(op, transposes);
   if (op.out_strategy != nullptr) {
-    DRYDOCK_RETURN_IF_ERROR(ApplyOutStrategy(op, strategy, RolesOf(a, b, transposes), rule));
+    DRYDOCK_RETURN_IF_ERROR(ApplyOutStrategy(op, strategy, transposes, rule));
   }
   return rule;
 }
@@ -313,19 +198,6 @@ Result<std::vector<ValueId>> MatMulGradient(const GradientContext& context) {
 
 // ---- Evaluation and cost ------------------------------------------------------------------------
 
-/// `array` with its last two dimensions swapped if `transposed`.
-NdArray MatrixOf(const NdArray& array, bool transposed) {
-  if (!transposed) {
-    return array;
-  }
-  std::vector<std::size_t> permutation(array.shape.size());
-  for (std::size_t d = 0; d < permutation.size(); ++d) {
-    permutation[d] = d;
-  }
-  std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
-  return TransposeArray(array, permutation);
-}
-
 Result<std::vector<NdArray>> EvaluateMatMul(const EvaluateContext& context) {
   DRYDOCK_TRY(const Transposes transposes, TransposesOf(context.attrs));
   return std::vector<NdArray>{MatMulArrays(MatrixOf(context.inputs[0], transposes.a),
@@ -338,8 +210,7 @@ double MatMulFlops(const OpView& op) {
   if (!transposes) {
     return 0;
   }
-  const Roles roles = RolesOf(op.inputs[0].shape, op.inputs[1].shape, *transposes);
-  return 2.0 * Elements(op.outputs[0]) * static_cast<double>(op.inputs[0].shape[roles.k_a]);
+  return ProductFlops(op, *transposes);
 }
 
 #define DRYDOCK_MATMUL(id, constructor, arguments, infer_fn, default_fn, ir)                     \

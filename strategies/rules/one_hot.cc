@@ -15,6 +15,15 @@
 namespace drydock::strategies {
 namespace {
 
+/// OneHot and OneHotExt differ in the name of the attribute that counts the classes, and in whose
+/// element type the result has.
+constexpr const char* kDepth = "depth";
+constexpr const char* kNumClasses = "num_classes";
+
+const char* CountName(const AttrMap& attrs) {
+  return attrs.contains(kNumClasses) ? kNumClasses : kDepth;
+}
+
 /// Position of the class dimension in the result.
 Result<std::size_t> ClassDim(const OpView& op) {
   const std::size_t rank = op.inputs[0].shape.size();
@@ -43,14 +52,23 @@ Status CheckOperands(const OpView& op) {
 Result<std::vector<TensorType>> InferOneHot(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(CheckOperands(op));
   DRYDOCK_TRY(const std::size_t dim, ClassDim(op));
-  DRYDOCK_TRY(const std::int64_t depth, IntAttr(*op.attrs, "depth", -1));
+  const char* name = CountName(*op.attrs);
+  DRYDOCK_TRY(const std::int64_t depth, IntAttr(*op.attrs, name, -1));
   if (depth < 0) {
     return FailOp(op, "depth",
-                  "'" + std::string(op.op) + "' needs attribute 'depth', the number of classes");
+                  "'" + std::string(op.op) + "' needs attribute '" + name +
+                      "', the number of classes; a number that depends on the data is not known "
+                      "in a dry run");
   }
   Shape shape = op.inputs[0].shape;
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(dim), depth);
   return std::vector<TensorType>{{.shape = std::move(shape), .dtype = op.inputs[1].dtype}};
+}
+
+Result<std::vector<TensorType>> InferOneHotExt(const OpView& op) {
+  DRYDOCK_TRY(std::vector<TensorType> out, InferOneHot(op));
+  out[0].dtype = op.inputs[0].dtype;
+  return out;
 }
 
 /// Axes: the dimensions of the indices, then the classes.
@@ -115,11 +133,12 @@ Result<std::vector<ValueId>> LocalizeOneHot(const LocalizeContext& context) {
   if (parts == 1) {
     return EmitLocal(context, context.spec.attrs);
   }
-  DRYDOCK_TRY(const std::int64_t depth, IntAttr(context.spec.attrs, "depth", 0));
+  const char* name = CountName(context.spec.attrs);
+  DRYDOCK_TRY(const std::int64_t depth, IntAttr(context.spec.attrs, name, 0));
   DRYDOCK_TRY(const ValueId own, EmitOwnClasses(context, depth / parts, axis));
   NodeSpec spec = context.spec;
   spec.inputs[0] = own;
-  spec.attrs["depth"] = depth / parts;
+  spec.attrs[name] = depth / parts;
   DRYDOCK_TRY(const ValueId code, context.builder.Emit(std::move(spec)));
   return std::vector<ValueId>{code};
 }
@@ -144,6 +163,12 @@ Result<std::vector<NdArray>> EvaluateOneHot(const EvaluateContext& context) {
 DRYDOCK_OP(OneHot, .family = "one_hot",
            .signature = "OneHot(axis=-1)(indices, #depth, on_value, off_value)",
            .infer = InferOneHot, .shard = ShardOneHot, .default_strategy = DefaultOneHot,
+           .localize = LocalizeOneHot, .evaluate = EvaluateOneHot, .flops = FlopsPerOutput<1>,
+           .cost = CostFamily::kOneHot);
+
+DRYDOCK_OP(OneHotExt, .family = "one_hot",
+           .signature = "OneHotExt()(tensor, #num_classes, on_value, off_value, #axis=-1)",
+           .infer = InferOneHotExt, .shard = ShardOneHot, .default_strategy = DefaultOneHot,
            .localize = LocalizeOneHot, .evaluate = EvaluateOneHot, .flops = FlopsPerOutput<1>,
            .cost = CostFamily::kOneHot);
 

@@ -9,36 +9,12 @@
 #include "strategies/rules/common_gradients.h"
 #include "strategies/rules/common_rules.h"
 #include "strategies/rules/known_ops.h"
+#include "strategies/rules/reduction_form.h"
 
 /// Reductions over listed dimensions (spec operators 3.5): any dimension may be cut; what is cut
 /// and reduced leaves partial results that an AllReduce completes.
 namespace drydock::strategies {
 namespace {
-
-/// Which dimensions a reduction removes and how its result looks.
-struct Reduction {
-  std::vector<std::size_t> axes = {};
-  bool keep_dims = false;
-};
-
-/// @error kInvalidArgument  an axis is outside the tensor
-Result<Reduction> ReductionOf(const OpView& op) {
-  Reduction reduction = {};
-  DRYDOCK_TRY(reduction.keep_dims, BoolAttr(*op.attrs, "keep_dims", false));
-  const std::size_t rank = op.inputs[0].shape.size();
-  DRYDOCK_TRY(const auto listed, IntListAttr(*op.attrs, "axis"));
-  DRYDOCK_TRY(const bool skip_mode, BoolAttr(*op.attrs, "skip_mode", false));
-  if (skip_mode && (!listed || listed->empty())) {
-    return reduction;  // Nothing is reduced.
-  }
-  // A scalar counts as one dimension here, so axis 0 and -1 of it are legal.
-  const std::size_t counted_rank = std::max<std::size_t>(rank, 1);
-  DRYDOCK_TRY(reduction.axes, ReducedAxesAttr(op, "axis", counted_rank));
-  if (rank == 0) {
-    reduction.axes.clear();
-  }
-  return reduction;
-}
 
 Result<std::vector<TensorType>> InferReduction(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
@@ -46,6 +22,30 @@ Result<std::vector<TensorType>> InferReduction(const OpView& op) {
   return std::vector<TensorType>{
       {.shape = ReducedShape(op.inputs[0].shape, reduction.axes, reduction.keep_dims),
        .dtype = op.inputs[0].dtype}};
+}
+
+/// The mint operators: attribute dtype if given, else int64 for bool and narrow integers.
+Result<std::vector<TensorType>> InferSumExt(const OpView& op) {
+  DRYDOCK_TRY(auto types, InferReduction(op));
+  const DType dtype = types[0].dtype;
+  const bool narrow = dtype == DType::kBool || dtype == DType::kUInt8 || dtype == DType::kInt8 ||
+                      dtype == DType::kInt16 || dtype == DType::kInt32;
+  const std::string fallback(DTypeName(narrow ? DType::kInt64 : dtype));
+  DRYDOCK_TRY(const std::string name, TextAttr(*op.attrs, "dtype", fallback));
+  DRYDOCK_TRY(types[0].dtype, ParseDType(name));
+  return types;
+}
+
+/// Attribute dtype if given, else the input's type, which must be floating then.
+Result<std::vector<TensorType>> InferMeanExt(const OpView& op) {
+  DRYDOCK_TRY(auto types, InferReduction(op));
+  DRYDOCK_TRY(const std::string name, TextAttr(*op.attrs, "dtype", ""));
+  if (!name.empty()) {
+    DRYDOCK_TRY(types[0].dtype, ParseDType(name));
+  } else {
+    DRYDOCK_RETURN_IF_ERROR(ExpectFloating(op, 0));
+  }
+  return types;
 }
 
 /// What distinguishes the reductions from each other.
@@ -86,35 +86,10 @@ Result<ShardRule> ShardReduction(const OpView& op, const Strategy& strategy) {
   return rule;
 }
 
-/// View of the forward node on the types of the program that is differentiated.
-OpView ForwardView(const GradientContext& context, OpViewStorage& storage) {
-  return ViewOf(context.builder.graph(), context.node, storage);
-}
-
-/// `value`, shaped like the result, with extent 1 in place of the reduced dimensions.
-Result<ValueId> WithReducedDims(const GradientContext& context, ValueId value) {
-  OpViewStorage storage = {};
-  const OpView view = ForwardView(context, storage);
-  DRYDOCK_TRY(const Reduction reduction, ReductionOf(view));
-  const Shape kept = ReducedShape(view.inputs[0].shape, reduction.axes, true);
-  if (context.TypeOf(value).shape == kept) {
-    return value;
-  }
-  return context.Emit(ops::kReshape, {value}, {{"shape", kept}});
-}
-
-/// The result's gradient repeated over the reduced dimensions.
-Result<ValueId> SpreadGradient(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId kept, WithReducedDims(context, OutputGradient(context)));
-  const Shape shape = context.TypeOf(context.node.inputs[0]).shape;
-  if (context.TypeOf(kept).shape == shape) {
-    return kept;
-  }
-  return context.Emit("BroadcastTo", {kept}, {{"shape", shape}});
-}
-
 Result<std::vector<ValueId>> GradientOfSum(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId gradient, SpreadGradient(context));
+  DRYDOCK_TRY(const ValueId spread, SpreadGradient(context));
+  DRYDOCK_TRY(const ValueId gradient,
+              CastTo(context, spread, context.TypeOf(context.node.inputs[0]).dtype));
   return std::vector<ValueId>{gradient};
 }
 
@@ -124,8 +99,9 @@ Result<std::vector<ValueId>> GradientOfMean(const GradientContext& context) {
   const TensorType in = context.TypeOf(context.node.inputs[0]);
   const TensorType out = context.TypeOf(context.node.outputs[0]);
   const double count = Elements(in) / std::max(Elements(out), 1.0);
-  const ValueId divisor = context.builder.AddScalar(count, in.dtype);
-  DRYDOCK_TRY(const ValueId gradient, context.Emit(ops::kRealDiv, {spread, divisor}));
+  const ValueId divisor = context.builder.AddScalar(count, out.dtype);
+  DRYDOCK_TRY(const ValueId quotient, context.Emit(ops::kRealDiv, {spread, divisor}));
+  DRYDOCK_TRY(const ValueId gradient, CastTo(context, quotient, in.dtype));
   return std::vector<ValueId>{gradient};
 }
 
@@ -226,6 +202,18 @@ DRYDOCK_OP(ReduceProd, .family = "reduction",
            .shard = ShardReduction<Reducer::kProd>, .gradient = GradientOfProduct,
            .evaluate = EvaluateReduction<Reducer::kProd>, .flops = FlopsPerInput<1>,
            .cost = CostFamily::kReduce);
+
+#define DRYDOCK_MINT_REDUCTION(id, arguments, infer_fn, reducer, gradient_fn)          \
+  DRYDOCK_OP(id, .family = "reduction", .signature = #id arguments, .infer = infer_fn, \
+             .shard = ShardReduction<reducer>, .gradient = gradient_fn,                \
+             .evaluate = EvaluateReduction<reducer>, .flops = FlopsPerInput<1>,        \
+             .cost = CostFamily::kReduce, .accepts_layout = true)
+
+DRYDOCK_MINT_REDUCTION(SumExt, "()(input, #dim=None, #keepdim=False, #dtype=None)", InferSumExt,
+                       Reducer::kSum, GradientOfSum);
+DRYDOCK_MINT_REDUCTION(MeanExt, "()(input, #dim=None, #keepdim=False, #dtype=None)", InferMeanExt,
+                       Reducer::kMean, GradientOfMean);
+DRYDOCK_MINT_REDUCTION(Max, "()(input)", InferReduction, Reducer::kMax, GradientOfExtreme);
 
 }  // namespace
 }  // namespace drydock::strategies

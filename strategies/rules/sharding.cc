@@ -81,6 +81,7 @@ Result<ShardRule> RuleOf(const OpEntry& entry, OpView view, const Strategy& stra
     return Fail(ErrorCode::kUnsupported,
                 "operator '" + std::string(view.op) + "' has no sharding rule");
   }
+  DRYDOCK_RETURN_IF_ERROR(CheckCutRange(view, strategy));
   DRYDOCK_TRY(ShardRule rule, entry.shard(view, strategy));
   DRYDOCK_CHECK(rule.inputs.size() == view.inputs.size());
   DRYDOCK_CHECK(rule.outputs.size() == view.outputs.size());
@@ -88,6 +89,9 @@ Result<ShardRule> RuleOf(const OpEntry& entry, OpView view, const Strategy& stra
 }
 
 Status CheckOutStrategy(const OpEntry& entry, const OpView& view) {
+  if (view.out_strategy != nullptr && entry.accepts_out_strategy) {
+    return CheckCutRange(view, *view.out_strategy);
+  }
   if (view.out_strategy != nullptr && !entry.accepts_out_strategy) {
     return FailInput(std::string(view.op) + ":strategy-out",
                      "'" + std::string(view.op) + "' does not accept an output strategy",

@@ -10,7 +10,7 @@
 #include "strategies/rules/common_rules.h"
 
 /// Operators that work along one dimension, which therefore stays whole (spec operators 3.4):
-/// softmax, logarithm of softmax, running sum.
+/// softmax and its logarithm.
 namespace drydock::strategies {
 namespace {
 
@@ -123,59 +123,6 @@ Result<std::vector<NdArray>> EvaluateLogSoftmaxGrad(const EvaluateContext& conte
   return std::vector<NdArray>{MapArrays(dy, parts, y.shape, DifferenceOf)};
 }
 
-// ---- Running sum
-// ----------------------------------------------------------------------------------
-
-Result<std::vector<TensorType>> InferCumulative(const OpView& op) {
-  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
-  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, std::string::npos));
-  DRYDOCK_RETURN_IF_ERROR(AxesOf(op, 0));
-  return std::vector<TensorType>{op.inputs[0]};
-}
-
-Result<ShardRule> ShardCumulative(const OpView& op, const Strategy& /*strategy*/) {
-  DRYDOCK_TRY(const std::vector<std::size_t> axes, AxesOf(op, 0));
-  return AxisLocalRule(op, axes, "the dimension '" + std::string(op.op) + "' runs along");
-}
-
-Result<Strategy> DefaultCumulative(const OpView& op, std::int64_t device_count) {
-  DRYDOCK_TRY(const std::vector<std::size_t> axes, AxesOf(op, 0));
-  return BatchStrategy(op, device_count, {axes.front() != 0});
-}
-
-/// The gradient of a running sum runs the other way.
-Result<std::vector<ValueId>> GradientOfCumSum(const GradientContext& context) {
-  AttrMap attrs = context.node.attrs;
-  DRYDOCK_TRY(const bool reverse, BoolAttr(attrs, "reverse", false));
-  attrs["reverse"] = !reverse;
-  DRYDOCK_TRY(const ValueId gradient,
-              context.Emit(context.node.op, {OutputGradient(context)}, std::move(attrs)));
-  return std::vector<ValueId>{gradient};
-}
-
-Result<std::vector<NdArray>> EvaluateCumSum(const EvaluateContext& context) {
-  const OpView view{.inputs = context.input_types, .attrs = &context.attrs};
-  DRYDOCK_TRY(const std::vector<std::size_t> axes, AxesOf(view, 0));
-  DRYDOCK_TRY(const bool exclusive, BoolAttr(context.attrs, "exclusive", false));
-  DRYDOCK_TRY(const bool reverse, BoolAttr(context.attrs, "reverse", false));
-  const NdArray& x = context.inputs[0];
-  const std::size_t axis = axes.front();
-  NdArray out = FilledArray(x.shape, 0.0);
-  ForEachElement(x.shape, [&](std::span<const std::int64_t> index) {
-    std::vector<std::int64_t> at(index.begin(), index.end());
-    double& sum = out.data[OffsetOf(x.shape, index)];
-    const std::int64_t here = index[axis];
-    for (std::int64_t i = 0; i < x.shape[axis]; ++i) {
-      const bool before = reverse ? i > here : i < here;
-      if (before || (i == here && !exclusive)) {
-        at[axis] = i;
-        sum += x.data[OffsetOf(x.shape, at)];
-      }
-    }
-  });
-  return std::vector<NdArray>{std::move(out)};
-}
-
 DRYDOCK_OP(Softmax, .family = "axis_local", .signature = "Softmax(axis=-1)(input)",
            .infer = InferSoftmax, .shard = ShardSoftmax, .gradient = GradientOfSoftmax,
            .evaluate = EvaluateSoftmax, .flops = FlopsPerInput<5>, .cost = CostFamily::kSoftmax,
@@ -192,13 +139,6 @@ DRYDOCK_OP(SoftmaxGrad, .family = "gradient", .signature = "SoftmaxGrad(axis=-1)
 DRYDOCK_OP(LogSoftmaxGrad, .family = "gradient",
            .signature = "LogSoftmaxGrad(axis=-1)(output, grad)", .infer = InferSoftmaxGrad,
            .evaluate = EvaluateLogSoftmaxGrad, .flops = FlopsPerInput<4>);
-
-DRYDOCK_OP(CumSum, .family = "axis_local",
-           .signature = "CumSum(exclusive=False, reverse=False)(input, #axis)",
-           .infer = InferCumulative, .shard = ShardCumulative,
-           .default_strategy = DefaultCumulative, .gradient = GradientOfCumSum,
-           .evaluate = EvaluateCumSum, .flops = FlopsPerInput<1>, .cost = CostFamily::kSoftmax,
-           .accepts_layout = true);
 
 }  // namespace
 }  // namespace drydock::strategies

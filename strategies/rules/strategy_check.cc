@@ -49,9 +49,6 @@ Status CheckCut(const OpView& view, const std::string& where, std::int64_t cut, 
                 const DeviceContext& devices) {
   const std::string begin =
       "strategy of " + Quoted(view) + " cuts " + where + " into " + std::to_string(cut) + ", but ";
-  if (cut < 1) {
-    return FailStrategy(view, "cut", begin + "a cut must be at least 1");
-  }
   if (extent % cut != 0) {
     return FailStrategy(view, "divisible",
                         begin + "its extent " + std::to_string(extent) + " is not divisible by " +
@@ -99,6 +96,28 @@ Status CheckUncut(const OpView& view, const ShardRule& rule, const std::vector<A
 }
 
 }  // namespace
+
+Status CheckCutRange(const OpView& view, const Strategy& strategy) {
+  for (std::size_t i = 0; i < strategy.size(); ++i) {
+    std::int64_t slices = 1;
+    for (std::size_t d = 0; d < strategy[i].size(); ++d) {
+      const std::int64_t cut = strategy[i][d];
+      if (cut < 1) {
+        return FailStrategy(view, "cut",
+                            "strategy of " + Quoted(view) + " cuts dimension " + std::to_string(d) +
+                                " of entry " + std::to_string(i) + " into " + std::to_string(cut) +
+                                ", but a cut must be at least 1");
+      }
+      if (cut > kMaxSlices / slices) {
+        return FailStrategy(view, "product",
+                            "strategy " + StrategyText(strategy) + " of " + Quoted(view) +
+                                " cuts into too many slices in entry " + std::to_string(i));
+      }
+      slices *= cut;
+    }
+  }
+  return {};
+}
 
 StrategyEntries EntriesOf(const ShardRule& rule, const OpView& view) {
   StrategyEntries entries;

@@ -8,6 +8,14 @@
 
 namespace drydock::strategies {
 
+/// Slices of one tensor, at most.
+inline constexpr std::int64_t kMaxSlices = std::int64_t{1} << 31;
+
+/// What every rule may rely on, whatever the operator: each cut is at least 1, and no entry cuts
+/// into more slices than kMaxSlices, so that products of cuts fit 64 bits.
+/// @error kInvalidArgument  "<Op>:strategy-cut|product"
+[[nodiscard]] Status CheckCutRange(const OpView& view, const Strategy& strategy);
+
 /// Extents and axes of each strategy entry of an operator.
 struct StrategyEntries {
   std::vector<TensorAxes> axes = {};
@@ -20,9 +28,10 @@ struct StrategyEntries {
 /// Extent of each axis: greatest common divisor of the extents tied to it (1 broadcasts).
 [[nodiscard]] std::vector<std::int64_t> AxisExtents(const ShardRule& rule, const OpView& view);
 
-/// Cut of each axis under a strategy; also checks everything of spec operators 1.3 and the rule.
+/// Cut of each axis under a strategy that passed CheckCutRange; also checks everything of spec
+/// operators 1.3 and the rule.
 /// @error kInvalidArgument  reason
-/// "<Op>:strategy-entries|rank|cut|divisible|power|axis|uncut|product"
+/// "<Op>:strategy-entries|rank|divisible|power|axis|uncut|product"
 [[nodiscard]] Result<std::vector<std::int64_t>> AxisCuts(const ShardRule& rule, const OpView& view,
                                                          const Strategy& strategy,
                                                          const DeviceContext& devices);

@@ -107,5 +107,12 @@ ProofCase IntegerPairCase(Draw& draw) {
 PROOF_CASES_OF(IntegerPair, IntegerPairCase, "BitwiseAnd", "BitwiseOr", "BitwiseXor", "LeftShift",
                "RightShift", "Gcd");
 
+/// Writes the gradient of a parameter over the parameter.
+ProofCase InplaceCopyCase(Draw& draw) {
+  const Shape shape = draw.AnyShape(1, 3);
+  return {.operands = {Floats(shape), FedAs(Floats(shape), Feed::kGradient)}};
+}
+PROOF_CASES(InplaceCopy, InplaceCopyCase);
+
 }  // namespace
 }  // namespace drydock::strategies::proof

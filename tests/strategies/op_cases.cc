@@ -28,6 +28,12 @@ Attr AttrFrom(const json& value) {
 
 }  // namespace
 
+void AddAbsent(const OpCase& one, std::vector<ValueId>& operands) {
+  while (operands.size() < 64 && (one.absent >> operands.size() & 1) != 0) {
+    operands.push_back(kNoValue);
+  }
+}
+
 OpView OpCase::View() const {
   return {
       .op = entry->name, .inputs = inputs, .outputs = outputs, .attrs = &attrs, .absent = absent};
@@ -98,8 +104,10 @@ Result<Graph> LocalProgram(const OpCase& one, const OpSharding& sharding) {
   for (std::size_t i = 0; i < one.inputs.size(); ++i) {
     const TensorType local{.shape = SliceShape(sharding.inputs[i]), .dtype = one.inputs[i].dtype};
     DRYDOCK_TRY(const ValueId input, builder.AddInput("x" + std::to_string(i), local));
+    AddAbsent(one, spec.inputs);
     spec.inputs.push_back(input);
   }
+  AddAbsent(one, spec.inputs);
   const OpView global = one.View();
   if (one.entry->localize != nullptr) {
     const LocalizeContext context{

@@ -26,6 +26,9 @@ struct OpCase {
   [[nodiscard]] OpView View() const;
 };
 
+/// Appends kNoValue for the optional operands of the case that are not given and come next.
+void AddAbsent(const OpCase& one, std::vector<ValueId>& operands);
+
 /// A small legal application of the operator, outputs inferred: dtypes and attributes as its
 /// kernels want them. nullopt if none is known, which is a gap in the table of samples.
 [[nodiscard]] std::optional<OpCase> SampleOf(const OpEntry& entry);

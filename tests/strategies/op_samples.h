@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -14,7 +15,6 @@ namespace drydock::strategies::cases {
 struct Sample {
   std::vector<TensorType> inputs = {};
   AttrMap attrs = {};
-
   std::uint64_t absent = 0;  ///< As in OpView: optional tensors of the call that are not given.
 };
 

@@ -52,8 +52,23 @@ std::vector<std::string> TensorNames(const OpSignature& signature) {
   return names;
 }
 
+/// Operands of operators that make tensors. The vector writes "(output length)" or "shape" for what
+/// the strategy describes; here numbers that decide the extents are attributes.
+const std::map<std::string, std::vector<std::string>>& CreationTensors() {
+  static const std::map<std::string, std::vector<std::string>> kTensors = {
+      {"Arange", {}},
+      {"Range", {}},
+      {"LinSpace", {"start", "stop"}},
+      {"LinSpaceExt", {"start", "end"}},
+      {"FillV2", {"value"}}};
+  return kTensors;
+}
+
 std::vector<std::string> TensorNames(const json& facts) {
   std::vector<std::string> names;
+  if (const auto it = CreationTensors().find(facts.at("name")); it != CreationTensors().end()) {
+    return it->second;
+  }
   for (const json& input : facts.at("inputs")) {
     if (input.at("kind").get<std::string>().starts_with("tensor")) {
       names.push_back(input.at("name"));
@@ -69,8 +84,9 @@ std::vector<std::string> TensorNames(const json& facts) {
 /// the values, or because its list leaves out small operands that its kernel takes.
 std::set<std::string> ReadBeyondVector(std::string_view op) {
   static const std::map<std::string_view, std::set<std::string>> kMore = {
-      {"ScatterMul", {"updates", "output"}},   {"ScatterDiv", {"updates", "output"}},
-      {"ScatterMax", {"updates", "output"}},   {"ScatterMin", {"updates", "output"}},
+      {"ScatterMul", {"updates", "output"}}, {"ScatterDiv", {"updates", "output"}},
+      {"FakeQuantPerLayer", {"min", "max"}}, {"FakeQuantPerChannel", {"min", "max"}},
+      {"ScatterMax", {"updates", "output"}}, {"ScatterMin", {"updates", "output"}},
   };
   const auto it = kMore.find(op);
   return it == kMore.end() ? std::set<std::string>() : it->second;
@@ -103,7 +119,8 @@ Result<std::set<std::string>> ReadByGradient(const OpCase& one, const json& fact
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const TensorType type = builder.TypeOf(node.outputs[i]);
     DRYDOCK_TRY(const ValueId gradient, builder.AddInput("d" + std::to_string(i), type));
-    arriving.push_back(IsFloating(type.dtype) ? gradient : kNoValue);
+    const bool has_gradient = IsFloating(type.dtype) || IsComplex(type.dtype);
+    arriving.push_back(has_gradient ? gradient : kNoValue);
     names[node.outputs[i]] = facts.at("outputs").at(std::min(i, facts.at("outputs").size() - 1));
   }
   const GradientContext context{.builder = builder,
@@ -139,8 +156,7 @@ std::optional<DType> OutputWith(const OpCase& sample, DType dtype) {
   for (TensorType& input : one.inputs) {
     input.dtype = input.dtype == DType::kFloat32 ? dtype : input.dtype;
   }
-  const auto outputs =
-      one.entry->infer({.op = one.entry->name, .inputs = one.inputs, .attrs = &one.attrs});
+  const auto outputs = one.entry->infer(one.View());
   return outputs ? std::optional((*outputs)[0].dtype) : std::nullopt;
 }
 
@@ -188,7 +204,8 @@ TEST_P(OperatorFacts, SignatureHasTheAttributesOfTheVector) {
     }
   }
   for (const json& input : facts().at("inputs")) {
-    EXPECT_TRUE(names.contains(input.at("name")))
+    const bool describes_result = input.at("name").get<std::string>().starts_with("(");
+    EXPECT_TRUE(describes_result || names.contains(input.at("name")))
         << input.at("name") << " is not in " << entry().signature;
   }
 }
@@ -197,7 +214,7 @@ TEST_P(OperatorFacts, SampleGivesTheOutputsOfTheVector) {
   const std::optional<OpCase> sample = SampleOf(entry());
   ASSERT_TRUE(sample) << "no sample in tests/strategies/op_samples.cc";
   const json& outputs = facts().at("outputs");
-  const bool any_number = entry().kind == OpKind::kDataset || entry().name == "Split";
+  const bool any_number = entry().kind == OpKind::kDataset || entry().name.starts_with("Split");
   EXPECT_TRUE(any_number || sample->outputs.size() == outputs.size())
       << sample->outputs.size() << " of " << outputs;
 }
@@ -251,7 +268,7 @@ TEST(OperatorVectorFile, OperatorsOutsideTheTableAreListed) {
   }
   std::cout << count << " operators of the vector are not in the table:" << missing << "\n";
   EXPECT_EQ(Section("operators").size(), 336U);
-  EXPECT_LE(count, 174U) << "operators disappeared from the table";
+  EXPECT_LE(count, 66U) << "operators disappeared from the table";
 }
 
 // ---- Worked examples

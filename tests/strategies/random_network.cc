@@ -1,5 +1,6 @@
 #include "tests/strategies/random_network.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "base/checked.h"
@@ -14,6 +15,11 @@ namespace {
 constexpr std::int64_t kRows = 24;
 constexpr std::int64_t kNarrow = 12;
 constexpr std::int64_t kWide = 24;
+
+/// Operators of a network, without gradient and updates.
+constexpr std::int64_t kLeastOperators = 5;
+constexpr std::int64_t kMostOperators = 30;
+constexpr std::int64_t kLossOperators = 4;
 
 class StepMaker {
  public:
@@ -30,13 +36,15 @@ class StepMaker {
   RandomStep Make() {
     const ValueId x = Input({kRows, Pick({kNarrow, kWide})});
     history_ = {x};
-    const std::int64_t length = Uniform(2, 7);
-    for (std::int64_t i = 0; i < length; ++i) {
+    const std::int64_t operators = Uniform(kLeastOperators, kMostOperators - kLossOperators);
+    while (std::ssize(builder_.graph().nodes) < operators) {
       history_.push_back(Layer(history_.back()));
     }
     const ValueId loss = Loss(history_.back());
-    std::vector<ValueId> outputs = {
-        loss, history_[static_cast<std::size_t>(Uniform(1, std::ssize(history_) - 1))]};
+    std::vector<ValueId> outputs = {loss};
+    for (std::int64_t i = Uniform(1, 3); i > 0; --i) {
+      outputs.push_back(AnyOf(std::vector<ValueId>(history_.begin() + 1, history_.end())));
+    }
     if (!weights_.empty()) {
       std::vector<ValueId> operands = {loss};
       operands.insert(operands.end(), weights_.begin(), weights_.end());
@@ -58,14 +66,17 @@ class StepMaker {
     return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
   }
   bool Chance(std::int64_t one_in) { return Uniform(1, one_in) == 1; }
-  std::int64_t Pick(const std::vector<std::int64_t>& values) {
+  std::int64_t Pick(const std::vector<std::int64_t>& values) { return AnyOf(values); }
+  template <typename T>
+  T AnyOf(const std::vector<T>& values) {
     return values[static_cast<std::size_t>(Uniform(0, std::ssize(values) - 1))];
   }
 
-  NdArray Numbers(const Shape& shape) {
+  /// Numbers in [-scale, scale].
+  NdArray Numbers(const Shape& shape, double scale = 1.0) {
     NdArray array = FilledArray(shape, 0.0);
     for (double& number : array.data) {
-      number = static_cast<double>(Uniform(-1000, 1000)) / 1000.0;
+      number = scale * static_cast<double>(Uniform(-1000, 1000)) / 1000.0;
     }
     return array;
   }
@@ -91,12 +102,23 @@ class StepMaker {
 
   ValueId Parameter_(const Shape& shape, ParameterRole role = ParameterRole::kWeight,
                      ValueId state_of = kNoValue) {
-    step_.data.parameters.push_back(Numbers(shape));
+    // Matrices of small numbers keep the values of long chains near 1.
+    step_.data.parameters.push_back(Numbers(shape, shape.size() > 1 ? 0.3 : 1.0));
     return *builder_.AddParameter("p" + std::to_string(step_.data.parameters.size()),
                                   {.shape = shape}, {.role = role, .state_of = state_of});
   }
 
+  /// A new weight, or one that other operators use as well.
   ValueId Weight(const Shape& shape) {
+    std::vector<ValueId> alike;
+    for (const ValueId weight : weights_) {
+      if (ShapeOf(weight) == shape) {
+        alike.push_back(weight);
+      }
+    }
+    if (!alike.empty() && Chance(3)) {
+      return AnyOf(alike);
+    }
     const ValueId id = Parameter_(shape);
     weights_.push_back(id);
     return id;
@@ -122,12 +144,15 @@ class StepMaker {
         [this](ValueId v) { return Normalise(v); },
         [this](ValueId v) { return Softmax(v); },
         [this](ValueId v) { return ReshapeAround(v); },
+        [this](ValueId v) { return ReshapeAround(v); },
+        [this](ValueId v) { return SplitAndJoin(v); },
+        [this](ValueId v) { return LargestFirst(v); },
         [this](ValueId v) { return Attention(v); },
         [this](ValueId v) { return Bias(v); },
         [this](ValueId v) { return CentreRows(v); },
         [this](ValueId v) { return Embed(v); },
     };
-    return layers[static_cast<std::size_t>(Uniform(0, std::ssize(layers) - 1))](x);
+    return AnyOf(layers)(x);
   }
 
   ValueId MatMulLayer(ValueId x) {
@@ -139,16 +164,15 @@ class StepMaker {
   }
 
   ValueId Unary(ValueId x) {
-    const std::vector<std::string_view> ops = {"ReLU", "GeLU", "Sigmoid", "Tanh", "Square", "Neg"};
-    return Emit(ops[static_cast<std::size_t>(Uniform(0, std::ssize(ops) - 1))], {x});
+    return Emit(AnyOf<std::string_view>({"ReLU", "GeLU", "Sigmoid", "Tanh", "Sin", "Neg", "SiLU",
+                                         "Erf", "Softplus", "Abs"}),
+                {x});
   }
 
   ValueId Binary(ValueId x) {
-    const std::vector<std::string_view> ops = {"Add", "Sub", "Mul"};
     const std::int64_t columns = ShapeOf(x)[1];
-    const std::vector<Shape> shapes = {{columns}, {1, columns}, {kRows, 1}, {kRows, columns}};
-    const ValueId w = Weight(shapes[static_cast<std::size_t>(Uniform(0, std::ssize(shapes) - 1))]);
-    return Emit(ops[static_cast<std::size_t>(Uniform(0, std::ssize(ops) - 1))],
+    const ValueId w = Weight(AnyOf<Shape>({{columns}, {1, columns}, {kRows, 1}, {kRows, columns}}));
+    return Emit(AnyOf<std::string_view>({"Add", "Sub", "Mul", "Maximum"}),
                 Chance(2) ? std::vector<ValueId>{x, w} : std::vector<ValueId>{w, x});
   }
 
@@ -174,17 +198,36 @@ class StepMaker {
 
   ValueId Bias(ValueId x) { return Emit("BiasAdd", {x, Weight({ShapeOf(x)[1]})}); }
 
-  /// Through three dimensions and back, with work in between.
+  /// Through other dimensions and back, with work in between.
   ValueId ReshapeAround(ValueId x) {
     const std::int64_t columns = ShapeOf(x)[1];
-    ValueId y = Emit("Reshape", {x}, {{"shape", std::vector<std::int64_t>{kRows, 4, columns / 4}}});
+    ValueId y = Emit("Reshape", {x},
+                     {{"shape", AnyOf<Shape>({{kRows, 4, columns / 4},
+                                              {4, kRows / 4, columns},
+                                              {kRows / 2, columns, 2},
+                                              {kRows * columns},
+                                              {2, kRows / 2, 3, columns / 3}})}});
     y = Unary(y);
-    if (Chance(2)) {
+    if (ShapeOf(y).size() == 3 && Chance(2)) {
       y = Emit("Transpose", {y}, {{"input_perm", std::vector<std::int64_t>{0, 2, 1}}});
       y = Unary(y);
     }
     return Emit("Reshape", {y}, {{"shape", std::vector<std::int64_t>{kRows, columns}}});
   }
+
+  /// Two halves of the columns or rows go different ways.
+  ValueId SplitAndJoin(ValueId x) {
+    const std::int64_t axis = Uniform(0, 1);
+    const NodeId split = *builder_.AddNode(
+        {.op = "Split", .inputs = {x}, .attrs = {{"axis", axis}, {"output_num", 2}}});
+    const std::vector<ValueId> halves = builder_.graph().at(split).outputs;
+    const ValueId left = Unary(halves[0]);
+    const ValueId right = Chance(2) ? Unary(halves[1]) : halves[1];
+    return Emit("Concat", {right, left}, {{"axis", axis}});
+  }
+
+  /// All columns in descending order: an operator with an output that nobody uses.
+  ValueId LargestFirst(ValueId x) { return Emit("TopK", {x}, {{"k", ShapeOf(x)[1]}}); }
 
   /// Scores of heads against themselves: BatchMatMul, softmax, BatchMatMul.
   ValueId Attention(ValueId x) {
@@ -238,16 +281,48 @@ class StepMaker {
     const DeviceContext devices{.stage_devices = step_.job.world_size,
                                 .job_devices = step_.job.world_size};
     Graph& graph = builder_.mutable_graph();
+    const auto users = UsersOf(graph);
     for (Node& node : graph.nodes) {
-      if (node.entry->shard == nullptr || node.entry->kind != OpKind::kCompute || Chance(6)) {
+      if (node.entry->shard == nullptr || node.entry->kind != OpKind::kCompute) {
         continue;
       }
+      const bool shares = std::ranges::any_of(
+          node.inputs, [&](ValueId id) { return IsShared(graph, users[ToIndex(id)], id); });
       OpViewStorage storage;
       const OpView view = ViewOf(graph, node, storage);
-      node.in_strategy = RandomStrategy(*node.entry, view, devices, random_);
-      node.in_strategy =
-          node.in_strategy ? node.in_strategy : ReplicatedStrategy(*node.entry, view);
+      if (shares) {
+        // A parameter has one layout: operators that share one leave it whole.
+        node.in_strategy = WithWholeWeights(graph, node, view, devices);
+      } else if (!Chance(6)) {
+        node.in_strategy = RandomStrategy(*node.entry, view, devices, random_)
+                               .value_or(ReplicatedStrategy(*node.entry, view));
+      }
     }
+  }
+
+  /// True for parameters that several operators of the forward part use.
+  static bool IsShared(const Graph& graph, const std::vector<NodeId>& users, ValueId id) {
+    const auto forward = std::ranges::count_if(
+        users, [&](NodeId user) { return graph.at(user).entry->kind == OpKind::kCompute; });
+    return graph.at(id).kind == ValueKind::kParameter && forward > 1;
+  }
+
+  Strategy WithWholeWeights(const Graph& graph, const Node& node, const OpView& view,
+                            const DeviceContext& devices) {
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      const auto strategy = RandomStrategy(*node.entry, view, devices, random_);
+      const auto sharding =
+          strategy ? TrySharding(*node.entry, view, *strategy, devices) : Result<OpSharding>();
+      bool whole = strategy && sharding;
+      for (std::size_t i = 0; whole && i < node.inputs.size(); ++i) {
+        whole = graph.at(node.inputs[i]).kind != ValueKind::kParameter ||
+                SliceShape(sharding->inputs[i]) == view.inputs[i].shape;
+      }
+      if (whole) {
+        return *strategy;
+      }
+    }
+    return ReplicatedStrategy(*node.entry, view);
   }
 
   std::mt19937_64 random_;

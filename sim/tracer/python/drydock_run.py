@@ -35,6 +35,8 @@ def run_script(path, arguments):
     sys.modules["__main__"] = main
     sys.argv = [path] + arguments
     here = os.path.dirname(os.path.abspath(__file__))
+    if not os.path.exists(path):
+        return run_module(path, here)
     sys.path[:] = [here, os.path.dirname(os.path.abspath(path))] + [p for p in sys.path if p != here]
     with open(path, "rb") as file:
         source = file.read()
@@ -44,13 +46,27 @@ def run_script(path, arguments):
     exec(compile(source, path, "exec", dont_inherit=True), main.__dict__)
 
 
+def run_module(name, here):
+    """`msrun pytest -s net.py`: a module of the interpreter runs the script."""
+    import importlib.util
+    import runpy
+    sys.path[:] = [here, os.getcwd()] + [p for p in sys.path if p != here]
+    if importlib.util.find_spec(name) is None:
+        error = FileNotFoundError("script '%s': no such file, and %s has no module of that name" % (name, sys.executable))
+        error.drydock_reason = "script:unreadable"
+        error.drydock_hint = "give the path of a Python script"
+        raise error
+    return runpy.run_module(name, run_name="__main__", alter_sys=True)
+
+
 def error_fields(error):
     """An exception as the launcher reads it: family, text, place, the user's frames."""
     from mindspore._drydock import frames
     from mindspore._drydock.errors import TracerDefect, Unsupported
     places = frames.traceback_places(error.__traceback__)
     family = "unsupported" if isinstance(error, Unsupported) else (
-        "internal" if isinstance(error, TracerDefect) or not places and not isinstance(error, SyntaxError) else "user")
+        "internal" if isinstance(error, TracerDefect) or not places and not isinstance(error, (SyntaxError, OSError))
+        else "user")
     fields = {"family": family, "type": type(error).__name__, "message": message_of(error),
               "hint": getattr(error, "drydock_hint", ""), "reason": getattr(error, "drydock_reason", ""),
               "notes": list(getattr(error, "drydock_notes", [])), "frames": places}
@@ -109,6 +125,7 @@ def trace(folder, script, arguments):
     """The whole run as a dictionary."""
     result = {"version": RESULT_VERSION, "programs": [], "exit_code": 0, "error": None}
     result["release"] = installed_release()
+    from mindspore._drydock.errors import last_refusal
     from mindspore._drydock.session import session, watch_environment
     watch_environment()
     session.compile_at_once = False
@@ -118,6 +135,9 @@ def trace(folder, script, arguments):
         except SystemExit as stop:
             result["exit_code"] = exit_code(stop.code)
         result["programs"] = collect(folder)
+        if result["exit_code"] != 0 and last_refusal:
+            result["error"] = error_fields(last_refusal[0])
+            add_hint(result["error"], last_refusal[0])
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: B902 (whatever the script raised is its answer)

@@ -95,6 +95,7 @@ TEST(ProtocolVersion, IsTheNewestBreakNotAfterTheRelease) {
   EXPECT_EQ(ParseProtocolVersion("2.4.10"), ProtocolVersion::kMindSpore2410);
   EXPECT_EQ(ParseProtocolVersion("2.6"), ProtocolVersion::kMindSpore260);
   EXPECT_EQ(ParseProtocolVersion("2.7.0"), ProtocolVersion::kMaster);
+  EXPECT_EQ(ParseProtocolVersion("2.10.0"), ProtocolVersion::kMindSpore271);
   for (const char* const unknown : {"", "1.9", "2.", "2.4.1.0", "x"}) {
     EXPECT_EQ(ParseProtocolVersion(unknown), std::nullopt) << unknown;
   }

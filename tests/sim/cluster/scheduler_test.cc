@@ -284,7 +284,7 @@ TEST(Scheduler, MetadataIsWrittenReadAndDeleted) {
   EXPECT_EQ(scheduler.Read("k"), "2");
   const MetadataMessage name{.name = "k"};
   EXPECT_EQ(scheduler.SendMessage(1, MessageName::kDeleteMetadata, name)->name, "10");
-  EXPECT_EQ(scheduler.SendMessage(1, MessageName::kDeleteMetadata, name)->name, "11");
+  EXPECT_EQ(scheduler.SendMessage(1, MessageName::kDeleteMetadata, name)->name, "12");
 }
 
 TEST(Scheduler, ARefusedWriteGetsNoAnswerAndChangesNothing) {
@@ -303,7 +303,7 @@ TEST(Scheduler, ARefusedWriteGetsNoAnswerAndChangesNothing) {
 TEST(Scheduler, HostNamesAreInRankOrderAndStayReadableAfterLeaving) {
   SchedulerHarness scheduler(Job(2));
   scheduler.Register(1, "1", "10.0.0.1", "h\"1");
-  EXPECT_EQ(scheduler.Send(1, "9", "MS_WORKER"), (SeenReply{"11", R"({"hostnames":[]})"}));
+  EXPECT_EQ(scheduler.Send(1, "9", "MS_WORKER"), (SeenReply{"12", R"({"hostnames":[]})"}));
   scheduler.Register(2, "0", "10.0.0.1", "h0");
   scheduler.Unregister(1, "1");
   EXPECT_EQ(scheduler.Send(1, "9", "MS_WORKER"),

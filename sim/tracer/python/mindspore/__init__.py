@@ -21,7 +21,7 @@ from mindspore.context import (GRAPH_MODE, PYNATIVE_MODE, ParallelMode, get_auto
                                set_offload_context, set_ps_context)
 from mindspore.ops import grad, value_and_grad  # noqa: E402,F401
 from mindspore.parallel import (Layout, get_algo_parameters, reset_algo_parameters, reshard,  # noqa: E402,F401
-                                set_algo_parameters)
+                                set_algo_parameters, sync_pipeline_shared_parameters)
 from mindspore.parallel.shard import shard  # noqa: E402,F401
 from mindspore.train import (Callback, CheckpointConfig, LossMonitor, Model, ModelCheckpoint,  # noqa: E402,F401
                              TimeMonitor, export, load_checkpoint, load_param_into_net, save_checkpoint)

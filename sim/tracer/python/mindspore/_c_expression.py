@@ -36,4 +36,12 @@ class MSContext:
         return self._settings.get(key)
 
 
+class security:
+    """Build options of the reference."""
+
+    @staticmethod
+    def enable_security():
+        return False
+
+
 __getattr__ = module_getattr(__name__)

@@ -1,4 +1,6 @@
 """set_context, set_auto_parallel_context and friends. Source: spec tracing-frontend 10."""
+import functools
+
 from mindspore import _context_rules as _rules
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
@@ -26,6 +28,16 @@ _given = set()  # keys of auto-parallel settings that the script gave
 _algo = dict(_rules.ALGO_DEFAULTS)
 
 
+def _settings_function(function):
+    """The reference checks arguments in a decorator; user code reaches the function behind it."""
+    @functools.wraps(function)
+    def wrapper(**kwargs):
+        return function(**kwargs)
+
+    return wrapper
+
+
+@_settings_function
 def set_context(**kwargs):
     """Checks and keeps settings; device_target is applied first whatever its position."""
     for key in sorted(kwargs, key=lambda name: name != "device_target"):
@@ -45,6 +57,7 @@ def set_device(device_target, device_id=None):
     set_context(device_target=device_target)
 
 
+@_settings_function
 def set_auto_parallel_context(**kwargs):
     """Applies the settings one by one, in call order."""
     for key, value in kwargs.items():
@@ -130,24 +143,30 @@ def reset_algo_parameters():
     _algo.update(_rules.ALGO_DEFAULTS)
 
 
+_offload = {}
+
+
 def set_offload_context(offload_config):
-    _rules.need(dict, "set_offload_context", "offload_config", offload_config)
+    _offload.update(_rules.need(dict, "set_offload_context", "offload_config", offload_config))
 
 
 def get_offload_context():
-    return {}
+    return dict(_offload)
+
+
+_parameter_server = {}
 
 
 def set_ps_context(**kwargs):
-    return None
+    _parameter_server.update(kwargs)
 
 
 def get_ps_context(attr_key):
-    return None
+    return _parameter_server.get(attr_key)
 
 
 def reset_ps_context():
-    return None
+    _parameter_server.clear()
 
 
 def cuts_operators():
@@ -163,7 +182,7 @@ def device_count():
 
 def job_settings():
     """The "job" section of a graph document."""
-    if _parallel["full_batch"] and not cuts_operators():
+    if _parallel["full_batch"] and not cuts_operators() and not _parameter_server.get("enable_ps"):
         raise user_error(RuntimeError, "auto-parallel-context:full-batch",
                          "full_batch works only in semi_auto_parallel and auto_parallel mode",
                          "set parallel_mode, or leave full_batch out")
@@ -185,14 +204,28 @@ def job_settings():
     return job
 
 
+def _cuts_of(layout):
+    """Into how many parts a layout cuts each dimension."""
+    matrix = layout["device_matrix"]
+    cuts = []
+    for entry in layout["tensor_map"]:
+        axes = entry if isinstance(entry, tuple) else (entry,)
+        cut = 1
+        for axis in axes:
+            cut *= 1 if axis < 0 else matrix[len(matrix) - 1 - axis]
+        cuts.append(cut)
+    return cuts
+
+
 def _dataset_strategy():
     strategy = _parallel["dataset_strategy"]
+    if _parallel["full_batch"] and not cuts_operators():  # with a parameter server
+        session.warn_limit("full_batch of parameter-server training is taken as data_parallel")
+        return "data_parallel"
     if isinstance(strategy, str):
         return strategy
     if any(not isinstance(entry, tuple) for entry in strategy):
-        from mindspore._drydock.errors import Unsupported
-        raise Unsupported("dataset_strategy.Layout", "Layouts as dataset_strategy are not supported",
-                          "give one tuple of cuts per input")
+        return [_cuts_of(layout.to_dict()) for layout in strategy]
     return [list(entry) for entry in strategy]
 
 

@@ -148,19 +148,6 @@ print("after")
 
 
 class Values(TraceTest):
-    def test_branch_on_a_tensor_is_unsupported_with_the_line(self):
-        error = self.error(NET + """
-class Net(nn.Cell):
-    def construct(self, x):
-        y = ops.relu(x)
-        if ops.ReduceSum()(y, ()) > 0:
-            return y
-        return x
-Net()(x)
-""")
-        self.assertEqual(error["family"], "unsupported")
-        self.assertEqual(error["place"]["line"], 20)
-
     def test_promotion_records_a_cast(self):
         run = self.trace(NET + """
 class Net(nn.Cell):

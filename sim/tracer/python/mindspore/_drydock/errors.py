@@ -33,6 +33,9 @@ _KINDS = {
 }
 
 
+last_refusal = []  # what the recorder refused last, for scripts that swallow exceptions and exit
+
+
 def raise_recorder_error(error, kind=None):
     """Raises the Python form of an error value of the graph recorder; `kind` if the class is known."""
     reason = error.get("reason", "")
@@ -50,4 +53,5 @@ def raise_recorder_error(error, kind=None):
     raised.drydock_reason = reason
     raised.drydock_place = error.get("place")
     raised.drydock_notes = error.get("notes", [])
+    last_refusal[:] = [raised]
     raise raised

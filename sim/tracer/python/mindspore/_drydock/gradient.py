@@ -32,6 +32,10 @@ def gradients(loss, wrt, sens=None):
                          "the loss does not depend on the inputs or parameters of the network")
     if not wrt:
         return []
+    if loss.dtype.kind != "float":
+        from mindspore.common import dtype as mstype
+        from mindspore.ops.primitive import cast
+        loss = cast(loss, mstype.float32)  # no gradient flows through; all are zero
     with phase("backward"):
         program.losses.append(loss)
         if isinstance(sens, Tensor) and (sens.shape == loss.shape or loss.size == 1):

@@ -38,6 +38,7 @@ class Recorder:
     """One recording; requests and answers as in sim/tracer/trace_session.h."""
 
     def __init__(self):
+        self._handle = None
         self._library = _load()
         self._handle = self._library.drydock_trace_open()
         if not self._handle:

@@ -3,7 +3,6 @@ import itertools
 import math
 
 from mindspore._drydock import frames, values
-from mindspore._drydock.errors import user_error
 from mindspore._drydock.native import Recorder
 from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
@@ -11,6 +10,38 @@ from mindspore.common.parameter import Parameter
 from mindspore.common.tensor import Tensor, recorded
 
 _serials = itertools.count(1)
+
+
+class NodeLog:
+    """What one construct() recorded, in order. A log within another one passes everything on."""
+
+    def __init__(self, outer):
+        self.outer = outer
+        self._entries = []
+        self._at = 0
+
+    def rewind(self):
+        self._at = 0
+
+    def next(self, key):
+        """The answer to a request that an earlier run made at this point; None if this one is new."""
+        if self._at < len(self._entries) and self._entries[self._at][0] == key:
+            self._at += 1
+            return self._entries[self._at - 1][1]
+        answer = self.outer.next(key) if self.outer is not None else None
+        if answer is not None:
+            self._push(key, answer)
+        return answer
+
+    def append(self, key, answer):
+        self._push(key, answer)
+        if self.outer is not None:
+            self.outer.append(key, answer)
+
+    def _push(self, key, answer):
+        del self._entries[self._at:]
+        self._entries.append((key, answer))
+        self._at += 1
 
 
 class Program:
@@ -39,6 +70,9 @@ class Program:
         self._names = set()
         self._primitives = []          # (primitive, node id, version of its attributes)
         self._consumed = set()
+        self._cell_calls = {}          # cell and arguments -> result
+        self.update_count = 0          # operators that write parameters
+        self._log = None               # NodeLog of the running construct()
         self._kept = []                # objects whose id() is used as a key
 
     # -- values -------------------------------------------------------------------------------------
@@ -53,7 +87,7 @@ class Program:
         """The input that stands for a tensor of the script; the same tensor gives the same input."""
         found = self._inputs.get(id(tensor))
         if found is None:
-            answer = self.recorder.call("add_input", name=self._unique(name),
+            answer = self.recorder.call("add_input", name=_free_name(name, self._names),
                                         shape=list(self._input_shape(tensor)), dtype=tensor.dtype.name)
             found = recorded(self, answer["id"], answer["shape"], tensor.dtype)
             self._inputs[id(tensor)] = found
@@ -63,9 +97,9 @@ class Program:
     def _input_shape(self, tensor):
         if tensor._open is None:
             return tensor.shape
-        session.warn_limit("an input with open extents is compiled for one example of them: " +
-                           str(values.example_shape(tensor._open, self.job["world_size"])))
-        return values.example_shape(tensor._open, self.job["world_size"])
+        example = values.example_shape(tensor._open)
+        session.warn_limit("an input with open extents is compiled for one example of them: %s" % (example,))
+        return example
 
     def operand(self, value, dtype=None):
         """Value id of an operand: tensor, parameter, number, list, array, or None (absent)."""
@@ -88,20 +122,15 @@ class Program:
     def parameter(self, parameter):
         found = self._parameters.get(id(parameter))
         if found is None:
-            if parameter.name in self._parameter_names:
-                raise user_error(ValueError, "Parameter:duplicate-name",
-                                 "two parameters of the network are named '%s'" % parameter.name,
-                                 "give each Parameter its own name, or none")
             origin = parameter.origin
             state_of = -1
             if parameter.role == "optimizer_state" and origin is not None:
                 state_of = self.parameter(origin)
             answer = self.recorder.call(
-                "add_parameter", name=parameter.name, shape=list(parameter.shape),
+                "add_parameter", name=_free_name(parameter.name, self._parameter_names), shape=list(parameter.shape),
                 dtype=parameter.dtype.name, role=parameter.role, state_of=state_of,
                 requires_grad=parameter.requires_grad, layerwise_parallel=parameter.layerwise_parallel,
                 parallel_optimizer=parameter.parallel_optimizer, comm_fusion=parameter.comm_fusion)
-            self._parameter_names.add(parameter.name)
             found = self._parameters[id(parameter)] = answer["id"]
             self._kept.append(parameter)
         return found
@@ -126,13 +155,6 @@ class Program:
             data = [_json_number(number) for number in data] if dtype.kind != "complex" else None
         return self.recorder.call("add_constant", shape=list(shape), dtype=dtype.name, data=data)["id"]
 
-    def _unique(self, name):
-        candidate, n = name, 0
-        while candidate in self._names:
-            n += 1
-            candidate = "%s_%d" % (name, n)
-        self._names.add(candidate)
-        return candidate
 
     def hand_back(self, tensor):
         """A compiled call returns the tensor to the script: an output, unless used up by a later call."""
@@ -149,14 +171,52 @@ class Program:
             fields.update(primitive.sharding_fields())
         if types is not None:
             fields["types"] = [{"shape": list(shape), "dtype": dtype.name} for shape, dtype in types]
+        if session.extra_attrs:
+            fields["attrs"] = dict(attrs, **session.extra_attrs)
+        key = (op, tuple(operands), repr(fields["attrs"]))
+        answer = self._log.next(key) if self._log is not None else None
+        if answer is None:
+            answer = self._add(fields, key, primitive)
+        return [recorded(self, output["id"], output["shape"], mstype.dtype_named(output["dtype"]))
+                for output in answer["outputs"]]
+
+    def _add(self, fields, key, primitive):
         answer = self.recorder.call("add_node", **fields)
+        op = fields["op"]
         self.node_count += 1
         self.has_updates = self.has_updates or session.phase == "optimizer"
         self.op_names.add(op)
         if primitive is not None:
             self._primitives.append((primitive, answer["node"], primitive.version))
-        return [recorded(self, output["id"], output["shape"], mstype.dtype_named(output["dtype"]))
-                for output in answer["outputs"]]
+            if getattr(type(primitive), "signature", None) is not None and primitive.signature.kind == "update":
+                self.update_count += 1
+        if self._log is not None:
+            self._log.append(key, answer)
+        return answer
+
+    def remember_call(self, cell, args, result, updates_before):
+        """A call that wrote no parameter gives the same again for the same tensors."""
+        if self.update_count == updates_before and all(isinstance(arg, Tensor) for arg in args):
+            self._cell_calls[(id(cell),) + tuple(map(self._identity, args))] = (cell, args, result)
+
+    def earlier_call(self, cell, args):
+        """Result of the same cell for the same tensors, or None."""
+        if not all(isinstance(arg, Tensor) for arg in args):
+            return None
+        found = self._cell_calls.get((id(cell),) + tuple(map(self._identity, args)))
+        return found[2] if found is not None else None
+
+    def _identity(self, tensor):
+        return ("value", tensor._node[1]) if self.owns(tensor) else ("object", id(tensor))
+
+    def open_log(self):
+        """Begins to remember what is recorded, so that a second run of the same code can go over it."""
+        log = NodeLog(self._log)
+        self._log = log
+        return log
+
+    def close_log(self, log):
+        self._log = log.outer
 
     def _stack(self):
         key = frames.user_stack()
@@ -205,6 +265,16 @@ class Program:
             if tensor._node[1] not in ids:
                 ids.append(tensor._node[1])
         return ids
+
+
+def _free_name(name, taken):
+    """The name, numbered if another value has it; added to the taken ones."""
+    candidate, n = name, 0
+    while candidate in taken:
+        n += 1
+        candidate = "%s_%d" % (name, n)
+    taken.add(candidate)
+    return candidate
 
 
 def _json_number(number):

@@ -30,6 +30,8 @@ class Session:
         self.scope = "Default"
         self.phase = "forward"
         self.stage = -1
+        self.branches = None       # the running construct() as branches.py sees it
+        self.extra_attrs = {}      # attributes that every recorded operator gets
         self.compute_dtype = None  # of Cell.to_float
         self.program = None        # the one being recorded
         self.programs = []         # all, in order

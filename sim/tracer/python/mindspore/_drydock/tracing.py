@@ -1,4 +1,5 @@
 """Calls of networks and functions by the script: what is recorded, once per signature."""
+from mindspore._drydock import branches
 from mindspore._drydock.program import Program
 from mindspore._drydock.session import session
 from mindspore.common.parameter import Parameter
@@ -92,11 +93,27 @@ def run(owner, body, args, kwargs, names, identity=None):
         return found[1]
     _join_or_begin(args, kwargs)
     program = current_program()
-    result = _record_call(program, body, args, kwargs, names)
+    try:
+        result = _record_call(program, body, args, kwargs, names)
+        if session.compile_at_once and program.node_count:
+            _publish_layouts(owner, program.compile())
+    except Exception:
+        session.program = None  # what is half recorded is not continued
+        raise
     _calls[key] = ((owner, args, kwargs), result)
-    if session.compile_at_once and program.node_count:
-        _publish_layouts(owner, program.compile())
     return result
+
+
+def call_once(fn, args, kwargs):
+    """Result of a network inside of a trace; that of an earlier call with the same tensors, if there was one.
+
+    A step that computes the loss and then differentiates the same call runs the network once.
+    """
+    if not kwargs and hasattr(fn, "construct"):
+        found = current_program().earlier_call(fn, args)
+        if found is not None:
+            return found
+    return fn(*args, **kwargs)
 
 
 def compile_alone(owner, body, args, kwargs, names):
@@ -132,7 +149,7 @@ def _record_call(program, body, args, kwargs, names):
     session.depth += 1
     session.scope = "Default"
     try:
-        result = body(*inside_args, **inside_kwargs)
+        result = branches.run(program, lambda: body(*inside_args, **inside_kwargs))
     finally:
         session.depth -= 1
         session.scope = saved_scope

@@ -45,10 +45,11 @@ def open_extents(shape):
     return None
 
 
-def example_shape(shape, multiple):
-    """Extents to compile with where the script leaves them open: multiples of `multiple` if that is allowed."""
-    return tuple(multiple if item is None or type(item) is int and item == -1 else
-                 item.example(multiple) if type(item).__name__ == "Symbol" else plain_int(item) for item in shape)
+def example_shape(shape):
+    """Extents to compile with where the script leaves them open."""
+    from mindspore.common.symbol import EXAMPLE
+    return tuple(EXAMPLE if item is None or type(item) is int and item == -1 else
+                 item.example() if type(item).__name__ == "Symbol" else plain_int(item) for item in shape)
 
 
 def describe(data):

@@ -18,6 +18,11 @@ def get_seed():
     return _seed
 
 
+def _get_graph_seed(op_seed, kernel_name):
+    """(graph seed, operator seed) of a random operator; zero where none was set."""
+    return (_seed or 0), (op_seed or 0)
+
+
 def manual_seed(seed):
     return None
 

@@ -3,6 +3,9 @@ from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 
 
+EXAMPLE = 7  # stands for an extent of which nothing is known: no usual cut divides it
+
+
 class Symbol:
     """See mindspore.Symbol."""
 
@@ -18,16 +21,13 @@ class Symbol:
             raise user_error(TypeError, "Symbol:unique-type", "unique of a Symbol must be True or False")
         self.max, self.min, self.divisor, self.remainder, self.unique = max, min, divisor, remainder, unique
 
-    def example(self, multiple):
-        """An extent that the symbol allows; if possible a multiple of `multiple`."""
-        low = self.min
-        for extent in range(low, low + self.divisor * multiple * 2):
-            if extent % self.divisor == self.remainder and extent % multiple == 0:
-                return extent if not self.max or extent <= self.max else self._smallest()
-        return self._smallest()
-
-    def _smallest(self):
-        return self.min + (self.remainder - self.min) % self.divisor
+    def example(self):
+        """An extent that the symbol allows, divisible by nothing small that it does not promise."""
+        low = max(self.min, EXAMPLE * self.divisor)
+        extent = low + (self.remainder - low) % self.divisor
+        if self.max and extent > self.max:
+            return self.min + (self.remainder - self.min) % self.divisor
+        return extent
 
     def __repr__(self):
         return "Symbol(max=%d, min=%d, divisor=%d, remainder=%d)" % (self.max, self.min, self.divisor, self.remainder)

@@ -153,11 +153,11 @@ class Tensor:
     def __bool__(self):
         if self._node is not None:
             if session.depth > 0:
-                raise Unsupported(
-                    "control-flow.tensor-value",
-                    "the script branches on the value of a tensor at " +
-                    frames.place_text(frames.user_place()),
-                    "a dry run knows shapes, not values; branch on Python values or use ops.select")
+                if self.size != 1:
+                    raise user_error(ValueError, "Tensor:scalar", "a tensor of shape %s is not a single truth value"
+                                     % (self._shape,))
+                from mindspore._drydock import branches
+                return branches.decide(self)
             session.warn_limit("a branch at %s depends on a computed value; a dry run takes it as zero"
                          % frames.place_text(frames.user_place()))
         return bool(self._scalar("bool"))

@@ -2,7 +2,7 @@
 import itertools
 from collections import OrderedDict
 
-from mindspore._drydock import tracing
+from mindspore._drydock import branches, tracing
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
@@ -62,6 +62,8 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         elif name in self.__dict__.get("_params", ()):
             self._reassign_parameter(name, value)
         else:
+            if session.branches is not None:
+                branches.note_assignment()
             if "_cells" in self.__dict__:
                 self._forget(name)
             object.__setattr__(self, name, value)
@@ -144,6 +146,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
     def __call__(self, *args, **kwargs):
         if session.depth > 0:
             return self._enter(*args, **kwargs)
+        self.check_names()
         names = tracing.input_names(self.construct, skip=1)
         return tracing.run(self, self._enter, args, kwargs, names)
 
@@ -163,7 +166,12 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         if self._pipeline_stage is not None:
             session.stage = self._pipeline_stage
         try:
-            return self.construct(*args, **kwargs)
+            program = tracing.current_program()
+            updates = program.update_count
+            result = branches.run(program, lambda: self.construct(*args, **kwargs))
+            if not kwargs:
+                program.remember_call(self, args, result, updates)
+            return result
         finally:
             session.scope, session.compute_dtype, session.stage = saved
 

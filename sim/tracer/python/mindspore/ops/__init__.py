@@ -24,6 +24,22 @@ def __getattr__(name):
     return found
 
 
+def _add_attr(fn, **attrs):
+    """The function; operators recorded inside of it carry the attributes."""
+    from mindspore._drydock.session import session
+    from mindspore.ops.primitive import attr_value
+
+    def tagged(*args, **kwargs):
+        saved = session.extra_attrs
+        session.extra_attrs = dict(saved, **{name: attr_value(value) for name, value in attrs.items()})
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            session.extra_attrs = saved
+
+    return tagged
+
+
 def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
     from mindspore.parallel.shard import shard as function
     return function(fn, in_strategy, out_strategy, parameter_plan, device, level)

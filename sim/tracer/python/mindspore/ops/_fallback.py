@@ -11,19 +11,34 @@ def _snake(name):
 _by_snake = None
 
 
+def _known(name):
+    """The operator whose name in snake case it is, or None."""
+    global _by_snake
+    from mindspore.ops import _table
+    if _by_snake is None:
+        _by_snake = {_snake(known): known for known in _table.signatures() if not known.startswith("_")}
+    return _by_snake.get(name)
+
+
+def instance(name):
+    """<name>_op: the ready-made primitive of the reference's generated modules, or None."""
+    known = _known(name[:-3]) if name.endswith("_op") else None
+    if known is None:
+        return None
+    from mindspore.ops import _table
+    return _table.primitive_class(known)()
+
+
 def functional(name):
     """ops.<name> as a call of the operator whose name in snake case it is."""
-    global _by_snake
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
     from mindspore._drydock.errors import Unsupported
     from mindspore.ops import _table
-    if _by_snake is None:
-        try:
-            _by_snake = {_snake(known): known for known in _table.signatures() if not known.startswith("_")}
-        except Unsupported:
-            return Stub("mindspore.ops." + name)
-    known = _by_snake.get(name)
+    try:
+        known = _known(name)
+    except Unsupported:  # no recorder in this process
+        known = None
     if known is None:
         return Stub("mindspore.ops." + name)
     return _make(name, _table.primitive_class(known))

@@ -9,6 +9,17 @@ FIELDS = {"in_strategy": "strategy", "out_strategy": "out_strategy",
 _NESTED = frozenset(("GroupedMatmul", "FusedInferAttentionScore", "Custom", "Index"))
 
 
+def flat(strategy):
+    """One entry per tensor: a tuple of tensors that is one argument has a tuple of entries."""
+    entries = []
+    for entry in strategy:
+        if isinstance(entry, tuple) and entry and all(isinstance(part, (tuple, dict)) for part in entry):
+            entries.extend(flat(entry))
+        else:
+            entries.append(entry)
+    return entries
+
+
 def _check_numbers(op, which, entry):
     for number in entry:
         if type(number) is not int and type(number) is not RankInt:
@@ -47,7 +58,16 @@ def _store(primitive, which, strategy, kind):
     if kind == "layouts":
         primitive.add_prim_attr(which + "_layout", tuple(_layout_dict(layout) for layout in strategy))
     else:
-        primitive.add_prim_attr(which + "_strategy", strategy)
+        primitive.add_prim_attr(which + "_strategy", _flat(strategy))
+
+
+def _flat(strategy):
+    """One tuple of cuts per tensor: the tuples of an operand that is a tuple of tensors follow each other."""
+    entries = []
+    for entry in strategy:
+        nested = any(isinstance(inner, tuple) for inner in entry)
+        entries += entry if nested else (entry,)
+    return tuple(entries)
 
 
 def _layout_dict(layout):

@@ -46,8 +46,13 @@ for _function, _name in (
         ("less_equal", "LessEqual"), ("le", "LessEqual"), ("greater", "Greater"), ("gt", "Greater"),
         ("greater_equal", "GreaterEqual"), ("ge", "GreaterEqual"), ("logical_and", "LogicalAnd"),
         ("logical_or", "LogicalOr"), ("bias_add", "BiasAdd"), ("assign", "Assign"),
-        ("assign_add", "AssignAdd"), ("assign_sub", "AssignSub"), ("depend", "Depend")):
+        ("assign_add", "AssignAdd"), ("assign_sub", "AssignSub")):
     globals()[_function] = _binary(_name)
+
+
+def depend(value, expr):
+    from mindspore.ops.operations import _python_ops
+    return _python_ops.Depend()(value, expr)
 
 
 def div(input, other, *, rounding_mode=None):

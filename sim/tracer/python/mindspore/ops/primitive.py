@@ -75,7 +75,8 @@ class Primitive:
 
     def sharding_fields(self):
         """What a graph request says about the strategy."""
-        return {field: self.attrs[name] for name, field in _strategy.FIELDS.items() if name in self.attrs}
+        return {field: _strategy.flat(self.attrs[name]) for name, field in _strategy.FIELDS.items()
+                if name in self.attrs}
 
     def added_attrs(self):
         return {name: attr_value(value) for name, value in self._added.items()}
@@ -169,6 +170,9 @@ def _operand(op, argument, value):
             raise user_error(TypeError, op + ":operand-type", "'%s' takes a tuple of tensors, not %s"
                              % (op, type(value).__name__))
         return list(value)
+    if argument.kind == "optional" and isinstance(value, (tuple, list)) \
+            and len(value) == 1 and isinstance(value[0], Tensor):
+        return [value[0]]  # the optional lists of grouped products
     if isinstance(value, (Tensor, bool, int, float, list, tuple)) or hasattr(value, "dtype"):
         return [value]
     if value is None and argument.kind == "optional":
@@ -177,11 +181,24 @@ def _operand(op, argument, value):
                      % (argument.name, op, "None" if value is None else type(value).__name__))
 
 
+def _late_settings(signature, args, kwargs, attrs):
+    """Arguments of the constructor that are given with the call instead; they become attributes of this call."""
+    count = len(signature.call)
+    late = dict(zip([argument.name for argument in signature.constructor], args[count:]))
+    if len(args) - count > len(late):
+        return args, kwargs  # too many: the binding says so
+    names = {argument.name for argument in signature.constructor}
+    late.update({name: value for name, value in kwargs.items() if name in names})
+    attrs.update({name: attr_value(value) for name, value in late.items()})
+    return args[:count], {name: value for name, value in kwargs.items() if name not in names}
+
+
 def _call(self, signature, args, kwargs):
     attrs = self.recorded_attrs()
     tuples = [a for a in signature.call if a.kind == "tuple"]
     if tuples and len(signature.call) == 1 and len(args) > 1:
         args = (args,)
+    args, kwargs = _late_settings(signature, args, kwargs, attrs)
     bound = _bind("'%s'" % signature.name, signature.call, args, kwargs)
     operands = []
     for argument in signature.call:

@@ -11,6 +11,10 @@ sys.modules["mindspore.parallel.shard"] = _shard_module
 shard = _shard_module.shard  # the attribute is the function, the module stays importable by its name
 
 
+def sync_pipeline_shared_parameters(net):
+    """Nothing to copy: a dry run has no values."""
+
+
 def set_op_strategy_config(mode="SAVE", path=""):
     from mindspore._drydock.errors import Unsupported
     raise Unsupported("mindspore.parallel.set_op_strategy_config")

@@ -38,8 +38,8 @@ def reset_cost_model_context():
 
 
 def _accessors(key):
-    def setter(value):
-        set_cost_model_context(**{key: value})
+    def setter(value=True, **named):
+        set_cost_model_context(**{key: next(iter(named.values()), value)})
 
     def getter():
         return get_cost_model_context(key)

@@ -1,9 +1,11 @@
 """Model: training, evaluation and prediction with one call. Source: spec tracing-frontend 9.2 and 11."""
-from mindspore._drydock.errors import Unsupported, user_error
+from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 from mindspore.nn.cell import Cell
 from mindspore.nn.wrap.cell_wrapper import TrainOneStepCell, WithEvalCell, WithLossCell
+from mindspore.nn.wrap.loss_scale import TrainOneStepWithLossScaleCell
 from mindspore.train.callback import RunContext, callback_list
 
 
@@ -17,11 +19,11 @@ class Model:
         for name, value in (("loss_fn", loss_fn), ("optimizer", optimizer), ("eval_network", eval_network)):
             if value is not None and not isinstance(value, Cell) and not callable(value):
                 raise user_error(TypeError, "Model:%s-type" % name, "%s of Model must be a Cell" % name)
+        if amp_level not in ("O0", "O2", "O3", "auto"):
+            raise user_error(ValueError, "Model:amp_level", "amp_level must be O0, O2, O3 or auto, not %r" % (amp_level,))
         if amp_level != "O0":
-            raise Unsupported("mindspore.train.Model.amp_level", "amp_level '%s' is not supported" % amp_level,
-                              "use amp_level='O0'")
-        if loss_scale_manager is not None:
-            raise Unsupported("mindspore.train.Model.loss_scale_manager")
+            network.to_float(mstype.float16)
+        self._loss_scale_manager = loss_scale_manager
         self._network = network
         self._loss_fn = loss_fn
         self._optimizer = optimizer
@@ -36,8 +38,15 @@ class Model:
         if self._loss_fn is not None:
             network = WithLossCell(network, self._loss_fn)
         if self._optimizer is not None:
-            network = TrainOneStepCell(network, self._optimizer)
+            network = self._step_cell(network)
         return network
+
+    def _step_cell(self, network):
+        manager = self._loss_scale_manager
+        update_cell = manager.get_update_cell() if manager is not None else None
+        if update_cell is not None:
+            return TrainOneStepWithLossScaleCell(network, self._optimizer, update_cell)
+        return TrainOneStepCell(network, self._optimizer, manager.get_loss_scale() if manager is not None else None)
 
     @property
     def train_network(self):

@@ -1,6 +1,10 @@
 """Activations."""
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore.common import dtype as mstype
+from mindspore.common.initializer import initializer
+from mindspore.common.parameter import Parameter
+from mindspore.common.tensor import Tensor
 from mindspore.nn.cell import Cell
 from mindspore.ops import operations as P
 
@@ -22,6 +26,11 @@ ReLU = _simple("ReLU", "relu", "ReLU")
 Sigmoid = _simple("Sigmoid", "sigmoid", "Sigmoid")
 Tanh = _simple("Tanh", "tanh", "Tanh")
 SiLU = _simple("SiLU", "silu", "SiLU")
+ReLU6 = _simple("ReLU6", "relu6", "ReLU6")
+HSwish = _simple("HSwish", "hswish", "HSwish")
+HSigmoid = _simple("HSigmoid", "hsigmoid", "HSigmoid")
+LogSigmoid = _simple("LogSigmoid", "logsigmoid", "LogSigmoid")
+ELU = _simple("ELU", "elu", "Elu")
 FastGelu = _simple("FastGelu", "fast_gelu", "FastGeLU")
 
 
@@ -61,8 +70,24 @@ class LogSoftmax(Cell):
         return self.log_softmax(x)
 
 
+class PReLU(Cell):
+    """See mindspore.nn.PReLU."""
+
+    def __init__(self, channel=1, w=0.25, dtype=mstype.float32):
+        super().__init__()
+        if isinstance(channel, bool) or not isinstance(channel, int) or channel < 1:
+            raise user_error(ValueError, "PReLU:channel", "channel of PReLU must be a positive whole number")
+        first = w if isinstance(w, Tensor) else initializer(w, [channel], dtype)
+        self.w = Parameter(first, name="a")
+        self.prelu = P.PReLU()
+
+    def construct(self, x):
+        return self.prelu(x, self.w)
+
+
 _BY_NAME = {"relu": ReLU, "sigmoid": Sigmoid, "tanh": Tanh, "silu": SiLU, "gelu": GELU, "fast_gelu": FastGelu,
-            "softmax": Softmax, "logsoftmax": LogSoftmax}
+            "softmax": Softmax, "logsoftmax": LogSoftmax, "prelu": PReLU,
+            "relu6": ReLU6, "hswish": HSwish, "hsigmoid": HSigmoid, "elu": ELU, "logsigmoid": LogSigmoid}
 
 
 def get_activation(name, prim_name=None):

@@ -135,4 +135,45 @@ class Embedding(Cell):
         return self.reshape(rows, ids.shape + (self.embedding_size,))
 
 
+class EmbeddingLookup(Cell):
+    """See mindspore.nn.EmbeddingLookup; the table cut by rows or columns in the modes that cut operators."""
+
+    def __init__(self, vocab_size, embedding_size, param_init="normal", target="CPU", slice_mode="batch_slice",
+                 manual_shapes=None, max_norm=None, sparse=True, vocab_cache_size=0, dtype=mstype.float32):
+        super().__init__()
+        _positive("EmbeddingLookup", vocab_size=vocab_size, embedding_size=embedding_size)
+        if target not in ("CPU", "DEVICE"):
+            raise user_error(ValueError, "EmbeddingLookup:target", "target must be 'CPU' or 'DEVICE', not %r" % (target,))
+        if not sparse and target == "CPU":
+            raise user_error(ValueError, "EmbeddingLookup:sparse", "sparse must be True with target 'CPU'")
+        self.vocab_size, self.embedding_size, self.target = vocab_size, embedding_size, target
+        self.embedding_table = Parameter(initializer(param_init, [vocab_size, embedding_size], dtype),
+                                         name="embedding_table")
+        self.gatherv2 = P.Gather()
+        self.embeddinglookup = P.EmbeddingLookup().set_device("CPU")
+        self._cut(slice_mode, manual_shapes)
+
+    def _cut(self, slice_mode, manual_shapes):
+        from mindspore import context
+        if not context.cuts_operators():
+            return
+        ranks = context.device_count()
+        cuts = {"table_row_slice": ((ranks, 1), (1, 1)), "table_column_slice": ((1, ranks), (1, 1)),
+                "batch_slice": ((1, 1), (ranks, 1)), "field_slice": ((ranks, 1), (1, ranks))}
+        if slice_mode not in cuts:
+            raise user_error(ValueError, "EmbeddingLookup:slice-mode", "slice_mode cannot be %r" % (slice_mode,))
+        if slice_mode == "field_slice":
+            if not manual_shapes:
+                raise user_error(ValueError, "EmbeddingLookup:manual-shapes", "field_slice needs manual_shapes")
+            for primitive in (self.gatherv2, self.embeddinglookup):
+                primitive.add_prim_attr("manual_split", tuple(manual_shapes))
+        for primitive in (self.gatherv2, self.embeddinglookup):
+            primitive.shard(cuts[slice_mode])
+
+    def construct(self, indices):
+        if self.target == "CPU":
+            return self.embeddinglookup(self.embedding_table, indices, 0)
+        return self.gatherv2(self.embedding_table, indices, 0)
+
+
 __getattr__ = module_getattr("mindspore.nn")

@@ -27,4 +27,70 @@ class LayerNorm(Cell):
         return self.layer_norm(x, self.gamma, self.beta)[0]
 
 
+class _BatchNorm(Cell):
+    """Normalisation over the batch. See mindspore.nn.BatchNorm2d."""
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros",
+                 moving_mean_init="zeros", moving_var_init="ones", use_batch_statistics=None, data_format="NCHW",
+                 dtype=mstype.float32):
+        super().__init__()
+        owner = type(self).__name__
+        if isinstance(num_features, bool) or not isinstance(num_features, int):
+            raise user_error(TypeError, owner + ":features-type", "num_features must be a whole number, not %r"
+                             % (num_features,))
+        if num_features < 1:
+            raise user_error(ValueError, owner + ":features-range", "num_features must be positive")
+        if not 0 <= momentum <= 1:
+            raise user_error(ValueError, owner + ":momentum", "momentum must be in [0, 1], not %r" % (momentum,))
+        self.num_features, self.eps, self.momentum = num_features, eps, 1.0 - momentum
+        self.use_batch_statistics = use_batch_statistics
+        self.moving_mean = Parameter(initializer(moving_mean_init, [num_features], dtype), name="mean",
+                                     requires_grad=False)
+        self.moving_variance = Parameter(initializer(moving_var_init, [num_features], dtype), name="variance",
+                                         requires_grad=False)
+        self.gamma = Parameter(initializer(gamma_init, [num_features], dtype), name="gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, [num_features], dtype), name="beta", requires_grad=affine)
+        self.bn_train = P.BatchNorm(is_training=True, epsilon=eps, momentum=self.momentum, data_format=data_format)
+        self.bn_infer = P.BatchNorm(is_training=False, epsilon=eps, data_format=data_format)
+
+    def construct(self, x):
+        training = self.training if self.use_batch_statistics is None else self.use_batch_statistics
+        primitive = self.bn_train if training else self.bn_infer
+        return primitive(x, self.gamma, self.beta, self.moving_mean, self.moving_variance)[0]
+
+
+class BatchNorm1d(_BatchNorm):
+    """See mindspore.nn.BatchNorm1d."""
+
+
+class BatchNorm2d(_BatchNorm):
+    """See mindspore.nn.BatchNorm2d."""
+
+
+class SyncBatchNorm(_BatchNorm):
+    """See mindspore.nn.SyncBatchNorm; statistics over all ranks of the group."""
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros",
+                 moving_mean_init="zeros", moving_var_init="ones", use_batch_statistics=None, process_groups=None):
+        super().__init__(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init,
+                         use_batch_statistics)
+
+
+class GroupNorm(Cell):
+    """See mindspore.nn.GroupNorm."""
+
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, gamma_init="ones", beta_init="zeros",
+                 dtype=mstype.float32):
+        super().__init__()
+        if num_channels % num_groups:
+            raise user_error(ValueError, "GroupNorm:groups", "num_channels must be a multiple of num_groups")
+        self.num_groups, self.eps = num_groups, eps
+        self.gamma = Parameter(initializer(gamma_init, [num_channels], dtype), name="gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, [num_channels], dtype), name="beta", requires_grad=affine)
+        self.group_norm = P.GroupNorm()
+
+    def construct(self, x):
+        return self.group_norm(x, self.num_groups, self.gamma, self.beta, self.eps)[0]
+
+
 __getattr__ = module_getattr("mindspore.nn")

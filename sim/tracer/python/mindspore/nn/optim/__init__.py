@@ -1,6 +1,7 @@
 """Optimizers."""
 from mindspore._drydock.lazy import module_getattr
 from mindspore.nn.optim.adam import Adam, AdamWeightDecay  # noqa: F401
+from mindspore.nn.optim.lamb import FTRL, LARS, Adagrad, AdaFactor, Lamb, LazyAdam  # noqa: F401
 from mindspore.nn.optim.momentum import SGD, Momentum  # noqa: F401
 from mindspore.nn.optim.optimizer import Optimizer, opt_init_args_register  # noqa: F401
 

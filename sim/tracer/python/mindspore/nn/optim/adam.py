@@ -6,6 +6,7 @@ from mindspore.common.parameter import hyper_parameter
 from mindspore.common.tensor import Tensor
 from mindspore.nn.optim.optimizer import Optimizer, check_number
 from mindspore.ops import operations as P
+from mindspore.ops.primitive import Primitive
 
 
 def _check_betas(owner, beta1, beta2, eps):
@@ -36,6 +37,7 @@ class Adam(Optimizer):
         self.moment1 = self.states("moment1")
         self.moment2 = self.states("moment2")
         self.opt = P.Adam(use_locking, use_nesterov)
+        self.sparse_opt = Primitive("FusedSparseAdam")  # for gradients by rows, which a dry run takes as dense
         self.assign = P.Assign()
 
     def update(self, gradients):

@@ -3,6 +3,7 @@ from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore.common.tensor import Tensor
 from mindspore.nn.cell import Cell
+from mindspore.nn.layer.container import CellList
 from mindspore.ops import operations as P
 
 
@@ -18,15 +19,16 @@ def _check_count(owner, name, value):
 class _MicroBatch(Cell):
     """Part `i` of every input, cut along dimension 0."""
 
-    def __init__(self, micro_size, attrs=None):
+    def __init__(self, micro_size):
         super().__init__()
         self.micro_size = micro_size
         self.strided_slice = P.StridedSlice()
-        for name, value in (attrs or {}).items():
-            self.strided_slice.add_prim_attr(name, value)
 
-    def construct(self, i, *inputs):
-        return tuple(self._part(i, item) for item in inputs)
+    def construct(self, i, *inputs, **kwargs):
+        parts = tuple(self._part(i, item) for item in inputs)
+        if not kwargs:
+            return parts
+        return parts, {name: self._part(i, item) for name, item in kwargs.items()}
 
     def _part(self, i, item):
         if not isinstance(item, Tensor) or item.ndim == 0:
@@ -54,20 +56,22 @@ class _Parts(Cell):
         _check_count(owner, count_name, count)
         self.network = network
         self._count = count
-        self.micro_inputs = _MicroBatch(count, slice_attrs)
-        self._adds = []
+        self.micro_inputs = CellList()
+        self.add_list = []
         for i in range(count):
-            add = P.Add()
-            add.add_prim_attr(add_attr, i)
-            self._adds.append(add)
+            part = _MicroBatch(count)
+            for name, value in slice_attrs.items():
+                part.strided_slice.add_prim_attr(name, value)
+            self.micro_inputs.append(part)
+            self.add_list.append(P.Add().add_prim_attr(add_attr, i))
 
     def construct(self, *args, **kwargs):
         total = None
         for i in range(self._count):
-            inside = self.micro_inputs(i, *args)
-            named = dict(zip(kwargs, self.micro_inputs(i, *kwargs.values())))
+            inside = self.micro_inputs[i](i, *args, **kwargs)
+            inside, named = inside if kwargs else (inside, {})
             result = self.network(*inside, **named)
-            total = result if total is None else self._adds[i](total, result)
+            total = result if total is None else self.add_list[i](total, result)
         return total
 
 

@@ -6,4 +6,5 @@ def __getattr__(name):
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
     from mindspore import ops
-    return submodule(__name__, name) or getattr(ops, name)
+    from mindspore.ops import _fallback
+    return submodule(__name__, name) or _fallback.instance(name) or getattr(ops, name)

@@ -34,7 +34,7 @@ class GradOperation:
             sens = None
             if self.sens_param:
                 sens, args = args[-1], args[:-1]
-            loss = gradient.first_output(fn(*args, **kwargs), False)
+            loss = gradient.first_output(tracing.call_once(fn, args, kwargs), False)
             parameters = gradient.as_parameters(weights) if by_list else []
             inputs = [] if by_list and not self.get_all else list(tracing.tensors_in(args))
             if not by_list and not self.get_all:
@@ -111,7 +111,7 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
         raise Unsupported("mindspore.value_and_grad.return_ids")
 
     def body(*args, **kwargs):
-        outputs = fn(*args, **kwargs)
+        outputs = tracing.call_once(fn, args, kwargs)
         loss = gradient.first_output(outputs, has_aux)
         positions = _positions(grad_position, len(args))
         inputs = [_argument_tensor(args[i]) for i in positions]

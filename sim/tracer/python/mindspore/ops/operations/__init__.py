@@ -12,6 +12,9 @@ def __getattr__(name):
     found = submodule(__name__, name)
     if found is not None:
         return found
+    if name in ("NeighborExchange", "NeighborExchangeV2"):
+        from mindspore.ops.operations import _exchange
+        return getattr(_exchange, name)
     made = primitive_class(name)
     if made is None:
         if name[:1].isupper() or name[:2].strip("_")[:1].isupper():

@@ -6,7 +6,7 @@ from mindspore.common.tensor import Tensor
 from mindspore.ops.primitive import Primitive, cast
 
 __all__ = ["Shape", "DType", "Rank", "Size", "TupleToArray", "ScalarToTensor", "ScalarToArray",
-           "MakeRange", "Fill", "Zeros", "Ones", "Eye", "Identity", "Print", "TensorDump", "ReduceOp",
+           "MakeRange", "Fill", "Zeros", "Ones", "Eye", "Depend", "GetNext", "Print", "TensorDump", "ReduceOp",
            "ScalarSummary", "TensorSummary", "ImageSummary", "HistogramSummary", "Partial"]
 
 
@@ -78,9 +78,29 @@ class Eye(_PythonPrimitive):
         return Tensor([[1 if i == j else 0 for j in range(m)] for i in range(n)], dtype)
 
 
-class Identity(_PythonPrimitive):
-    def __call__(self, x):
-        return x
+class Depend(_PythonPrimitive):
+    """A value after something else; what is no tensor orders nothing."""
+
+    def __call__(self, value, expr):
+        from mindspore._drydock import tracing
+        from mindspore.ops import _table
+        for tensor in tracing.tensors_in(expr):
+            if isinstance(value, Tensor):
+                value = _table.primitive_class("Depend")()(value, tensor)
+        return value
+
+
+class GetNext(Primitive):
+    """The next row of a data set: inputs of the program."""
+
+    def __init__(self, types, shapes, output_num, shared_name):
+        super().__init__("GetNext")
+        self._rows = [Tensor(shape=tuple(shape), dtype=mstype.dtype_of(dtype)) for shape, dtype in zip(shapes, types)]
+
+    def __call__(self):
+        from mindspore._drydock import tracing
+        program = tracing.current_program()
+        return tuple(program.input_for(row, "GetNext%d" % i) for i, row in enumerate(self._rows))
 
 
 class _SideEffect(_PythonPrimitive):

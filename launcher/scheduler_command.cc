@@ -1,0 +1,172 @@
+#include <poll.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "base/text.h"
+#include "launcher/commands.h"
+#include "launcher/files.h"
+#include "launcher/net/scheduler_log.h"
+#include "launcher/net/scheduler_server.h"
+#include "launcher/scheduler_job.h"
+
+namespace drydock::launcher {
+namespace {
+
+/// How long a finished scheduler still answers members whose last answer was lost.
+constexpr std::chrono::milliseconds kLinger(1000);
+constexpr std::chrono::milliseconds kLingerStep(20);
+constexpr std::size_t kMaxPasswordBytes = 4096;
+
+using State = sim::SchedulerState;
+
+bool IsOver(State state) {
+  return state == State::kFinished || state == State::kAborted || state == State::kBuildFailed;
+}
+
+void WaitFor(int fd, std::chrono::milliseconds time) {
+  pollfd readable = {.fd = fd, .events = POLLIN, .revents = 0};
+  (void)::poll(&readable, 1, static_cast<int>(time.count()));
+}
+
+/// First line of a file. @error TLS_MATERIAL
+Result<std::string> ReadPassword(const std::string& path) {
+  const auto text = ReadFile(path, kMaxPasswordBytes);
+  if (!text) {
+    return FailCommand("TLS_MATERIAL", text.error().message, "name a file with the password");
+  }
+  return text->substr(0, text->find('\n'));
+}
+
+/// `drydock scheduler`: the scheduler of a cluster whose workers are started by hand.
+class SchedulerCommand : public Command {
+ public:
+  [[nodiscard]] std::string_view Name() const override { return "scheduler"; }
+  [[nodiscard]] std::string_view Summary() const override {
+    return "serve a job whose workers are started by hand (MS_SCHED_HOST, MS_WORKER_NUM, ...)";
+  }
+  void AddFlags(FlagSet& flags) override {
+    flags.AddText({"host", "IP", "address to listen at (MS_SCHED_HOST)"}, &host_);
+    flags.AddInt({"port", "PORT", "port to listen at (MS_SCHED_PORT); 0: a free one"}, &port_);
+    flags.AddInt({"worker_num", "N", "expected workers (MS_WORKER_NUM)"}, &worker_num_);
+    flags.AddText({"log_dir", "DIR", "write scheduler.log there instead of to stderr"}, &log_dir_);
+    flags.AddText({"tls_config", "FILE", "serve TLS, by MindSpore's configuration file"},
+                  &tls_config_);
+    flags.AddText({"tls_password_file", "FILE", "first line: password of the server certificate"},
+                  &password_file_);
+    flags.AddText({"mindspore_release", "X.Y.Z",
+                   "release of the workers; not given: found out from what they ask"},
+                  &release_);
+  }
+
+  [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
+    if (!flags.rest().empty()) {
+      return FailCommand("USAGE", "unrecognized argument: " + flags.rest().front());
+    }
+    DRYDOCK_TRY(SchedulerServerOptions options, Options(flags, context.environment));
+    const bool prints_log = log_dir_.empty();
+    options.log_path = prints_log ? std::string(kStandardError) : PathIn(log_dir_, "scheduler.log");
+    if (!prints_log) {
+      DRYDOCK_RETURN_IF_ERROR(PrepareFolder(log_dir_));
+    }
+    DRYDOCK_TRY(const auto server, SchedulerServer::Start(std::move(options)));
+    context.out << "listening at " << EndpointText(server->endpoint()) << std::endl;
+    DRYDOCK_TRY(const State state, Serve(*server));
+    return Verdict(state, *server);
+  }
+
+ private:
+  [[nodiscard]] Result<SchedulerServerOptions> Options(const FlagSet& flags,
+                                                       const Environment& environment) const {
+    Environment variables = environment;
+    if (const auto role = Variable(environment, "MS_ROLE"); role && *role != "MS_SCHED") {
+      return FailCommand("USAGE", "MS_ROLE is '" + *role + "', this is the scheduler",
+                         "set it to MS_SCHED or unset it");
+    }
+    if (!host_.empty()) {
+      variables["MS_SCHED_HOST"] = host_;
+    }
+    if (flags.Given("port")) {
+      variables["MS_SCHED_PORT"] = std::to_string(port_);
+    }
+    if (flags.Given("worker_num")) {
+      variables["MS_WORKER_NUM"] = std::to_string(worker_num_);
+    }
+    for (const char* name : {"MS_SCHED_HOST", "MS_SCHED_PORT", "MS_WORKER_NUM"}) {
+      if (!Variable(variables, name)) {
+        return FailCommand("USAGE", std::string(name) + " is not set",
+                           "set it, or use the flag of that meaning (--help)");
+      }
+    }
+    DRYDOCK_TRY(SchedulerServerOptions options, SchedulerJobOf(variables, {}));
+    if (!release_.empty()) {
+      const auto version = sim::ParseProtocolVersion(release_);
+      if (!version) {
+        return FailCommand("USAGE", "'" + release_ + "' is no release of MindSpore",
+                           "give a release such as 2.7.0");
+      }
+      options.job.rules.metadata_answers = sim::ReferenceRules(*version).metadata_answers;
+    }
+    if (!tls_config_.empty()) {
+      DRYDOCK_TRY(options.tls, ReadTlsConfig(tls_config_));
+      DRYDOCK_TRY(options.tls->server_password, ReadPassword(password_file_));
+    }
+    return options;
+  }
+
+  /// Until the job is over and everybody had time to hear of it.
+  [[nodiscard]] static Result<State> Serve(SchedulerServer& server) {
+    SchedulerStatus status = server.Look();
+    while (!IsOver(status.state) && !status.failure) {
+      WaitFor(server.event_fd(), std::chrono::hours(1));
+      (void)server.TakeEvents();
+      status = server.Look();
+    }
+    if (status.failure) {
+      return tl::unexpected(*status.failure);
+    }
+    for (auto waited = kLingerStep;
+         status.state == State::kFinished && waited < kLinger && server.Look().connections > 0;
+         waited += kLingerStep) {
+      WaitFor(-1, kLingerStep);
+    }
+    server.Stop();
+    return status.state;
+  }
+
+  [[nodiscard]] static Result<ExitCode> Verdict(State state, SchedulerServer& server) {
+    if (state == State::kFinished) {
+      return ExitCode::kOk;
+    }
+    const SchedulerStatus status = server.Look();
+    if (state == State::kBuildFailed) {
+      const std::vector<std::int64_t> missing(status.missing_ranks.begin(),
+                                              status.missing_ranks.end());
+      return FailCommand("BUILD_TIMEOUT",
+                         std::to_string(status.present) + " of " + std::to_string(status.expected) +
+                             " members registered in time, missing ranks begin with " +
+                             RangeText(missing),
+                         "start the missing workers, or wait longer with MS_TOPO_TIMEOUT");
+    }
+    return FailCommand("RANK_LOST", std::to_string(status.lost) + " members were lost",
+                       "see the log for their node ids");
+  }
+
+  std::string host_ = {};
+  std::int64_t port_ = 0;
+  std::int64_t worker_num_ = 0;
+  std::string log_dir_ = {};
+  std::string tls_config_ = {};
+  std::string password_file_ = {};
+  std::string release_ = {};
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeSchedulerCommand() {
+  return std::make_unique<SchedulerCommand>();
+}
+
+}  // namespace drydock::launcher

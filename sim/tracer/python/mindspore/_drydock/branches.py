@@ -1,0 +1,112 @@
+"""Branches on tensor values inside a network: both sides are recorded, the condition selects the results.
+
+The construct() around the branch runs once per outcome. What was recorded before the branch is not recorded
+again: a later run goes over the recording of the first one as long as it does the same. Source: spec tracing-frontend 9.1.
+"""
+from mindspore._drydock import frames
+from mindspore._drydock.errors import Unsupported, user_error
+from mindspore._drydock.session import session
+
+MAX_DECISIONS = 6
+
+
+class _Run:
+    """One execution of a construct(): outcomes that are given, and what was asked."""
+
+    def __init__(self, given):
+        self.given = given
+        self.conditions = []  # (condition, place) in order
+        self.assigned = False
+
+    def decide(self, condition):
+        place = frames.user_place()
+        index = len(self.conditions)
+        if index >= MAX_DECISIONS:
+            raise Unsupported(
+                "control-flow.tensor-value",
+                "the network branches on the values of more than %d tensors, the last at %s"
+                % (MAX_DECISIONS, frames.place_text(place)),
+                "a dry run knows shapes, not values; branch on Python values or use ops.select")
+        self.conditions.append((condition, place))
+        return self.given[index] if index < len(self.given) else True
+
+
+def decide(condition):
+    """Outcome of bool(condition) in this execution of the innermost construct()."""
+    run = session.branches
+    if run is None:
+        raise Unsupported("control-flow.tensor-value", "the script branches on the value of a tensor at " +
+                          frames.place_text(frames.user_place()),
+                          "a dry run knows shapes, not values; branch on Python values or use ops.select")
+    return run.decide(condition)
+
+
+def note_assignment():
+    """An attribute of a cell was set: running the code again would not be the same."""
+    if session.branches is not None:
+        session.branches.assigned = True
+
+
+def run(program, body):
+    """Result of a construct(), over all outcomes of its branches."""
+    log = program.open_log()
+    try:
+        return _explore(program, body, [], log)
+    finally:
+        program.close_log(log)
+
+
+def _execute(program, body, given, log):
+    saved, session.branches = session.branches, _Run(given)
+    log.rewind()
+    try:
+        return body(), session.branches
+    finally:
+        session.branches = saved
+
+
+def _explore(program, body, given, log):
+    updates = program.update_count
+    result, execution = _execute(program, body, given, log)
+    asked = execution.conditions
+    if len(asked) <= len(given):
+        return result
+    if program.update_count != updates or execution.assigned:
+        what = "assigns attributes" if execution.assigned else "updates parameters"
+        raise Unsupported("control-flow.side-effect", "the network %s and branches on the value of a tensor at %s"
+                          % (what, frames.place_text(asked[len(given)][1])),
+                          "branch on Python values or use ops.select")
+    for index in range(len(asked) - 1, len(given) - 1, -1):
+        condition, place = asked[index]
+        otherwise = _explore(program, body, given + [True] * (index - len(given)) + [False], log)
+        result = _select(condition, result, otherwise, place)
+    return result
+
+
+def _select(condition, first, second, place):
+    """The merged result of both sides; they must have the same structure, shapes and element types."""
+    from mindspore.common import dtype as mstype
+    from mindspore.common.tensor import Tensor
+    from mindspore.ops import functional
+    from mindspore.ops.primitive import cast
+    if first is second:
+        return first
+    if isinstance(first, (tuple, list)) and type(first) is type(second) and len(first) == len(second):
+        return type(first)(_select(condition, a, b, place) for a, b in zip(first, second))
+    tensors = isinstance(first, Tensor) or isinstance(second, Tensor)
+    if not tensors:
+        if first == second:
+            return first
+    elif isinstance(first, Tensor) and isinstance(second, Tensor) and first.shape == second.shape and \
+            first.dtype is second.dtype:
+        flat = functional.reshape(condition, (1,) * len(first.shape)) if first.ndim else \
+            functional.reshape(condition, ())
+        return functional.where(cast(flat, mstype.bool_), first, second)
+    raise user_error(RuntimeError, "control-flow:branches-differ",
+                     "the branches at %s give different results: %s and %s"
+                     % (frames.place_text(place), _kind(first), _kind(second)),
+                     "let both sides return tensors of one shape and element type")
+
+
+def _kind(value):
+    return "%s of shape %s" % (value.dtype, value.shape) if hasattr(value, "shape") else type(value).__name__

@@ -1,0 +1,138 @@
+"""Jobs over two nodes, each a network namespace of its own."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+import command
+import launch
+import launch_torch_test
+
+SCRIPT = Path(__file__).with_name("two_nodes.sh")
+SHOW = "import os\nprint(*(os.environ.get(name) for name in %r), flush=True)\n"
+
+
+def reason_without_namespaces():
+    if not shutil.which("ip") or not shutil.which("unshare"):
+        return "there is no ip or unshare (packages iproute2, util-linux)"
+    tried = subprocess.run([SCRIPT, "true", "true"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, text=True, check=False)
+    return "" if "statuses 0 0" in tried.stdout else "no network namespaces: " + tried.stdout.strip()[-200:]
+
+
+REASON = reason_without_namespaces()
+
+
+@unittest.skipIf(REASON, REASON)
+class TwoNodesTest(launch.LaunchTest):
+    def node(self, node_rank, *arguments, ranks=4, local=2, python=sys.executable):
+        flags = ["--worker_num=%d" % ranks, "--local_worker_num=%d" % local, "--master_addr=10.77.0.1",
+                 "--join=True", "--python=" + python, "--log_dir=node%d" % max(0, node_rank)]
+        if node_rank >= 0:
+            flags.append("--node_rank=%d" % node_rank)
+        return shlex.join([command.MSRUN, *flags, *map(str, arguments)])
+
+    def run_nodes(self, first, second):
+        """Statuses of both nodes, and everything they printed."""
+        done = subprocess.run([SCRIPT, first, second], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=launch_torch_test.SECONDS,
+                              env=self.variables())
+        text = done.stdout.decode("utf-8", "replace")
+        match = re.search(r"^statuses (\d+) (\d+)$", text, re.MULTILINE)
+        self.assertTrue(match, text)
+        self.assertEqual(self.marked(), [], text)
+        return (int(match.group(1)), int(match.group(2))), text
+
+    def shown(self, names):
+        """What the four ranks printed, by log."""
+        return {(node, rank): self.log("node%d/worker_%d.log" % (node, rank)).split()
+                for node in (0, 1) for rank in range(4)
+                if (self.folder / ("node%d/worker_%d.log" % (node, rank))).exists()} if names else {}
+
+    def test_ranks_and_addresses(self):
+        names = ["RANK", "LOCAL_RANK", "GROUP_RANK", "WORLD_SIZE", "MASTER_ADDR", "PADDLE_CURRENT_ENDPOINT"]
+        self.write("show.py", SHOW % names)
+        statuses, text = self.run_nodes(self.node(0, "--rendezvous=launcher", "show.py"),
+                                        self.node(1, "--rendezvous=launcher", "show.py"))
+        self.assertEqual(statuses, (0, 0), text)
+        self.assertEqual(self.shown(names), {
+            (0, 0): ["0", "0", "0", "4", "10.77.0.1", "10.77.0.1:6070"],
+            (0, 1): ["1", "1", "0", "4", "10.77.0.1", "10.77.0.1:6071"],
+            (1, 2): ["2", "0", "1", "4", "10.77.0.1", "10.77.0.2:6070"],
+            (1, 3): ["3", "1", "1", "4", "10.77.0.1", "10.77.0.2:6071"]})
+
+    def test_ranks_are_given_out_without_node_ranks(self):
+        self.write("show.py", SHOW % ["RANK", "MASTER_ADDR"])
+        second = self.node(-1, "--rendezvous=launcher", "show.py").replace("--log_dir=node0", "--log_dir=node1")
+        statuses, text = self.run_nodes(self.node(-1, "--rendezvous=launcher", "show.py"), second)
+        self.assertEqual(statuses, (0, 0), text)
+        # By address: 10.77.0.1 comes first. Logs are numbered by local index.
+        self.assertEqual({place: words[0] for place, words in self.shown(True).items()},
+                         {(0, 0): "0", (0, 1): "1", (1, 0): "2", (1, 1): "3"})
+
+    def test_failed_rank_ends_the_job_on_both_nodes(self):
+        """Within 5 s, whichever node it is on."""
+        for failing in (0, 3):
+            with self.subTest(failing=failing):
+                self.write("fail.py", "import os, sys, time\nif os.environ['RANK'] == '%d':\n    time.sleep(1)\n"
+                                      "    print('failed at', time.time(), flush=True)\n    sys.exit(3)\n"
+                                      "time.sleep(600)\n" % failing)
+                end = "; status=$?; date +ended%s.%N; exit $status"
+                statuses, text = self.run_nodes(self.node(0, "--rendezvous=launcher", "fail.py") + end,
+                                                self.node(1, "--rendezvous=launcher", "fail.py") + end)
+                self.assertEqual(statuses, (1, 1), text)
+                failed_at = float(re.search(r"failed at (\S+)", self.log(
+                    "node%d/worker_%d.log" % (failing // 2, failing))).group(1))
+                for ended in re.findall(r"^ended(\S+)$", text, re.MULTILINE):
+                    self.assertLess(float(ended) - failed_at, 5, text)
+                self.assertIn("rank %d " % failing, text)
+
+    def test_node_that_never_comes(self):
+        self.write("show.py", SHOW % ["RANK"])
+        begin = time.monotonic()
+        statuses, text = self.run_nodes(self.node(0, "--rendezvous=launcher", "--cluster_time_out=2", "show.py"),
+                                        "true")
+        self.assertEqual(statuses, (4, 0), text)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertIn("error[BUILD_TIMEOUT]", text)
+        self.assertEqual([name for name in self.files("node0") if name.startswith("worker_")], [])
+
+    def test_r06_master_that_does_not_answer(self):
+        self.write("show.py", SHOW % ["RANK"])
+        statuses, text = self.run_nodes("true", self.node(1, "--rendezvous=launcher", "--cluster_time_out=2",
+                                                          "show.py"))
+        self.assertEqual(statuses, (0, 4), text)
+        self.assertRegex(text, r"error\[(MASTER_UNREACHABLE|BUILD_TIMEOUT)\]")
+
+    def test_r05_name_of_the_loopback_address(self):
+        self.write("hosts", "127.0.0.1 localhost\n127.0.1.1 thishost\n")
+        self.write("show.py", SHOW % ["RANK"])
+        refused = self.node(0, "--master_addr=thishost", "show.py")
+        statuses, text = self.run_nodes("mount --bind hosts /etc/hosts && " + refused, "true")
+        self.assertEqual(statuses, (3, 0), text)
+        self.assertIn("error[LOOPBACK_MASTER]", text)
+        self.assertIn("--master_addr=10.77.0.1", text)
+        single = self.node(0, "--master_addr=thishost", "show.py", ranks=2)
+        statuses, text = self.run_nodes("mount --bind hosts /etc/hosts && " + single, "true")
+        self.assertEqual(statuses, (0, 0), text)
+
+    @unittest.skipIf(launch_torch_test.REASON, launch_torch_test.REASON)
+    def test_torch_trains_over_two_nodes(self):
+        shutil.copy(launch_torch_test.TRAIN, self.folder / "train.py")
+        # gloo looks up the node's name, which no namespace of ours can resolve, unless told the device.
+        first = "GLOO_SOCKET_IFNAME=cable0 " + self.node(0, "train.py", python=launch_torch_test.PYTHON)
+        second = "GLOO_SOCKET_IFNAME=cable1 " + self.node(1, "train.py", python=launch_torch_test.PYTHON)
+        statuses, text = self.run_nodes(first, second)
+        self.assertEqual(statuses, (0, 0), text)
+        seen = [launch_torch_test.losses(self.log("node%d/worker_%d.log" % (rank // 2, rank))) for rank in range(4)]
+        self.assertEqual(len(seen[0]), launch_torch_test.STEPS)
+        self.assertEqual(seen, [seen[0]] * 4)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,172 @@
+#include "launcher/run/job_watch.h"
+
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "launcher/exit_code.h"
+
+namespace drydock::launcher {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Optional;
+using Order = JobWatch::Order;
+
+constexpr ProcessEnd kWell = {};
+constexpr ProcessEnd kStatus3 = {.signalled = false, .value = 3};
+constexpr ProcessEnd kTerminated = {.signalled = true, .value = SIGTERM};
+
+TimePoint At(std::int64_t milliseconds) {
+  return TimePoint(std::chrono::milliseconds(milliseconds));
+}
+
+/// Three running ranks with ids 0, 1, 2 and process ids 100, 101, 102.
+JobWatch Watch(WatchRules rules = {}) {
+  rules.host_name = "h";
+  JobWatch watch(rules, {{.name = "rank 0", .log_path = "0.log", .cluster_id = "0"},
+                         {.name = "rank 1", .log_path = "1.log", .cluster_id = "1"},
+                         {.name = "rank 2", .log_path = "2.log", .cluster_id = "2"}});
+  for (std::size_t i = 0; i < 3; ++i) {
+    watch.OnStarted(i, 100 + static_cast<std::int64_t>(i));
+  }
+  return watch;
+}
+
+TEST(JobWatch, RanksThatEndWellAreNoFailure) {
+  JobWatch watch = Watch();
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_FALSE(watch.all_ended());
+    watch.OnEnded(i, kWell, At(1));
+  }
+  EXPECT_TRUE(watch.all_ended());
+  EXPECT_FALSE(watch.cause().has_value());
+  EXPECT_EQ(watch.NextOrder(At(1)), Order::kNone);
+  EXPECT_EQ(watch.NextDeadline(), kNever);
+}
+
+TEST(JobWatch, FirstFailureEndsTheOthersByTermThenKillThenGivesUp) {
+  JobWatch watch = Watch({.grace = std::chrono::seconds(10)});
+  watch.OnEnded(1, kStatus3, At(1000));
+  EXPECT_EQ(watch.NextOrder(At(1000)), Order::kTerminate);
+  EXPECT_EQ(watch.NextOrder(At(1000)), Order::kNone);
+  // 1 s + 10 s of grace; then 5 s for a killed process to vanish.
+  EXPECT_EQ(watch.NextDeadline(), At(11'000));
+  EXPECT_EQ(watch.NextOrder(At(10'999)), Order::kNone);
+  EXPECT_EQ(watch.NextOrder(At(11'000)), Order::kKill);
+  EXPECT_EQ(watch.NextDeadline(), At(16'000));
+  EXPECT_EQ(watch.NextOrder(At(16'000)), Order::kGiveUp);
+  EXPECT_EQ(watch.NextOrder(At(99'000)), Order::kNone);
+}
+
+TEST(JobWatch, FirstCauseStaysAndConsequencesAreToldApart) {
+  JobWatch watch = Watch();
+  watch.OnEnded(1, kStatus3, At(0));
+  watch.OnEnded(0, kTerminated, At(1));
+  watch.OnEnded(2, kStatus3, At(2));
+  EXPECT_THAT(watch.first_failed(), Optional(1U));
+  EXPECT_EQ(CodeOf(*watch.cause()), "RANK_FAILED");
+  EXPECT_THAT(watch.cause()->message, HasSubstr("rank 1 (h, pid 101) ended with exit status 3"));
+  EXPECT_EQ(watch.ranks()[0].end, RankEnd::kEndedByUs);
+  EXPECT_EQ(watch.ranks()[1].end, RankEnd::kFailed);
+  EXPECT_EQ(watch.ranks()[2].end, RankEnd::kFailed);
+}
+
+TEST(JobWatch, RankThatEndsWellWithinTheGraceIsWell) {
+  JobWatch watch = Watch();
+  watch.OnEnded(1, kStatus3, At(0));
+  watch.OnEnded(0, kWell, At(1));
+  EXPECT_EQ(watch.ranks()[0].end, RankEnd::kOk);
+}
+
+TEST(JobWatch, SignalFromOutsideIsNamed) {
+  JobWatch watch = Watch();
+  watch.OnEnded(2, {.signalled = true, .value = SIGKILL}, At(0));
+  EXPECT_EQ(CodeOf(*watch.cause()), "RANK_SIGNALLED");
+  EXPECT_THAT(watch.cause()->message, HasSubstr("signal KILL (9)"));
+  EXPECT_THAT(watch.cause()->hint, HasSubstr("out of memory"));
+}
+
+TEST(JobWatch, StopSignalGivesItsStatus) {
+  JobWatch watch = Watch();
+  watch.OnStopSignal(SIGINT, At(5));
+  EXPECT_EQ(StatusOf(*watch.cause()), 130);
+  EXPECT_EQ(watch.NextOrder(At(5)), Order::kTerminate);
+}
+
+TEST(JobWatch, SecondStopSignalSkipsTheGrace) {
+  JobWatch watch = Watch();
+  watch.OnStopSignal(SIGTERM, At(0));
+  EXPECT_EQ(watch.NextOrder(At(0)), Order::kTerminate);
+  watch.OnStopSignal(SIGTERM, At(1));
+  EXPECT_EQ(watch.NextOrder(At(1)), Order::kKill);
+  EXPECT_EQ(StatusOf(*watch.cause()), 143);
+}
+
+TEST(JobWatch, QuitLeavesTimeForDumps) {
+  JobWatch watch = Watch();
+  watch.OnStopSignal(SIGQUIT, At(0));
+  EXPECT_EQ(watch.NextOrder(At(0)), Order::kNone);
+  EXPECT_EQ(watch.NextOrder(At(100)), Order::kTerminate);
+  EXPECT_EQ(StatusOf(*watch.cause()), 131);
+}
+
+TEST(JobWatch, EndBeforeJoiningIsAFailureWhereRanksMustJoin) {
+  JobWatch watch = Watch({.sees_registrations = true});
+  watch.OnRegistered("0", At(0));
+  watch.OnEnded(1, kWell, At(1));
+  EXPECT_EQ(CodeOf(*watch.cause()), "EXIT_BEFORE_JOIN");
+  EXPECT_EQ(StatusOf(*watch.cause()), 4);
+  EXPECT_EQ(watch.ranks()[1].end, RankEnd::kNeverRegistered);
+}
+
+TEST(JobWatch, EndAfterJoiningIsNone) {
+  JobWatch watch = Watch({.sees_registrations = true});
+  watch.OnRegistered("1", At(0));
+  watch.OnEnded(1, kWell, At(1));
+  EXPECT_FALSE(watch.cause().has_value());
+}
+
+TEST(JobWatch, EndWithoutJoiningIsNoneOnceTheJobHasFormed) {
+  // The ids it formed with may be others than those we know.
+  JobWatch watch = Watch({.sees_registrations = true});
+  watch.OnFormed();
+  watch.OnEnded(1, kWell, At(1));
+  EXPECT_FALSE(watch.cause().has_value());
+}
+
+TEST(JobWatch, ScriptThatMayNotJoinIsBlamedOnlyIfAnotherRankJoined) {
+  JobWatch watch = Watch({.sees_registrations = true, .may_not_register = true});
+  watch.OnEnded(1, kWell, At(1));
+  EXPECT_FALSE(watch.cause().has_value());
+  watch.OnRegistered("0", At(2));
+  EXPECT_EQ(CodeOf(*watch.cause()), "EXIT_BEFORE_JOIN");
+}
+
+TEST(JobWatch, RanksWithoutAnIdAreBlamedOnlyWhenAllAreGone) {
+  JobWatch watch({.sees_registrations = true}, {{.name = "worker 0"}, {.name = "worker 1"}});
+  watch.OnStarted(0, 100);
+  watch.OnStarted(1, 101);
+  watch.OnEnded(0, kWell, At(0));
+  EXPECT_FALSE(watch.cause().has_value());
+  watch.OnEnded(1, kWell, At(1));
+  EXPECT_EQ(CodeOf(*watch.cause()), "EXIT_BEFORE_JOIN");
+}
+
+TEST(JobWatch, CauseFromOutsideEndsOurRanks) {
+  JobWatch watch = Watch();
+  watch.OnCause(FailCommand("RANK_LOST", "rank 7 is lost").value(), At(3));
+  watch.OnEnded(0, kTerminated, At(4));
+  EXPECT_EQ(CodeOf(*watch.cause()), "RANK_LOST");
+  EXPECT_FALSE(watch.first_failed().has_value());
+}
+
+TEST(EndText, NamesStatusAndSignal) {
+  EXPECT_EQ(EndText(kStatus3), "exit status 3");
+  EXPECT_EQ(EndText(kTerminated), "signal TERM (15)");
+  EXPECT_EQ(EndText({.signalled = true, .value = 40}), "signal (40)");
+}
+
+}  // namespace
+}  // namespace drydock::launcher

@@ -1,0 +1,112 @@
+"""Branches on tensor values: both sides are recorded, the condition selects."""
+import unittest
+
+from helper import TraceTest
+
+HEAD = """
+import mindspore as ms
+from mindspore import nn, ops, Parameter, Tensor
+x = Tensor(shape=(4, 6), dtype=ms.float32)
+s = Tensor(shape=(), dtype=ms.float32)
+"""
+
+
+class Branches(TraceTest):
+    def test_both_sides_are_recorded_once(self):
+        run = self.trace(HEAD + """
+class Net(nn.Cell):
+    def construct(self, x, s):
+        y = ops.exp(x)
+        if s > 0:
+            return ops.relu(y)
+        return ops.tanh(y)
+Net()(x, s)
+""")
+        ops = self.ops(run)
+        # What stands before the branch is not repeated.
+        self.assertEqual([ops.count(name) for name in ("Exp", "Greater", "ReLU", "Tanh", "Select")], [1] * 5)
+        select = run.documents[0]["nodes"][ops.index("Select")]
+        self.assertEqual([name.lower()[:4] for name in select["inputs"][1:]], ["relu", "tanh"])
+
+    def test_two_branches_give_four_outcomes(self):
+        run = self.trace(HEAD + """
+class Net(nn.Cell):
+    def construct(self, x, s):
+        y = ops.relu(x) if s > 0 else ops.tanh(x)
+        return ops.exp(y) if s > 1 else ops.sqrt(y)
+Net()(x, s)
+""")
+        ops = self.ops(run)
+        # Exp and Sqrt of ReLU's and of Tanh's result; two selections inside, one outside.
+        self.assertEqual([ops.count(name) for name in ("ReLU", "Tanh", "Exp", "Sqrt", "Select")], [1, 1, 2, 2, 3])
+
+    def test_branch_in_a_nested_cell_stays_inside(self):
+        run = self.trace(HEAD + """
+class Inner(nn.Cell):
+    def construct(self, x, s):
+        if s > 0:
+            return ops.relu(x)
+        return ops.tanh(x)
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+    def construct(self, x, s):
+        return ops.exp(self.inner(x, s))
+Net()(x, s)
+""")
+        self.assertEqual([self.ops(run).count(name) for name in ("ReLU", "Tanh", "Exp", "Select")], [1] * 4)
+
+    def test_known_value_decides(self):
+        run = self.trace(HEAD + """
+class Net(nn.Cell):
+    def construct(self, x):
+        if Tensor(2.0) > 1:
+            x = ops.relu(x)
+        return x
+Net()(x)
+""")
+        self.assertIn("ReLU", self.ops(run))
+
+    def test_sides_of_different_shapes_are_refused_with_the_line(self):
+        error = self.error(HEAD + """
+class Net(nn.Cell):
+    def construct(self, x, s):
+        if s > 0:
+            return x + 1
+        return ops.reduce_sum(x)
+Net()(x, s)
+""")
+        self.assertEqual((error["type"], error["reason"]), ("RuntimeError", "control-flow:branches-differ"))
+        self.assertIn("net.py:9", error["message"])
+
+    def test_loop_on_a_tensor_is_unsupported_with_the_line(self):
+        error = self.error(HEAD + """
+class Net(nn.Cell):
+    def construct(self, x, s):
+        while s > 0:
+            s = s - 1
+            x = x + 1
+        return x
+Net()(x, s)
+""")
+        self.assertEqual((error["family"], error["reason"]), ("unsupported", "control-flow.tensor-value:unsupported"))
+        self.assertIn("net.py:9", error["message"])
+
+    def test_update_inside_a_branch_is_unsupported(self):
+        error = self.error(HEAD + """
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.count = Parameter(Tensor(0.0), "count")
+    def construct(self, x, s):
+        if s > 0:
+            ops.assign_add(self.count, s)
+        return x * self.count
+Net()(x, s)
+""")
+        self.assertEqual(error["family"], "unsupported")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,110 @@
+"""Scripts that do what scripts do besides networks: patching, threads, processes, folders, other frameworks."""
+import unittest
+
+from helper import TraceTest
+
+HEAD = """
+import os, sys
+import mindspore as ms
+from mindspore import nn, ops, Parameter, Tensor
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor(shape=(6, 6), dtype=ms.float32), "w")
+    def construct(self, x):
+        return ops.matmul(x, self.w)
+x = Tensor(shape=(4, 6), dtype=ms.float32)
+"""
+
+
+class OddScripts(TraceTest):
+    def recorded(self, source):
+        run = self.trace(HEAD + source)
+        self.assertEqual(self.ops(run), ["MatMul"])
+        return run
+
+    def test_patched_methods_are_used(self):
+        run = self.trace(HEAD + """
+def construct(self, x):
+    return ops.relu(x)
+Net.construct = construct
+Net()(x)
+""")
+        self.assertEqual(self.ops(run), ["ReLU"])
+
+    def test_patched_print_and_redefined_names(self):
+        self.recorded("print = lambda *a, **k: None\nlist = tuple\nNet()(x)\nprint('lost')\n")
+
+    def test_exit_after_the_network(self):
+        self.recorded("Net()(x)\nsys.exit(0)\n")
+
+    def test_other_folder(self):
+        self.recorded("os.makedirs('below', exist_ok=True)\nos.chdir('below')\nNet()(x)\n")
+
+    def test_standard_input_is_empty(self):
+        self.recorded("assert sys.stdin.read() == ''\nNet()(x)\n")
+
+    def test_threads_and_processes(self):
+        run = self.recorded("""
+import subprocess, threading
+print(subprocess.run([sys.executable, "-c", "print(6 * 7)"], stdout=subprocess.PIPE).stdout.decode().strip())
+thread = threading.Thread(target=lambda: print("beside"))
+thread.start()
+thread.join()
+Net()(x)
+threading.Thread(target=lambda: __import__("time").sleep(3600), daemon=False).start()
+""")
+        self.assertIn("42", run.output)
+        self.assertIn("beside", run.output)
+
+    def test_exit_handlers_and_hooks_do_not_matter(self):
+        self.recorded("""
+import atexit
+atexit.register(lambda: os.kill(os.getpid(), 9))
+sys.excepthook = lambda *a: None
+Net()(x)
+""")
+
+    def test_another_framework_beside(self):
+        self.recorded("""
+import types
+torch = types.ModuleType("torch")
+torch.Tensor = type("Tensor", (), {})
+sys.modules["torch"] = torch
+import torch
+assert not isinstance(x, torch.Tensor)
+Net()(x)
+""")
+
+    def test_values_of_a_finished_program_feed_the_next(self):
+        run = self.trace(HEAD + "y = Net()(x)\nz = Net()(y)\nprint(float(z.asnumpy().sum()) if hasattr(z.asnumpy(), 'sum') else 0)\n")
+        self.assertTrue(run.documents)
+
+    def test_other_object_as_operand_is_a_type_error(self):
+        error = self.error(HEAD + "class Odd(nn.Cell):\n    def construct(self, x):\n        return ops.relu(object())\nOdd()(x)\n")
+        self.assertEqual((error["family"], error["type"]), ("user", "TypeError"))
+
+
+class RankDependence(TraceTest):
+    def covered(self, source, ranks=16):
+        run = self.trace(HEAD + "from mindspore.communication import get_rank, get_local_rank\n" + source, ranks=ranks)
+        return run.result["covered_ranks"], run.result["guard_places"]
+
+    def test_parity_covers_every_second_rank(self):
+        ranks, places = self.covered("if get_rank() % 2 == 0:\n    print('even')\nNet()(x)\n")
+        self.assertEqual(ranks, [[rank, rank] for rank in range(0, 16, 2)])
+        self.assertEqual(places, ["net.py:13"])
+
+    def test_node_covers_eight_neighbours(self):
+        self.assertEqual(self.covered("if get_rank() // 8 == 0:\n    print('first node')\nNet()(x)\n")[0], [[0, 7]])
+
+    def test_stage_covers_the_ranks_of_the_stage(self):
+        self.assertEqual(self.covered("stage = get_rank() // 4\nif stage == 0:\n    print('first')\nNet()(x)\n")[0], [[0, 3]])
+
+    def test_paths_and_prints_cover_all(self):
+        self.assertEqual(self.covered("path = 'rank_%d' % 3 + str(get_rank())\nprint(f'{get_rank()}')\nNet()(x)\n"),
+                         ([[0, 15]], []))
+
+
+if __name__ == "__main__":
+    unittest.main()
