@@ -317,7 +317,7 @@ DRYDOCK_OP(LayerNorm, .family = "normalisation",
                "(input_x, gamma, beta)",
            .infer = InferLayerNorm, .shard = ShardLayerNorm, .gradient = GradientOfLayerNorm,
            .evaluate = EvaluateLayerNorm, .flops = FlopsPerInput<8>, .cost = CostFamily::kNorm,
-           .accepts_layout = true);
+           .accepts_layout = true, .accepts_interleaved = true);
 
 DRYDOCK_OP(LayerNormGrad, .family = "gradient",
            .signature =
@@ -329,7 +329,7 @@ DRYDOCK_OP(LayerNormGrad, .family = "gradient",
 DRYDOCK_OP(RmsNorm, .family = "normalisation", .signature = "RmsNorm(epsilon=1e-6)(x, gamma)",
            .infer = InferRmsNorm, .shard = ShardRmsNorm, .localize = LocalizeRmsNorm,
            .gradient = GradientOfRmsNorm, .evaluate = EvaluateRmsNorm, .flops = FlopsPerInput<6>,
-           .cost = CostFamily::kNorm, .accepts_layout = true);
+           .cost = CostFamily::kNorm, .accepts_layout = true, .accepts_interleaved = true);
 
 DRYDOCK_OP(RmsNormGrad, .family = "gradient", .signature = "RmsNormGrad()(dy, x, rstd, gamma)",
            .infer = InferRmsNormGrad, .evaluate = EvaluateRmsNormGrad, .flops = FlopsPerInput<12>);

@@ -20,6 +20,10 @@ struct StrategyEntries {
 /// Extent of each axis: greatest common divisor of the extents tied to it (1 broadcasts).
 [[nodiscard]] std::vector<std::int64_t> AxisExtents(const ShardRule& rule, const OpView& view);
 
+/// Cuts below 1, before any rule looks at the strategy.
+/// @error kInvalidArgument  "<Op>:strategy-cut"
+[[nodiscard]] Status CheckPositiveCuts(const OpView& view, const Strategy& strategy);
+
 /// Cut of each axis under a strategy; also checks everything of spec operators 1.3 and the rule.
 /// @error kInvalidArgument  reason
 /// "<Op>:strategy-entries|rank|cut|divisible|power|axis|uncut|product"
