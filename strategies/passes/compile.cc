@@ -51,7 +51,7 @@ Result<Assignment> ChooseStrategies(const Graph& graph, const std::vector<Region
 
 Result<CompiledProgram> Compile(Graph traced, const JobConfig& config) {
   DRYDOCK_RETURN_IF_ERROR(ValidateJob(config));
-  CompiledProgram program{.config = config, .traced = CleanTraced(traced)};
+  CompiledProgram program{.config = config, .traced = CleanTraced(std::move(traced))};
   DRYDOCK_RETURN_IF_ERROR(CheckNotEmpty(program.traced));
   if (CutsOperators(config.mode)) {
     program.traced = InsertDatasetNode(std::move(program.traced));
@@ -63,7 +63,7 @@ Result<CompiledProgram> Compile(Graph traced, const JobConfig& config) {
   CountUnknown(program.traced, program.diagnostics);
   DRYDOCK_TRY(LocalProgram local,
               BuildLocalProgram(program.traced, regions, program.plans, config));
-  program.local = FuseCollectives(local.graph);
+  program.local = FuseCollectives(std::move(local.graph));
   program.parameter_layouts = std::move(local.parameter_layouts);
   program.output_layouts = std::move(local.output_layouts);
   program.redistribution_count = local.redistribution_count;

@@ -31,8 +31,9 @@ std::string LayoutKey(const TensorLayout& layout) {
   return key;
 }
 
+/// The loss of `loss.reshape(())` is the operator before the Reshape.
 bool LooksThrough(const Node& node) {
-  return PassesLayoutOn(node);
+  return PassesLayoutOn(node) || node.entry->kind == OpKind::kReshape;
 }
 
 }  // namespace
@@ -86,7 +87,7 @@ Result<LocalProgram> LocalBuilder::Build() && {
     outputs.push_back(locals_[ToIndex(output)].id);
   }
   builder_.SetOutputs(std::move(outputs));
-  LocalProgram program{.graph = CleanLocal(builder_.graph()),
+  LocalProgram program{.graph = CleanLocal(std::move(builder_).Take()),
                        .redistribution_count = redistribution_count_};
   for (const ValueId output : traced_.outputs) {
     const std::optional<TensorLayout>& layout = locals_[ToIndex(output)].layout;
