@@ -141,7 +141,7 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
               return {};
             });
   flags.Add({"redistribution", "reference|optimal",
-             "operators between two layouts: MindSpore's, or the fewest bytes sent (reference)"},
+             "operators between layouts: MindSpore's, or fewest bytes"},
             [&o](std::string_view word) -> Status {
               DRYDOCK_TRY(o.redistribution, strategies::ParseRedistributionSearch(word));
               return {};
