@@ -155,7 +155,7 @@ Result<std::vector<NdArray>> EvaluateSplit(const EvaluateContext& context) {
 DRYDOCK_OP(Split, .family = "shape", .signature = "Split(axis=0, output_num=1)(input_x)",
            .infer = InferSplit, .shard = ShardSplit, .default_strategy = DefaultSplit,
            .gradient = SplitGradient, .evaluate = EvaluateSplit, .cost = CostFamily::kCast,
-           .accepts_layout = true);
+           .accepts_layout = true, .accepts_interleaved = true);
 
 // ---- Parts of given sizes
 // -------------------------------------------------------------------------
