@@ -4,6 +4,7 @@ Needs an interpreter that imports a CPU wheel: DRYDOCK_MINDSPORE_PYTHON (tests/t
 makes one). Skipped without it.
 """
 
+import json
 import os
 import re
 import signal
@@ -18,6 +19,19 @@ HERE = Path(__file__).resolve().parent
 BUILD = Path(os.environ.get("DRYDOCK_BUILD_DIR", HERE.parents[1] / "build/dev"))
 PYTHON = os.environ.get("DRYDOCK_MINDSPORE_PYTHON", "")
 SECONDS = 180  # a job that takes longer hangs
+
+# An authority and two certificates with the key identifiers that MindSpore wants to see.
+MAKE_CERTIFICATES = """
+set -e
+openssl req -x509 -newkey rsa:3072 -nodes -keyout ca.key -subj /CN=ca -days 200 -out ca.pem \\
+  -addext basicConstraints=critical,CA:true -addext subjectKeyIdentifier=hash
+for name in server client; do
+  openssl req -new -newkey rsa:3072 -nodes -keyout $name.key -subj /CN=$name -out $name.csr
+  printf 'authorityKeyIdentifier=keyid\\nsubjectKeyIdentifier=hash\\n' > ext
+  openssl x509 -req -in $name.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 200 -extfile ext -out $name.pem
+  openssl pkcs12 -export -inkey $name.key -in $name.pem -passout pass:secret -out $name.p12
+done
+"""
 
 
 def free_port():
@@ -127,6 +141,23 @@ class MindSporeTest(unittest.TestCase):
         self.assertEqual(self.statuses(workers), [0, 0])
         self.assertEqual(second.wait(SECONDS), 0, self.text("second.log"))
         self.assert_sum(2)
+
+    def test_two_workers_add_up_over_tls(self):
+        subprocess.run(["bash", "-c", MAKE_CERTIFICATES], cwd=self.folder, check=True, capture_output=True)
+        config = self.folder / "tls.json"
+        config.write_text(json.dumps({
+            "server_cert_path": str(self.folder / "server.p12"),
+            "client_cert_path": str(self.folder / "client.p12"),
+            "ca_cert_path": str(self.folder / "ca.pem"), "crl_path": "",
+            "cipher_list": "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384",
+            "cert_expire_warning_time_in_day": 90}))
+        (self.folder / "password").write_text("secret\n")
+        scheduler = self.scheduler(2, "--tls_config=%s" % config,
+                                   "--tls_password_file=%s" % (self.folder / "password"))
+        workers = self.workers(2, ENABLE_SSL="1", TLS_CONFIG=str(config), TLS_PASSWORD="secret")
+        self.assertEqual(self.statuses(workers), [0, 0], self.text("worker_0.log")[-3000:])
+        self.assert_sum(2)
+        self.assertEqual(scheduler.wait(SECONDS), 0)
 
     def test_our_workers_are_served_by_its_scheduler(self):
         job = dict(MS_SCHED_HOST="127.0.0.1", MS_SCHED_PORT=str(self.port), MS_WORKER_NUM="8")

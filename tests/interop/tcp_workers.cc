@@ -2,8 +2,8 @@
 //
 //   tcp_workers HOST PORT WORKER_NUM FIRST COUNT STAY_SECONDS
 //
-// Prints "ready <count> <seconds>" when all of its workers know their rank, stays for a while with
-// heartbeats, leaves, and prints "left". Status 1 if a worker gave up.
+// Prints "start <wall clock>", and "ready <count> <seconds>" when all of its workers know their
+// rank, stays for a while with heartbeats, leaves, and prints "left". Status 1 if a worker gave up.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -84,6 +84,10 @@ int main(int argc, char** argv) {
           swarm.Hear(worker, action);
         }));
   }
+  const std::chrono::duration<double> wall_clock =
+      std::chrono::system_clock::now().time_since_epoch();
+  std::printf("start %.6f\n", wall_clock.count());
+  std::fflush(stdout);
   swarm.start = swarm.loop.Now();
   for (const auto& worker : swarm.workers) {
     worker->Start();
