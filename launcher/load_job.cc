@@ -93,6 +93,9 @@ Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context) {
     job.document.job.compat = *options.compat;
     job.compat_from = options.compat_from;
   }
+  if (options.redistribution) {
+    job.document.job.redistribution = *options.redistribution;
+  }
   if (!options.device_memory.empty()) {
     job.document.job.max_device_memory = options.device_memory;
   }
