@@ -95,21 +95,6 @@ Status CheckScript(const std::string& script) {
                    "give the path of a Python script");
 }
 
-/// The script's path. A name without a folder may be that of a Python program on the PATH, as in
-/// `msrun pytest -s net.py`.
-std::string ScriptPath(const ScriptJob& job) {
-  if (job.script.find('/') != std::string::npos || ::access(job.script.c_str(), F_OK) == 0) {
-    return job.script;
-  }
-  const std::string found = FindExecutable(job.script, ValueOf(job.environment, "PATH"));
-  std::string first_line;
-  std::ifstream file(found);
-  std::getline(file, first_line);
-  const bool is_python =
-      first_line.starts_with("#!") && first_line.find("python") != std::string::npos;
-  return is_python ? found : job.script;
-}
-
 /// At most `limit` bytes of a file.
 Result<std::string> ReadText(const std::string& path, std::int64_t limit) {
   std::error_code failure;
@@ -300,9 +285,7 @@ bool MayBeModule(const std::string& script) {
                              [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
-Result<TraceOutcome> TraceScript(const ScriptJob& given) {
-  ScriptJob job = given;
-  job.script = ScriptPath(given);
+Result<TraceOutcome> TraceScript(const ScriptJob& job) {
   if (job.world_size < 1 || job.rank < 0 || job.rank >= job.world_size) {
     return FailInput("script:rank", "rank " + std::to_string(job.rank) + " of " +
                                         std::to_string(job.world_size) + " ranks does not exist");
