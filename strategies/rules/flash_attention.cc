@@ -213,8 +213,9 @@ Result<Strategy> DefaultFlash(const OpView& op, std::int64_t device_count) {
   DRYDOCK_TRY(const AttentionForm form, FlashFormOf(op));
   const DimAxes batch = {AxesOf(form.layout).batch};
   Strategy strategy = WholeStrategy(op);
-  for (std::size_t i = 0; i < strategy.size(); ++i) {
-    for (std::size_t d = 0; d < strategy[i].size(); ++d) {
+  // Operands beyond the rule, or of another rank, are refused when the rule is applied.
+  for (std::size_t i = 0; i < std::min(strategy.size(), rule.inputs.size()); ++i) {
+    for (std::size_t d = 0; d < std::min(strategy[i].size(), rule.inputs[i].size()); ++d) {
       strategy[i][d] = rule.inputs[i][d] == batch ? device_count : 1;
     }
   }

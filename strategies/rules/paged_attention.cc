@@ -85,6 +85,13 @@ Result<std::vector<TensorType>> InferPaged(const OpView& op) {
     return FailOp(op, "input-count", "'" + std::string(op.op) + "' needs a query and a cache");
   }
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 1, 3, 4));
+  const TensorType* values = TypeAt(op, kValueCache);
+  if (values != nullptr && values->shape != op.inputs[1].shape) {
+    return FailOp(op, "shape-mismatch",
+                  "'" + std::string(op.op) + "' has a cache of keys of shape " +
+                      TupleText(op.inputs[1].shape) + " and one of values of shape " +
+                      TupleText(values->shape));
+  }
   const TensorType* tables = TypeAt(op, kTables);
   const TensorType* lengths = TypeAt(op, kLengths);
   const bool fits = tables != nullptr && lengths != nullptr && tables->shape.size() == 2 &&

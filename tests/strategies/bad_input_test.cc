@@ -121,7 +121,9 @@ TEST_P(BadInput, IsAnswered) {
       continue;  // A graph refuses such operands before an operator sees them.
     }
     one.outputs.clear();
-    auto outputs = entry.infer(one.View());
+    // Pseudo rules have no results of their own: the caller says what they are.
+    auto outputs = entry.infer != nullptr ? entry.infer(one.View())
+                                          : Result<std::vector<TensorType>>(one.inputs);
     ++tried;
     if (!outputs) {
       ExpectSaid(outputs.error(), entry);
