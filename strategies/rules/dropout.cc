@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "strategies/rules/array_math.h"
 #include "strategies/rules/common_gradients.h"
@@ -99,7 +100,8 @@ constexpr std::int64_t kMaskAlignment = 128;  ///< Elements; a mask is a multipl
 
 /// Bytes of the mask of `elements` elements, one bit each.
 std::int64_t MaskBytes(std::int64_t elements) {
-  return (elements + kMaskAlignment - 1) / kMaskAlignment * (kMaskAlignment / 8);
+  const std::int64_t groups = elements / kMaskAlignment + (elements % kMaskAlignment != 0 ? 1 : 0);
+  return groups * (kMaskAlignment / 8);
 }
 
 NdArray Packed(const NdArray& kept) {
@@ -237,10 +239,11 @@ Result<ShardRule> ShardDropoutExt(const OpView& op, const Strategy& strategy) {
   std::int64_t slices = 1;
   for (std::size_t d = 0; d < axes.size(); ++d) {
     all.push_back(axes[d].front());
-    slices *= !strategy.empty() && d < strategy[0].size() ? strategy[0][d] : 1;
+    const bool given = !strategy.empty() && d < strategy[0].size();
+    DRYDOCK_TRY(slices, MulChecked(slices, given ? strategy[0][d] : 1));
   }
   DRYDOCK_TRY(const std::int64_t elements, ElementCount(op.inputs[0].shape));
-  if (slices > 1 && elements % (slices * kMaskAlignment) != 0) {
+  if (slices > 1 && (elements % slices != 0 || elements / slices % kMaskAlignment != 0)) {
     return UnsupportedForm(op, "'" + std::string(op.op) + "' cut into slices of " +
                                    std::to_string(elements / slices) +
                                    " elements is not handled: the packed mask of a slice takes "

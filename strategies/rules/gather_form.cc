@@ -33,10 +33,14 @@ tl::unexpected<Error> FailMode(const OpView& op, const Strategy& strategy, std::
 constexpr const char* kWholeAxisHint =
     "leave the looked-up dimension of the table whole: then all other dimensions may be cut";
 
-/// One cut per dimension of table and indices; anything else is refused by the general checks.
+/// One cut per dimension of table and indices, all at least 1; anything else is refused by the
+/// general checks.
 bool IsComplete(const GatherForm& form, const Strategy& strategy) {
-  return strategy.size() == 2 && strategy[0].size() == form.table_rank &&
-         strategy[1].size() == form.index_rank;
+  const auto positive = [](const Cuts& cuts) {
+    return std::ranges::all_of(cuts, [](std::int64_t cut) { return cut >= 1; });
+  };
+  return std::ranges::all_of(strategy, positive) && strategy.size() == 2 &&
+         strategy[0].size() == form.table_rank && strategy[1].size() == form.index_rank;
 }
 
 /// Rows and indices cut at once: only for a two-dimensional table with whole columns and

@@ -62,7 +62,9 @@ Result<GroupedForm> GroupedFormOf(const OpView& op) {
       op.inputs.size() + static_cast<std::size_t>(std::popcount(op.absent));
   const std::size_t tuples = operands > kOptional ? operands - kOptional : operands;
   form.products = tuples / 2;
-  if (tuples < 2 || tuples % 2 != 0 || (form.type != GroupType::kNone && form.products != 1)) {
+  const std::uint64_t required = (std::uint64_t{1} << std::min<std::size_t>(tuples, 63)) - 1;
+  if (tuples < 2 || tuples % 2 != 0 || (op.absent & required) != 0 ||
+      (form.type != GroupType::kNone && form.products != 1)) {
     return FailGroups(op,
                       "takes as many matrices as inputs (one of each with group_type 0 or 2), "
                       "and " +
@@ -81,10 +83,9 @@ Status CheckProduct(const OpView& op, const GroupedForm& form, std::size_t i) {
   const Shape& x = op.inputs[i].shape;
   const Shape& w = op.inputs[form.products + i].shape;
   const std::size_t w_rank = form.type == GroupType::kRows ? 3 : 2;
-  const bool columns = form.type == GroupType::kColumns;
   const bool fits = w.size() == w_rank && x.size() >= 2 && x.size() <= 6 &&
                     (form.type == GroupType::kNone || x.size() == 2) &&
-                    x.back() == w[w.size() - 2] && (!columns || w.size() == 2);
+                    x.back() == w[w.size() - 2] && w[0] > 0;
   if (!fits) {
     return FailOp(
         op, "shape-mismatch",

@@ -103,7 +103,8 @@ Result<std::vector<TensorType>> InferQuantProduct(const OpView& op) {
         static_cast<std::ptrdiff_t>(i) == PresentIndex(op, QuantOperands::kRowScale);
     const Shape& operand = op.inputs[i].shape;
     const std::int64_t wanted = of_rows ? shape[shape.size() - 2] : shape.back();
-    if (operand.empty() || (operand.back() != 1 && operand.back() != wanted)) {
+    if (operand.empty() || operand.size() > shape.size() ||
+        (operand.back() != 1 && operand.back() != wanted)) {
       return FailOp(op, "shape-mismatch",
                     "input " + std::to_string(i) + " of '" + std::string(op.op) + "' has shape " +
                         TupleText(operand) + ", but 1 or " + std::to_string(wanted) +
@@ -186,6 +187,30 @@ Result<Transposes> WeightTransposes(const AttrMap& attrs) {
   return TransposesOf(attrs, "transpose_x", "transpose_weight");
 }
 
+/// Scales and addends have one number for each of `columns`, or one for all; those of the weight
+/// may have one for each group of its rows as well.
+Status CheckWeightScales(const OpView& op, std::int64_t columns) {
+  const Shape& weight = op.inputs[1].shape;
+  const std::ptrdiff_t anti_offset = PresentIndex(op, WeightQuantOperands::kAntiOffset);
+  for (std::size_t i = 2; i < op.inputs.size(); ++i) {
+    const Shape& shape = op.inputs[i].shape;
+    bool fits = shape.back() == 1 || shape.back() == columns;
+    if (shape.size() == 2) {
+      const bool of_weight = i == 2 || static_cast<std::ptrdiff_t>(i) == anti_offset;
+      fits = of_weight ? shape[0] > 0 && shape[1] > 0 && weight[0] % shape[0] == 0 &&
+                             weight[1] % shape[1] == 0
+                       : fits && shape[0] == 1;
+    }
+    if (!fits) {
+      return FailOp(op, "shape-mismatch",
+                    "input " + std::to_string(i) + " of '" + std::string(op.op) + "' has shape " +
+                        TupleText(shape) + ", which fits neither the " + std::to_string(columns) +
+                        " columns nor a weight of shape " + TupleText(weight));
+    }
+  }
+  return {};
+}
+
 Result<std::vector<TensorType>> InferWeightQuant(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 3, 7));
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 2, 2));
@@ -195,6 +220,7 @@ Result<std::vector<TensorType>> InferWeightQuant(const OpView& op) {
   }
   DRYDOCK_TRY(const Transposes transposes, WeightTransposes(*op.attrs));
   DRYDOCK_TRY(Shape shape, ProductShape(op, transposes));
+  DRYDOCK_RETURN_IF_ERROR(CheckWeightScales(op, shape.back()));
   const bool quantised = PresentIndex(op, WeightQuantOperands::kScale) >= 0;
   return std::vector<TensorType>{
       {.shape = std::move(shape), .dtype = quantised ? DType::kInt8 : op.inputs[0].dtype}};

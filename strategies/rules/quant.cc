@@ -151,6 +151,7 @@ constexpr double kSteps = 127;
 constexpr double kTiny = 1e-30;  ///< Keeps rows of zeros from dividing by zero.
 
 Result<std::vector<TensorType>> InferDynamicQuant(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 2));
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, std::string::npos));
   DRYDOCK_RETURN_IF_ERROR(ExpectFloating(op, 0));
   DRYDOCK_TRY(TensorType y, InferLikeX(op, 1, 2, DType::kInt8));
@@ -166,7 +167,11 @@ Result<ShardRule> ShardDynamicQuant(const OpView& op, const Strategy& strategy) 
                  .inputs = {axes},
                  .outputs = {axes, TensorAxes(axes.begin(), axes.end() - 1)}};
   if (op.inputs.size() > 1) {
-    rule.inputs.push_back({op.inputs[1].shape[0] == 1 ? DimAxes{} : axes.back()});
+    TensorAxes smooth(op.inputs[1].shape.size());
+    if (!smooth.empty() && op.inputs[1].shape.back() != 1) {
+      smooth.back() = axes.back();
+    }
+    rule.inputs.push_back(std::move(smooth));
   }
   if (op.out_strategy != nullptr && !strategy.empty() && strategy[0].size() == rank) {
     const Strategy wanted = {strategy[0],

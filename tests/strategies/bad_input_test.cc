@@ -1,0 +1,144 @@
+#include <iostream>
+
+#include <gtest/gtest.h>
+
+#include "tests/strategies/op_cases.h"
+
+// Whatever operands, attributes and strategies come in, every operator of the table answers: with a
+// result, or with an error that says what is wrong. Nothing may crash.
+namespace drydock::strategies::cases {
+namespace {
+
+constexpr std::int64_t kHuge = std::int64_t{1} << 40;
+
+std::vector<Shape> StrangeShapes() {
+  return {{},           {0},         {1},    {7},       {kHuge},
+          {0, 0, 0},    {3, 0},      {1, 1}, {2, 3, 5}, {1, 1, 1, 1, 1, 1, 1, 1, 1},
+          {4, 4, 4, 4}, Shape(12, 1)};
+}
+
+/// A sample with one thing changed.
+std::vector<OpCase> Changed(const OpCase& sample) {
+  std::vector<OpCase> changed = {sample};
+  for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+    for (const Shape& shape : StrangeShapes()) {
+      changed.push_back(sample);
+      changed.back().inputs[i].shape = shape;
+    }
+    for (const DType dtype :
+         {DType::kBool, DType::kInt64, DType::kUInt8, DType::kFloat16, DType::kComplex64}) {
+      changed.push_back(sample);
+      changed.back().inputs[i].dtype = dtype;
+    }
+    changed.push_back(sample);
+    changed.back().inputs.erase(changed.back().inputs.begin() + static_cast<std::ptrdiff_t>(i));
+    changed.push_back(changed.back());
+    changed.back().absent = std::uint64_t{1} << i;
+  }
+  changed.push_back(sample);
+  changed.back().inputs.clear();
+  changed.push_back(sample);
+  changed.back().inputs.push_back({.shape = {2}});
+  for (const Shape& shape : StrangeShapes()) {
+    changed.push_back(sample);
+    for (TensorType& input : changed.back().inputs) {
+      input.shape = shape;
+    }
+  }
+  for (const auto& [name, value] : sample.attrs) {
+    for (const Attr& strange : {Attr(), Attr(-1), Attr(0), Attr(7), Attr(kHuge), Attr("text"),
+                                Attr(0.5), Attr(true), Attr(Attr::List())}) {
+      changed.push_back(sample);
+      changed.back().attrs[name] = strange;
+    }
+  }
+  return changed;
+}
+
+std::vector<Strategy> StrangeStrategies(const OpEntry& entry, const OpView& view) {
+  const Strategy ones = ReplicatedStrategy(entry, view);
+  std::vector<Strategy> all = {{}, ones, {{}}, {{1}}, {{2, 2}, {2, 2}}};
+  for (const std::int64_t cut : {std::int64_t{0}, std::int64_t{-2}, std::int64_t{2},
+                                 std::int64_t{8}, std::int64_t{1} << 62}) {
+    all.push_back(ones);
+    for (auto& entries : all.back()) {
+      entries.assign(entries.size(), cut);
+    }
+    for (std::size_t i = 0; i < ones.size() && !ones[i].empty(); ++i) {
+      all.push_back(ones);
+      all.back()[i].front() = cut;
+    }
+  }
+  all.push_back(ones);
+  all.back().emplace_back(1, 1);
+  return all;
+}
+
+void ExpectSaid(const Error& error, const OpEntry& entry) {
+  EXPECT_FALSE(error.message.empty()) << entry.name;
+  EXPECT_NE(error.code, ErrorCode::kInternal) << entry.name << ": " << error.message;
+}
+
+/// Sharding of one application in every strange way.
+std::size_t ShardStrangely(const OpEntry& entry, const OpView& view) {
+  std::size_t count = 0;
+  const DeviceContext devices{.stage_devices = 8, .job_devices = 8};
+  for (const Strategy& strategy : StrangeStrategies(entry, view)) {
+    const auto sharding = TrySharding(entry, view, strategy, devices);
+    if (!sharding) {
+      ExpectSaid(sharding.error(), entry);
+    }
+    ++count;
+  }
+  const auto strategy = DefaultStrategy(entry, view, devices);
+  if (!strategy) {
+    ExpectSaid(strategy.error(), entry);
+  }
+  if (entry.flops != nullptr) {
+    EXPECT_GE(entry.flops(view), 0) << entry.name;
+  }
+  return count;
+}
+
+bool FitsGraph(const std::vector<TensorType>& types) {
+  return std::ranges::all_of(types, [](const TensorType& type) {
+    return std::ranges::all_of(type.shape, [](std::int64_t extent) { return extent >= 0; }) &&
+           ElementCount(type.shape).has_value();
+  });
+}
+
+class BadInput : public testing::TestWithParam<const OpEntry*> {};
+
+TEST_P(BadInput, IsAnswered) {
+  const OpEntry& entry = *GetParam();
+  const std::optional<OpCase> sample = SampleOf(entry);
+  if (!sample) {
+    GTEST_SKIP() << "no sample of '" << entry.name << "'";
+  }
+  std::size_t tried = 0;
+  for (OpCase& one : Changed(*sample)) {
+    if (!FitsGraph(one.inputs)) {
+      continue;  // A graph refuses such operands before an operator sees them.
+    }
+    one.outputs.clear();
+    auto outputs = entry.infer(one.View());
+    ++tried;
+    if (!outputs) {
+      ExpectSaid(outputs.error(), entry);
+      continue;
+    }
+    one.outputs = *std::move(outputs);
+    if (entry.shard != nullptr && FitsGraph(one.outputs)) {
+      tried += ShardStrangely(entry, one.View());
+    }
+  }
+  EXPECT_GT(tried, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, BadInput, testing::ValuesIn(AllOps().begin(), AllOps().end()),
+                         [](const auto& suite) {
+                           return TestName(std::string(suite.param->name));
+                         });
+
+}  // namespace
+}  // namespace drydock::strategies::cases
