@@ -68,6 +68,7 @@ class Describer {
                                .reduce = ReduceText(node),
                                .payload_bytes = use.payload_bytes,
                                .sent_bytes = use.sent_bytes,
+                               .least_sent_bytes = use.least_sent_bytes,
                                .phase = std::string(PhaseName(node.phase)),
                                .reason = std::string(CommReasonName(node.reason)),
                                .why = node.reason_text,

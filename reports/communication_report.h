@@ -25,6 +25,7 @@ struct CollectiveReport {
   std::string tensor = {};
   std::int64_t payload_bytes = 0;
   std::int64_t sent_bytes = 0;
+  std::int64_t least_sent_bytes = 0;
   std::string phase = {};
   std::string reason = {};
   std::string why = {};
@@ -38,7 +39,7 @@ struct CollectiveReport {
     field("index", &CollectiveReport::index,
           "Position in the order every rank issues them, from 0.");
     field("kind", &CollectiveReport::kind,
-          "Operator: AllReduce, AllGather, ReduceScatter, AlltoAll.");
+          "Operator: AllReduce, AllGather, ReduceScatter, AlltoAll, NeighborExchangeV2.");
     field("name", &CollectiveReport::name, "Full name of the node in the program of a rank.");
     field("group", &CollectiveReport::group, "`id` of the group pattern.");
     field("group_size", &CollectiveReport::group_size, "Ranks that take part.");
@@ -46,7 +47,11 @@ struct CollectiveReport {
     field("tensor", &CollectiveReport::tensor, "Type and shape of each rank's input.");
     field("payload_bytes", &CollectiveReport::payload_bytes, "Bytes of each rank's input.");
     field("sent_bytes", &CollectiveReport::sent_bytes,
-          "Bytes each rank sends in a ring algorithm, rounded up.");
+          "Bytes each rank sends in a ring algorithm, rounded up; of an exchange of border rows, "
+          "the rank that sends most.");
+    field("least_sent_bytes", &CollectiveReport::least_sent_bytes,
+          "Bytes of the rank that sends least: less only for exchanges of border rows, where edge "
+          "ranks have fewer neighbours.");
     field("phase", &CollectiveReport::phase, "Part of the step.",
           {"forward", "backward", "optimizer"});
     field("reason", &CollectiveReport::reason, "Why it exists, for programs.",

@@ -25,6 +25,9 @@ std::int64_t SentBytes(const Node& node, std::int64_t payload_bytes, std::int64_
   if (node.op == ops::kAllGather) {
     return (n - 1) * payload_bytes;
   }
+  if (node.op == ops::kRingShift) {
+    return payload_bytes;
+  }
   return CeilDiv((n - 1) * payload_bytes, n);
 }
 

@@ -66,6 +66,11 @@ Result<std::vector<NdArray>> RunCollective(const Node& node, const std::vector<N
   if (node.op == ops::kAlltoAll) {
     return AlltoAll(node, inputs);
   }
+  if (node.op == ops::kRingShift) {
+    std::vector<NdArray> shifted = inputs;
+    std::ranges::rotate(shifted, shifted.end() - 1);
+    return shifted;
+  }
   if (node.op == ops::kNeighborExchange || node.op == ops::kNeighborExchangeGrad) {
     DRYDOCK_TRY(const HaloPlan plan, HaloPlanOf(node.attrs));
     return node.op == ops::kNeighborExchange ? HaloWindows(plan, inputs)

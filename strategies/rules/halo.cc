@@ -311,18 +311,10 @@ std::vector<NdArray> HaloGradients(const HaloPlan& plan, const std::vector<NdArr
 
 Result<ValueId> EmitHaloExchange(const LocalizeContext& context, ValueId value,
                                  const HaloPlan& plan, std::span<const AxisIndex> axes) {
-  AttrMap attrs = HaloAttrs(plan);
-  GroupPattern group = HelperGroup(context, axes);
-  attrs["rank_size"] = GroupSize(group);
-  DRYDOCK_TRY(const ValueId output,
-              EmitHelper(context, ops::kNeighborExchange, {value}, std::move(attrs)));
-  Graph& graph = context.builder.mutable_graph();
-  Node& node = graph.nodes[ToIndex(graph.at(output).producer)];
-  node.group = std::move(group);
-  node.reason = CommReason::kRedistribution;
-  node.reason_text =
-      "border rows that the neighbours of '" + std::string(context.global.op) + "' need";
-  return output;
+  return EmitGroupCollective(
+      context, ops::kNeighborExchange, value, HaloAttrs(plan), HelperGroup(context, axes),
+      CommReason::kRedistribution,
+      "border rows that the neighbours of '" + std::string(context.global.op) + "' need");
 }
 
 }  // namespace drydock::strategies

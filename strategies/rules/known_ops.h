@@ -12,6 +12,7 @@ inline constexpr std::string_view kReduceScatter = "ReduceScatter";
 inline constexpr std::string_view kAlltoAll = "AlltoAll";
 inline constexpr std::string_view kNeighborExchange = "NeighborExchangeV2";
 inline constexpr std::string_view kNeighborExchangeGrad = "NeighborExchangeV2Grad";
+inline constexpr std::string_view kRingShift = "NeighborExchange";
 inline constexpr std::string_view kStridedSlice = "StridedSlice";
 inline constexpr std::string_view kSplit = "Split";
 inline constexpr std::string_view kConcat = "Concat";

@@ -58,13 +58,19 @@ Result<ValueId> EmitHelperAllReduce(const LocalizeContext& context, ValueId inpu
 
 Result<ValueId> EmitGroupAllReduce(const LocalizeContext& context, ValueId input,
                                    GroupPattern group, std::string why, std::string reduce_op) {
-  DRYDOCK_TRY(const ValueId output,
-              EmitHelper(context, ops::kAllReduce, {input},
-                         {{"op", std::move(reduce_op)}, {"rank_size", GroupSize(group)}}));
+  return EmitGroupCollective(context, ops::kAllReduce, input, {{"op", std::move(reduce_op)}},
+                             std::move(group), CommReason::kPartialSum, std::move(why));
+}
+
+Result<ValueId> EmitGroupCollective(const LocalizeContext& context, std::string_view op,
+                                    ValueId input, AttrMap attrs, GroupPattern group,
+                                    CommReason reason, std::string why) {
+  attrs["rank_size"] = GroupSize(group);
+  DRYDOCK_TRY(const ValueId output, EmitHelper(context, op, {input}, std::move(attrs)));
   Graph& graph = context.builder.mutable_graph();
   Node& node = graph.nodes[ToIndex(graph.at(output).producer)];
   node.group = std::move(group);
-  node.reason = CommReason::kPartialSum;
+  node.reason = reason;
   node.reason_text = std::move(why);
   return output;
 }

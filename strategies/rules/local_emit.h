@@ -25,7 +25,13 @@ namespace drydock::strategies {
                                                   std::span<const AxisIndex> axes, std::string why,
                                                   std::string reduce_op = "sum");
 
-/// The same over a given group.
+/// Appends a collective over `group`; `why` is shown to users.
+[[nodiscard]] Result<ValueId> EmitGroupCollective(const LocalizeContext& context,
+                                                  std::string_view op, ValueId input, AttrMap attrs,
+                                                  GroupPattern group, CommReason reason,
+                                                  std::string why);
+
+/// An AllReduce over a given group.
 [[nodiscard]] Result<ValueId> EmitGroupAllReduce(const LocalizeContext& context, ValueId input,
                                                  GroupPattern group, std::string why,
                                                  std::string reduce_op = "sum");

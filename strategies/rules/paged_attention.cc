@@ -310,11 +310,11 @@ double PagedFlops(const OpView& op) {
 DRYDOCK_PAGED(PagedAttention, false,
               "query, key_cache, ?value_cache, ?block_tables, ?context_lens, ?antiquant_scale, "
               "?antiquant_offset, ?attn_mask, ?q_seq_lens, ?alibi_mask",
-              "head_num, scale_value=1.0, kv_head_num=0, kv_cache_quant_mode='DEFAULT', "
+              "head_num=1, scale_value=1.0, kv_head_num=0, kv_cache_quant_mode='DEFAULT', "
               "mask_mode='MASK_DEFAULT', mla_v_dim=0");
 DRYDOCK_PAGED(PagedAttentionMask, true,
               "query, key_cache, value_cache, block_tables, context_lens, alibi_mask",
-              "head_num, scale_value=1.0, kv_head_num=0");
+              "head_num=1, scale_value=1.0, kv_head_num=0");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -1,24 +1,227 @@
 #include "strategies/rules/ring_attention.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
+#include <utility>
 
+#include "base/text.h"
+#include "strategies/rules/common_gradients.h"
 #include "strategies/rules/common_rules.h"
+#include "strategies/rules/flash_attention.h"
+#include "strategies/rules/known_ops.h"
+#include "strategies/rules/local_emit.h"
 
+/// Ring attention. Every rank keeps its queries; keys and values travel once around the ring, and
+/// after each step the partial result is joined with what is there, weighted by the softmax
+/// statistics.
+///
+/// Backward, keys and values travel again, together with their gradients, which are complete when
+/// they arrive at their owner: n shifts of the gradients, n - 1 of keys and values. The statistics
+/// of the whole row are known by then, so each step's kernel gives exact parts. The node
+/// `_RingAttention` stands behind the forward steps only to carry this gradient; it computes
+/// nothing.
 namespace drydock::strategies {
+namespace {
 
-Result<bool> IsRingAttention(const OpView& op, const AttentionForm& /*form*/, SparseMode /*mode*/) {
+// ---- Shift by one place in the ring -------------------------------------------------------------
+
+/// Data of member m arrive at member m + 1, of the last at the first.
+Result<std::vector<TensorType>> InferShift(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
+  if (!op.attrs->contains("ring")) {
+    return UnsupportedForm(
+        op, "'" + std::string(op.op) + "' between ranks that the script chooses is not handled");
+  }
+  return std::vector<TensorType>{op.inputs[0]};
+}
+
+DRYDOCK_OP(
+    NeighborExchange, .family = "communication",
+    .signature =
+        "NeighborExchange(send_rank_ids, recv_rank_ids, recv_shapes, send_shapes, recv_type, "
+        "group='hccl_world_group')(x)",
+    .kind = OpKind::kCollective, .infer = InferShift, .cost = CostFamily::kFree);
+
+// ---- RingAttentionUpdate: out, max, sum of what is there and of a step -> joined ----------------
+
+enum UpdateOperand : std::size_t { kOut, kMax, kSum, kStepOut, kStepMax, kStepSum };
+
+Result<std::vector<TensorType>> InferUpdate(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 6, 6));
+  return std::vector<TensorType>{op.inputs[kOut], op.inputs[kMax], op.inputs[kSum]};
+}
+
+Result<std::vector<NdArray>> EvaluateUpdate(const EvaluateContext& context) {
+  DRYDOCK_TRY(const AttentionLayout layout, AttentionLayoutOf(context.View(), "BSH"));
+  const auto& in = context.inputs;
+  const Shape& statistic = in[kMax].shape;  // (B, N, S, 8)
+  const auto rows = static_cast<std::int64_t>(in[kMax].data.size()) / 8;
+  const std::int64_t dim = rows == 0 ? 0 : static_cast<std::int64_t>(in[kOut].data.size()) / rows;
+  const AttentionIndex index{.layout = layout,
+                             .batch = statistic[0],
+                             .heads = statistic[1],
+                             .length = statistic[2],
+                             .dim = dim};
+  std::vector<NdArray> joined = {in[kOut], in[kMax], in[kSum]};
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto at = static_cast<std::size_t>(8 * row);
+    const double top = std::max(in[kMax].data[at], in[kStepMax].data[at]);
+    const double before = in[kSum].data[at] * std::exp(in[kMax].data[at] - top);
+    const double step = in[kStepSum].data[at] * std::exp(in[kStepMax].data[at] - top);
+    const double sum = before + step;
+    for (std::size_t copy = at; copy < at + 8; ++copy) {
+      joined[kMax].data[copy] = top;
+      joined[kSum].data[copy] = sum;
+    }
+    const std::size_t out = index.At(row / (statistic[1] * statistic[2]),
+                                     row / statistic[2] % statistic[1], row % statistic[2]);
+    for (std::size_t d = out; d < out + static_cast<std::size_t>(dim) && sum > 0; ++d) {
+      joined[kOut].data[d] = (in[kOut].data[d] * before + in[kStepOut].data[d] * step) / sum;
+    }
+  }
+  return joined;
+}
+
+DRYDOCK_OP(RingAttentionUpdate, .family = "rank",
+           .signature =
+               "RingAttentionUpdate(input_layout='BSH')(prev_attn_out, prev_softmax_max, "
+               "prev_softmax_sum, cur_attn_out, cur_softmax_max, cur_softmax_sum)",
+           .infer = InferUpdate, .evaluate = EvaluateUpdate, .flops = FlopsPerInput<4>);
+
+// ---- _RingAttention: out, max, sum, query, key, value -> out ------------------------------------
+
+/// Keys, values and their gradients as they stand with the rank.
+struct Travelling {
+  ValueId key = kNoValue;
+  ValueId value = kNoValue;
+  ValueId key_gradient = kNoValue;
+  ValueId value_gradient = kNoValue;
+};
+
+Status Shift(const GradientContext& context, ValueId& value) {
+  DRYDOCK_TRY(
+      value, context.EmitCollective(ops::kRingShift, value, *context.node.group, {{"ring", true}}));
+  return {};
+}
+
+Status AddTo(const GradientContext& context, ValueId& sum, ValueId part) {
+  if (sum == kNoValue) {
+    sum = part;
+    return {};
+  }
+  DRYDOCK_TRY(sum, context.Emit(ops::kAdd, {sum, part}));
+  return {};
+}
+
+Result<std::vector<ValueId>> GradientOfRing(const GradientContext& context) {
+  std::vector<ValueId> gradients = NoGradients(context);
+  const Node& node = context.node;
+  const ValueId dy = OutputGradient(context);
+  if (dy == kNoValue || !node.group.has_value()) {
+    return gradients;
+  }
+  const std::vector<ValueId>& in = node.inputs;
+  Travelling ring{.key = in[4], .value = in[5]};
+  for (std::int64_t step = 0; step < GroupSize(*node.group); ++step) {
+    if (step > 0) {
+      for (ValueId* value : {&ring.key, &ring.value, &ring.key_gradient, &ring.value_gradient}) {
+        DRYDOCK_RETURN_IF_ERROR(Shift(context, *value));
+      }
+    }
+    DRYDOCK_TRY(const std::vector<ValueId> parts,
+                EmitAll(context, "FlashAttentionScoreGrad",
+                        {in[3], ring.key, ring.value, dy, kNoValue, kNoValue, kNoValue, kNoValue,
+                         in[1], in[2], kNoValue, in[0]},
+                        node.attrs));
+    DRYDOCK_RETURN_IF_ERROR(AddTo(context, gradients[3], parts[0]));
+    DRYDOCK_RETURN_IF_ERROR(AddTo(context, ring.key_gradient, parts[1]));
+    DRYDOCK_RETURN_IF_ERROR(AddTo(context, ring.value_gradient, parts[2]));
+  }
+  DRYDOCK_RETURN_IF_ERROR(Shift(context, ring.key_gradient));
+  DRYDOCK_RETURN_IF_ERROR(Shift(context, ring.value_gradient));
+  gradients[4] = ring.key_gradient;
+  gradients[5] = ring.value_gradient;
+  return gradients;
+}
+
+DRYDOCK_OP_NAMED(RingAttention, "_RingAttention", .family = "virtual",
+                 .signature = "_RingAttention()(out, softmax_max, softmax_sum, query, key, value)",
+                 .kind = OpKind::kView, .infer = InferFirst, .gradient = GradientOfRing,
+                 .evaluate = EvaluateCopy, .cost = CostFamily::kFree);
+
+/// Appends a node of several outputs.
+Result<std::vector<ValueId>> EmitNode(const LocalizeContext& context, std::string_view op,
+                                      std::vector<ValueId> inputs, AttrMap attrs) {
+  NodeSpec spec = context.spec;
+  spec.op = op;
+  spec.inputs = std::move(inputs);
+  spec.attrs = std::move(attrs);
+  DRYDOCK_TRY(const NodeId id, context.builder.AddNode(std::move(spec)));
+  return context.builder.graph().at(id).outputs;
+}
+
+}  // namespace
+
+Result<bool> IsRingAttention(const OpView& op, const AttentionForm& form, SparseMode mode) {
   DRYDOCK_TRY(const bool ring, BoolAttr(*op.attrs, "enable_ring_attention", false));
   DRYDOCK_TRY(const bool sequence_parallel, BoolAttr(*op.attrs, "enable_flash_sp", false));
-  if (ring || sequence_parallel) {
-    return UnsupportedForm(op, "ring attention of '" + std::string(op.op) + "' is not handled");
+  if (!ring && !sequence_parallel) {
+    return false;
   }
-  return false;
+  const bool plain =
+      op.inputs.size() == 3 && mode == SparseMode::kDefault &&
+      (form.layout == AttentionLayout::kBsh || form.layout == AttentionLayout::kBnsd);
+  if (!plain) {
+    return UnsupportedForm(op, "ring attention of '" + std::string(op.op) +
+                                   "' is handled in layouts BSH and BNSD, in sparse mode 0 and "
+                                   "without masks");
+  }
+  return true;
 }
 
 Result<std::vector<ValueId>> LocalizeRingAttention(const LocalizeContext& context,
                                                    const AttentionForm& /*form*/,
-                                                   AxisIndex /*sequence*/) {
-  return UnsupportedForm(context.global, "ring attention is not handled");
+                                                   AxisIndex sequence) {
+  const AxisIndex axes[] = {sequence};
+  const GroupPattern group = HelperGroup(context, axes);
+  const std::string why = "keys and values of ring attention";
+  const std::vector<ValueId> inputs(context.spec.inputs.begin(), context.spec.inputs.begin() + 3);
+  const AttrMap& attrs = context.spec.attrs;
+  std::vector<ValueId> moving = {inputs[kKey], inputs[kValue]};
+  ValueId nothing = kNoValue;  // softmax_out
+  std::vector<ValueId> joined;
+  for (std::int64_t step = 0; step < GroupSize(group); ++step) {
+    for (ValueId& value : moving) {
+      if (step > 0) {
+        DRYDOCK_TRY(value, EmitGroupCollective(context, ops::kRingShift, value, {{"ring", true}},
+                                               group, CommReason::kRedistribution, why));
+      }
+    }
+    DRYDOCK_TRY(
+        const std::vector<ValueId> part,
+        EmitNode(context, context.global.op, {inputs[kQuery], moving[0], moving[1]}, attrs));
+    if (step == 0) {
+      joined = {part[3], part[0], part[1]};
+      nothing = part[2];
+      continue;
+    }
+    AttrMap layout;
+    if (const auto it = attrs.find("input_layout"); it != attrs.end()) {
+      layout.insert(*it);
+    }
+    DRYDOCK_TRY(joined, EmitNode(context, "RingAttentionUpdate",
+                                 {joined[0], joined[1], joined[2], part[3], part[0], part[1]},
+                                 std::move(layout)));
+  }
+  DRYDOCK_TRY(const std::vector<ValueId> out,
+              EmitNode(context, "_RingAttention",
+                       {joined[0], joined[1], joined[2], inputs[0], inputs[1], inputs[2]}, attrs));
+  Graph& graph = context.builder.mutable_graph();
+  Node& node = graph.nodes[ToIndex(graph.at(out[0]).producer)];
+  node.group = group;  // The gradient sends keys, values and their gradients around the same ring.
+  node.reason_text = why;
+  return std::vector<ValueId>{joined[1], joined[2], nothing, out[0]};
 }
 
 }  // namespace drydock::strategies

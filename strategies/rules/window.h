@@ -79,7 +79,8 @@ struct WindowCut {
 /// Cut a convolution or pool over its input into `cuts` (one per spatial dimension).
 ///
 /// @param may_exchange  false: kernels may not reach beyond the stride (2-D pools)
-/// @error kInvalidArgument  "<op>:strategy-output|strategy-valid|strategy-stride|strategy-pad|
+/// @error kInvalidArgument
+/// "<op>:strategy-output|strategy-extent|strategy-valid|strategy-stride|strategy-pad|
 ///                          strategy-halo"  which rule the cut breaks, with the numbers
 [[nodiscard]] Result<WindowCut> CutWindows(const OpView& op, const WindowForm& form,
                                            std::span<const std::int64_t> cuts, bool may_exchange);

@@ -36,8 +36,8 @@ Status CheckExtents(const CutDim& cut) {
         "output", "the output extent " + std::to_string(cut.dim.out) + " is not divisible by that");
   }
   if (cut.dim.in % cut.parts != 0) {
-    return cut.Refuse("divisible", "the input extent " + std::to_string(cut.dim.in) +
-                                       " is not divisible by that");
+    return cut.Refuse(
+        "extent", "the input extent " + std::to_string(cut.dim.in) + " is not divisible by that");
   }
   return {};
 }

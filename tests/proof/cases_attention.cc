@@ -85,6 +85,10 @@ ProofCase FlashCase(Draw& draw) {
     // Sequences whose keys a rank does not hold would be cut apart.
     return one;
   }
+  if (mode == 0 && (layout == "BSH" || layout == "BNSD") && draw.Chance(2)) {
+    one.attrs["enable_ring_attention"] = true;  // Keys are cut like queries; no masks.
+    return one;
+  }
   if (draw.Chance(3)) {
     one.operands[3] = Floats(
         {draw.Chance(2) ? 1 : a.batch, a.heads, draw.Chance(2) ? 1 : a.q_length, a.kv_length}, -1.0,
