@@ -21,20 +21,22 @@ namespace {
 
 constexpr std::uint64_t kCasesPerOperator = 24;
 
-/// Labels of rules that look at a strategy as a whole before its single cuts are checked.
+/// Labels of rules that look at a strategy as a whole before its single cuts are checked. (A cut
+/// looked-up dimension selects another form of a look-up, which may want more devices than there
+/// are.)
 /// Source: spec operators 3.6 (GroupedMatmul), 3.7 (look-ups), 3.8 (Tile), 3.12 (data-parallel
 /// losses), 3.14 (batch parallel).
 const std::map<std::string_view, std::set<std::string_view>>& OwnLabels() {
   static const std::map<std::string_view, std::set<std::string_view>> kLabels = {
       {"CheckValid", {"strategy-batch"}},
       {"Embedding", {"strategy-gather", "strategy-embedding"}},
-      {"EmbeddingLookup", {"strategy-gather"}},
+      {"EmbeddingLookup", {"strategy-gather", "strategy-product"}},
       {"Gather", {"strategy-gather"}},
       {"GroupedMatmul", {"strategy-groups"}},
-      {"IndexSelect", {"strategy-gather"}},
+      {"IndexSelect", {"strategy-gather", "strategy-product"}},
       {"LstsqV2", {"strategy-batch"}},
       {"SolveTriangular", {"strategy-batch"}},
-      {"SparseGatherV2", {"strategy-gather"}},
+      {"SparseGatherV2", {"strategy-gather", "strategy-product"}},
       {"SparseSoftmaxCrossEntropyWithLogits", {"strategy-batch"}},
       {"Tile", {"strategy-divisible"}},
   };
