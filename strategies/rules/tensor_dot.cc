@@ -37,6 +37,17 @@ std::vector<std::int64_t> AxesFrom(const Attr& attr) {
   return list && list->has_value() ? **list : std::vector<std::int64_t>{};
 }
 
+/// Fills in the dimensions that are not contracted.
+void AddKept(const OpView& op, DotForm& form) {
+  for (std::size_t side = 0; side < 2; ++side) {
+    for (std::size_t d = 0; d < op.inputs[side].shape.size(); ++d) {
+      if (std::ranges::find(form.contracted[side], d) == form.contracted[side].end()) {
+        form.kept[side].push_back(d);
+      }
+    }
+  }
+}
+
 Result<DotForm> DotFormOf(const OpView& op) {
   const auto it = op.attrs->find("axes");
   const std::size_t ranks[2] = {op.inputs[0].shape.size(), op.inputs[1].shape.size()};
@@ -64,6 +75,9 @@ Result<DotForm> DotFormOf(const OpView& op) {
       }
       for (const std::int64_t axis : AxesFrom((*pair)[side])) {
         DRYDOCK_TRY(const std::size_t dim, NormalisedAxis(op, axis, ranks[side]));
+        if (std::ranges::find(form.contracted[side], dim) != form.contracted[side].end()) {
+          return FailAxes(op);  // The same dimension twice.
+        }
         form.contracted[side].push_back(dim);
       }
     }
@@ -71,13 +85,7 @@ Result<DotForm> DotFormOf(const OpView& op) {
   if (form.contracted[0].size() != form.contracted[1].size()) {
     return FailAxes(op);
   }
-  for (std::size_t side = 0; side < 2; ++side) {
-    for (std::size_t d = 0; d < ranks[side]; ++d) {
-      if (std::ranges::find(form.contracted[side], d) == form.contracted[side].end()) {
-        form.kept[side].push_back(d);
-      }
-    }
-  }
+  AddKept(op, form);
   return form;
 }
 

@@ -180,7 +180,7 @@ PROOF_CASES(GroupedMatmul, GroupedCase);
 PROOF_CASES_OF(Ffn, FfnCase, "FFN", "FFNExt");
 PROOF_NONE(CompressedWeight, "how the weight is compressed is not published", "QuantLinearSparse");
 PROOF_NONE(SparseAttention, "which blocks the kernels compute is not published", "MatmulDDS",
-           "DSDMatmul");
+           "MatmulDDSGrad", "DSDMatmul", "DSDGrad");
 
 }  // namespace
 }  // namespace drydock::strategies::proof

@@ -74,6 +74,7 @@ ProofCase SamplerCase(Draw& draw) {
                     {"num_sampled", 4},
                     {"unique", draw.Chance(2)},
                     {"range_max", 9},
+                    {"remove_accidental_hits", draw.Chance(4)},
                     {"seed", 7}}};
 }
 
