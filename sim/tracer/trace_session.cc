@@ -111,10 +111,16 @@ struct Sharding {
   std::optional<strategies::Strategy> out_strategy = {};
   std::optional<std::vector<strategies::TensorLayout>> in_layout = {};
   std::optional<std::vector<strategies::TensorLayout>> out_layout = {};
+  std::int32_t place = -1;  ///< Stack of the line that says so.
 };
 
-Result<Sharding> ShardingFrom(const json& request) {
+Result<Sharding> ShardingFrom(const json& request, const strategies::Graph& graph) {
   Sharding sharding;
+  DRYDOCK_TRY(const std::int64_t place, IntFieldOr(request, "shard_stack", -1));
+  if (place < -1 || place >= std::ssize(graph.stacks)) {
+    return BadRequest("field 'shard_stack' of a trace request is out of range");
+  }
+  sharding.place = static_cast<std::int32_t>(place);
   DRYDOCK_TRY(sharding.in_strategy, StrategyField(request, "strategy"));
   DRYDOCK_TRY(sharding.out_strategy, StrategyField(request, "out_strategy"));
   DRYDOCK_TRY(sharding.in_layout, LayoutsField(request, "in_layout"));
@@ -127,6 +133,7 @@ void Apply(Sharding sharding, strategies::Node& node) {
   node.out_strategy = std::move(sharding.out_strategy);
   node.in_layout = std::move(sharding.in_layout);
   node.out_layout = std::move(sharding.out_layout);
+  node.shard_place = sharding.place;
 }
 
 Result<std::optional<std::vector<double>>> DataFrom(const json& request) {
@@ -313,7 +320,7 @@ Result<json> TraceSession::AddStack(const json& request) {
 
 Result<json> TraceSession::AddNode(const json& request) {
   DRYDOCK_TRY(NodeFields fields, NodeFieldsFrom(request));
-  DRYDOCK_TRY(Sharding sharding, ShardingFrom(request));
+  DRYDOCK_TRY(Sharding sharding, ShardingFrom(request, builder_->graph()));
   DRYDOCK_TRY(const std::int64_t stack, IntFieldOr(request, "stack", -1));
   DRYDOCK_TRY(const std::int64_t stage, IntFieldOr(request, "stage", -1));
   if (stack < -1 || stack >= std::ssize(builder_->graph().stacks) || stage < -1 ||
@@ -345,7 +352,7 @@ Result<json> TraceSession::UpdateNode(const json& request) {
   if (id < 0 || id >= std::ssize(builder_->graph().nodes)) {
     return BadRequest("field 'node' of a trace request names no node");
   }
-  DRYDOCK_TRY(Sharding sharding, ShardingFrom(request));
+  DRYDOCK_TRY(Sharding sharding, ShardingFrom(request, builder_->graph()));
   DRYDOCK_TRY(strategies::AttrMap attrs, AttrsField(request));
   strategies::Node& node = builder_->mutable_graph().nodes[static_cast<std::size_t>(id)];
   Apply(std::move(sharding), node);

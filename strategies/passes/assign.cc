@@ -14,7 +14,13 @@ std::string ShortName(const Node& node) {
 }
 
 Error AtNode(Error error, const Graph& graph, const Node& node) {
-  error = WithPlace(std::move(error), ShardPlaceOf(graph, node));
+  const std::optional<SourcePlace> applied = PlaceOf(graph, node);
+  const std::optional<SourcePlace> given = ShardPlaceOf(graph, node);
+  if (given && applied && !error.place && *given != *applied) {
+    error = WithNote(std::move(error), "the operator is applied at " + applied->file + ":" +
+                                           std::to_string(applied->line));
+  }
+  error = WithPlace(std::move(error), given);
   if (!node.scope.empty()) {
     error = WithNote(std::move(error), "operator " + ShortName(node) + " in scope " + node.scope);
   }

@@ -98,6 +98,67 @@ DRYDOCK_OP(AShardIdentity, .family = "fallback", .signature = "AShardIdentity()(
            .gradient = GradientPassedOn, .evaluate = EvaluateCopy, .cost = CostFamily::kFree,
            .accepts_layout = true, .accepts_out_layout = true);
 
+// ---- Meshgrid: no rule, always whole
+// --------------------------------------------------------------
+
+/// Dimension of the results along which vector `input` runs.
+Result<std::size_t> MeshDimension(const AttrMap& attrs, std::size_t input) {
+  DRYDOCK_TRY(const std::string indexing, TextAttr(attrs, "indexing", "xy"));
+  return indexing == "xy" && input < 2 ? 1 - input : input;
+}
+
+Result<std::vector<TensorType>> InferMeshgrid(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, std::string::npos));
+  DRYDOCK_RETURN_IF_ERROR(ExpectSameDType(op));
+  Shape shape(op.inputs.size());
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, i, 1, 1));
+    DRYDOCK_TRY(const std::size_t dimension, MeshDimension(*op.attrs, i));
+    shape[dimension] = op.inputs[i].shape[0];
+  }
+  return std::vector<TensorType>(op.inputs.size(), {.shape = shape, .dtype = op.inputs[0].dtype});
+}
+
+/// Extent 1 everywhere but along the vector's dimension.
+Result<Shape> VectorShape(const AttrMap& attrs, std::size_t input, std::size_t rank,
+                          std::int64_t extent) {
+  DRYDOCK_TRY(const std::size_t dimension, MeshDimension(attrs, input));
+  Shape shape(rank, 1);
+  shape[dimension] = extent;
+  return shape;
+}
+
+Result<std::vector<NdArray>> EvaluateMeshgrid(const EvaluateContext& context) {
+  std::vector<NdArray> results;
+  const Shape& full = context.output_types[0].shape;
+  for (std::size_t i = 0; i < context.inputs.size(); ++i) {
+    DRYDOCK_TRY(Shape vector,
+                VectorShape(context.attrs, i, full.size(), context.inputs[i].shape[0]));
+    results.push_back(BroadcastArray(ReshapeArray(context.inputs[i], std::move(vector)), full));
+  }
+  return results;
+}
+
+Result<std::vector<ValueId>> MeshgridGradient(const GradientContext& context) {
+  std::vector<ValueId> gradients(context.node.inputs.size(), kNoValue);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const ValueId arriving = context.output_gradients[i];
+    if (!context.wanted[i] || arriving == kNoValue) {
+      continue;
+    }
+    const Shape own = context.TypeOf(context.node.inputs[i]).shape;
+    DRYDOCK_TRY(const Shape vector,
+                VectorShape(context.node.attrs, i, context.TypeOf(arriving).shape.size(), own[0]));
+    DRYDOCK_TRY(const ValueId sum, ReduceTo(context, arriving, vector));
+    DRYDOCK_TRY(gradients[i], EmitReshape(context, sum, own));
+  }
+  return gradients;
+}
+
+DRYDOCK_OP(Meshgrid, .family = "fallback", .signature = "Meshgrid(indexing='xy')(*inputs)",
+           .infer = InferMeshgrid, .replicated_without_rule = true, .gradient = MeshgridGradient,
+           .evaluate = EvaluateMeshgrid, .cost = CostFamily::kFree);
+
 // ---- Outside the table --------------------------------------------------------------------------
 
 /// Keeps the backward pass going: a gradient kernel that reads everything and gives every wanted

@@ -43,17 +43,30 @@ GroupPattern PatternOf(const OpSharding& sharding, const AxisDevices& devices,
   return AxesPattern(sharding.device_matrix, from_left);
 }
 
+/// A layout that follows from the strategy may still not fit a tensor the strategy does not name.
+Status CheckFits(const OpView& view, std::string_view side, std::size_t index,
+                 const TensorLayout& layout) {
+  Status status = ValidateLayout(layout);
+  if (!status) {
+    Error error = std::move(status).error();
+    error.message = std::string(side) + " " + std::to_string(index) + " of '" +
+                    std::string(view.op) + "' cannot be cut so: " + error.message;
+    return tl::unexpected(std::move(error));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status FillSharding(const ShardRule& rule, const OpView& view, const AxisDevices& devices,
                     OpSharding& sharding) {
   for (std::size_t i = 0; i < view.inputs.size(); ++i) {
     sharding.inputs.push_back(LayoutOf(sharding, rule.inputs[i], devices, view.inputs[i].shape));
-    DRYDOCK_RETURN_IF_ERROR(ValidateLayout(sharding.inputs.back()));
+    DRYDOCK_RETURN_IF_ERROR(CheckFits(view, "input", i, sharding.inputs.back()));
   }
   for (std::size_t i = 0; i < view.outputs.size(); ++i) {
     sharding.outputs.push_back(LayoutOf(sharding, rule.outputs[i], devices, view.outputs[i].shape));
-    DRYDOCK_RETURN_IF_ERROR(ValidateLayout(sharding.outputs.back()));
+    DRYDOCK_RETURN_IF_ERROR(CheckFits(view, "output", i, sharding.outputs.back()));
   }
   for (std::int32_t axis = 0; axis < rule.axis_count; ++axis) {
     sharding.axis_groups.push_back(PatternOf(sharding, devices, {axis}));

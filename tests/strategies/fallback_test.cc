@@ -127,6 +127,36 @@ TEST(Fallback, GradientFlowsThroughAnUnknownOperator) {
   EXPECT_EQ(OpsOf(program->local).back(), "AllReduce");  // gradient of w over the 8 replicas
 }
 
+// 8 rows would divide by 8 ranks.
+TEST(Meshgrid, IsComputedWholeEvenWhereTheBatchDivides) {
+  GraphBuilder builder("net");
+  const ValueId x = *builder.AddInput("x", {.shape = {8}});
+  const ValueId y = *builder.AddInput("y", {.shape = {8}});
+  const NodeId mesh = *builder.AddNode({.op = "Meshgrid", .inputs = {x, y}});
+  builder.SetOutputs(builder.graph().at(mesh).outputs);
+  const auto program = Compile(std::move(builder).Take(), kEightRanks);
+  ASSERT_TRUE(program) << program.error().message;
+  const Node* local = FindNode(program->local, "Meshgrid");
+  EXPECT_TRUE(local->attrs.contains("StandAlone"));
+  EXPECT_EQ(program->local.at(local->outputs[0]).type.shape, (Shape{8, 8}));
+}
+
+TEST(Meshgrid, GridsRunAlongTheirVector) {
+  const OpEntry& entry = *FindOp("Meshgrid");
+  const std::vector<TensorType> inputs = {{.shape = {2}}, {.shape = {3}}};
+  const AttrMap attrs;
+  const auto types = entry.infer({.op = "Meshgrid", .inputs = inputs, .attrs = &attrs});
+  ASSERT_TRUE(types);
+  EXPECT_EQ(types->front().shape, (Shape{3, 2}));
+  const std::vector<NdArray> arrays = {{.shape = {2}, .data = {1, 2}},
+                                       {.shape = {3}, .data = {10, 20, 30}}};
+  const auto grids = entry.evaluate(
+      {.inputs = arrays, .input_types = inputs, .output_types = *types, .attrs = attrs});
+  ASSERT_TRUE(grids);
+  EXPECT_EQ((*grids)[0].data, (std::vector<double>{1, 2, 1, 2, 1, 2}));
+  EXPECT_EQ((*grids)[1].data, (std::vector<double>{10, 10, 20, 20, 30, 30}));
+}
+
 // ---- Layouts as given
 // ---------------------------------------------------------------------------
 

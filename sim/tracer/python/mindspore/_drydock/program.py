@@ -168,7 +168,7 @@ class Program:
                   "phase": session.phase, "stack": self._stack(), "stage": session.stage}
         if primitive is not None:
             fields["instance"] = primitive.instance_name
-            fields.update(primitive.sharding_fields())
+            fields.update(self._sharding_fields(primitive))
         if types is not None:
             fields["types"] = [{"shape": list(shape), "dtype": dtype.name} for shape, dtype in types]
         if session.extra_attrs:
@@ -218,8 +218,15 @@ class Program:
     def close_log(self, log):
         self._log = log.outer
 
-    def _stack(self):
-        key = frames.user_stack()
+    def _sharding_fields(self, primitive):
+        fields = primitive.sharding_fields()
+        line = getattr(primitive, "shard_line", None)
+        if fields and line:
+            fields["shard_stack"] = self._stack(line)
+        return fields
+
+    def _stack(self, key=None):
+        key = frames.user_stack() if key is None else key
         found = self._stacks.get(key)
         if found is None:
             places = [frames.place_of(*frame) for frame in key]
@@ -237,7 +244,7 @@ class Program:
         for i, (primitive, node, version) in enumerate(self._primitives):
             if primitive.version != version:
                 self.recorder.call("update_node", node=node, attrs=primitive.added_attrs(),
-                                   **primitive.sharding_fields())
+                                   **self._sharding_fields(primitive))
                 self._primitives[i] = (primitive, node, primitive.version)
 
     def compile(self):

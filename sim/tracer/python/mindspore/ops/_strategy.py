@@ -1,4 +1,5 @@
 """Checks of Primitive.shard and their effect. Source: spec tracing-frontend 6."""
+from mindspore._drydock import frames
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.rank import RankInt
 from mindspore._drydock.session import session
@@ -107,6 +108,7 @@ def set_strategy(primitive, in_strategy, out_strategy):
     _store(primitive, "in", in_strategy, in_kind)
     if out_strategy is not None:
         _store(primitive, "out", out_strategy, out_kind or in_kind)
+    primitive.shard_line = frames.user_stack()[:1]
     from mindspore import context
     if not context.cuts_operators():
         session.warn("shard() of '%s' has no effect in parallel mode '%s'"

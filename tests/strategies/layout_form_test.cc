@@ -6,8 +6,9 @@
 #include "tests/strategies/gradient_check.h"
 #include "tests/strategies/sharded_run.h"
 
-// Layouts with the axis "interleaved_parallel": what is cut along it is computed copy by copy
-// inside every rank, and all ranks still compute what one device does.
+// Named layouts: several axes on one dimension, output layouts, and the axis
+// "interleaved_parallel", along which operators are computed copy by copy inside every rank. All
+// ranks still compute what one device does.
 namespace drydock::strategies {
 namespace {
 
@@ -65,6 +66,12 @@ class StepWith {
       node.in_layout = std::move(layouts);
     }
     return node.outputs.front();
+  }
+
+  /// Asks for a layout of the result of the last operator.
+  void AskFor(const Dims& dims) {
+    Node& node = builder_.mutable_graph().nodes.back();
+    node.out_layout = {Named(dims, builder_.TypeOf(node.outputs.front()).shape)};
   }
 
   RandomStep Finish(ValueId result) {
@@ -194,6 +201,41 @@ TEST(Interleaved, OperatorWithoutTheFormIsRefused) {
   const auto program = Compile(whole.graph, whole.job);
   ASSERT_FALSE(program);
   EXPECT_EQ(program.error().reason, "ExpandDims:layout-interleaved");
+}
+
+TEST(OutputLayout, ContractedAxesOnTheRowsScatterThePartialSums) {
+  StepWith step;
+  const ValueId x = step.Op("Exp", {step.Weight({8, 6})}, {});
+  const ValueId product =
+      step.Op("MatMul", {x, step.Weight({6, 4})}, {{{"dp"}, {"mp"}}, {{"mp"}, kNone}});
+  step.AskFor({{"dp", "mp"}, kNone});
+  const RandomStep whole = step.Finish(product);
+  EXPECT_EQ(Count(whole, "ReduceScatter"), 1);
+  EXPECT_EQ(Difference(whole), "");
+}
+
+TEST(OutputLayout, ThatFollowsFromTheInputsChangesNothing) {
+  StepWith step;
+  const ValueId x = step.Op("Exp", {step.Weight({8, 6})}, {});
+  const ValueId y = step.Op("Tanh", {x}, {{{"dp", "mp"}, kNone}});
+  step.AskFor({{"dp", "mp"}, kNone});
+  EXPECT_EQ(Difference(step.Finish(y)), "");
+}
+
+TEST(OutputLayout, AnyOtherIsRefusedWithTheOnesThatGo) {
+  StepWith step;
+  const ValueId x = step.Op("Exp", {step.Weight({8, 6})}, {});
+  const ValueId product =
+      step.Op("MatMul", {x, step.Weight({6, 4})}, {{{"dp"}, {"mp"}}, {{"mp"}, kNone}});
+  step.AskFor({{"mp"}, {"dp"}});
+  const RandomStep whole = step.Finish(product);
+  const auto program = Compile(whole.graph, whole.job);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().reason, "MatMul:layout-out");
+  // Axes of (2, 2, 1), counted from the right: dp is 2, mp is 1.
+  EXPECT_EQ(program.error().hint,
+            "leave it out, or give tensor maps ((2, -1)) on device matrix (2, 2, 1) or tensor maps "
+            "(((2, 1), -1)) on device matrix (2, 2, 1)");
 }
 
 // Digits of 4 ranks x 2 copies: virtual rank 5 is rank 2, copy 1.

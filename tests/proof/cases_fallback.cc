@@ -1,0 +1,18 @@
+#include "tests/proof/proof_case.h"
+
+// Operators without a rule of their own. Source: spec operators 1.1 and 3.14.
+namespace drydock::strategies::proof {
+namespace {
+
+ProofCase IdentityCase(Draw& draw) {
+  return {.operands = {Floats(draw.AnyShape(0, 4))}};
+}
+PROOF_CASES(AShardIdentity, IdentityCase);
+
+PROOF_NONE(Rules, "rules for operators that have none; tests/strategies/fallback_test.cc",
+           "BatchParallel", "StandAlone", "SelfDefineShard");
+PROOF_NONE(Custom, "what it computes is the user's own", "Custom");
+PROOF_NONE(Meshgrid, "always whole: nothing is cut; tests/strategies/fallback_test.cc", "Meshgrid");
+
+}  // namespace
+}  // namespace drydock::strategies::proof
