@@ -184,7 +184,7 @@ const cases::json& FactsOf(std::string_view op) {
 /// the operator does not have here. The value says where they are checked, or why they are not.
 const std::map<std::string_view, std::string_view>& CheckedElsewhere() {
   static const std::map<std::string_view, std::string_view> kErrors = {
-      {"manual split rules", "attribute manual_split is refused as unsupported"},
+      {"manual split rules", "gather_rule_test.cc"},
       {"inputs[1] and inputs[2] shapes differ", "shape inference"},
       {"seed or offset split", "scalars have no dimension to cut"},
       {"remove_accidental_hits with any split", "every dimension of its cases is whole"},
