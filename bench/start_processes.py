@@ -64,7 +64,7 @@ def commands(arguments, loop, size):
                                    "--local_worker_num=" + count, "--join=True", "--quiet", "true"]
     yield "mpirun", ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", count, TRUE]
     yield "torchrun", [arguments.python, "-m", "torch.distributed.run", "--standalone", "--no_python",
-                       "--nproc_per_node", count, TRUE]
+                       "--nproc_per_node", count, "--redirects", "3", "--tee", "3", TRUE]
 
 
 def seconds(command, folder):

@@ -1,5 +1,7 @@
 #include "launcher/load_job.h"
 
+#include <filesystem>
+
 #include "launcher/files.h"
 #include "launcher/load_script.h"
 #include "sim/tracer/run_script.h"
@@ -32,8 +34,17 @@ Result<LoadedJob> LoadDocument(const MsrunOptions& options, const std::string& p
   return LoadedJob{.document = std::move(document), .subject = path, .compat_from = "default"};
 }
 
-/// Reading the first byte tells whether the script is there, a file, and readable.
+/// Whether the script is there, a file, and readable. A pipe could be read once only, but the
+/// script may be run several times, for ranks that behave differently.
 Status CheckScript(const std::string& path) {
+  std::error_code failure;
+  const auto kind = std::filesystem::status(path, failure).type();
+  if (!failure && kind != std::filesystem::file_type::regular &&
+      kind != std::filesystem::file_type::directory &&
+      kind != std::filesystem::file_type::not_found) {
+    return FailCommand("NO_SCRIPT", "script '" + path + "': is no file and cannot be read twice",
+                       "save the script to a file");
+  }
   if (sim::MayBeModule(path)) {
     return {};
   }

@@ -43,6 +43,7 @@ class BadScriptTest(command.CommandTest):
 
     def test_text_given_to_exit_is_shown(self):
         self.assertIn("no data today", self.reject("import sys\nsys.exit('no data today')\n", r"exit status 1").err)
+        self.assertIn(": no data today", self.report("summary.json", "out")["error"]["message"])
 
     def test_killed_script(self):
         self.reject("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n", r"signal 9")

@@ -112,6 +112,13 @@ class RefusedTest(launch.LaunchTest):
         os.mkfifo(self.folder / "pipe.py")
         self.refuse(3, "NO_SCRIPT", "pipe.py")
 
+    def test_r63_pipe_in_a_dry_run(self):
+        """`msrun --sim_level=1 <(cat net.py)`: it would have to be read more than once."""
+        os.mkfifo(self.folder / "pipe.py")  # nobody writes: who reads it waits for ever
+        run = self.msrun("--worker_num=2", "pipe.py")
+        self.assert_refused(run, 3, "NO_SCRIPT")
+        self.assertIn("cannot be read twice", run.err)
+
     def test_r63_no_interpreter(self):
         self.refuse(3, "NO_INTERPRETER", "--python=no-such-python", "net.py")
 

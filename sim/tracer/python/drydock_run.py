@@ -134,6 +134,7 @@ def trace(folder, script, arguments):
             run_script(script, arguments)
         except SystemExit as stop:
             result["exit_code"] = exit_code(stop.code)
+            result["exit_text"] = "" if stop.code is None or isinstance(stop.code, int) else str(stop.code)
         result["programs"] = collect(folder)
         if result["exit_code"] != 0 and last_refusal:
             result["error"] = error_fields(last_refusal[0])

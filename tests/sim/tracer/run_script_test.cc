@@ -165,6 +165,7 @@ TEST_F(TraceScriptTest, ExitStatusIsReported) {
   const Error error = ErrorOf("import sys\nsys.exit('no data')\n");
   EXPECT_EQ(error.reason, "script:exit");
   EXPECT_THAT(error.message, HasSubstr("exit status 1"));
+  EXPECT_THAT(error.message, HasSubstr(": no data"));
 }
 
 TEST_F(TraceScriptTest, ExitWithoutCollectionIsNoticed) {
