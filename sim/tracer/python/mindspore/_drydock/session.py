@@ -31,6 +31,7 @@ class Session:
         self.phase = "forward"
         self.stage = -1
         self.branches = None       # the running construct() as branches.py sees it
+        self.next_strategy = None  # (in_strategy, out_strategy) for the next operator that is recorded
         self.extra_attrs = {}      # attributes that every recorded operator gets
         self.compute_dtype = None  # of Cell.to_float
         self.program = None        # the one being recorded

@@ -195,6 +195,8 @@ def _eager(program, op, operands, *rest):
     found = program.call_sites.get(key)
     if found is None:
         found = program.call_sites[key] = _record(program, op, operands, *rest)
+        for tensor in found:
+            program.hand_back(tensor)
     return found
 
 

@@ -1,4 +1,5 @@
 """Primitives: operators with their attributes and sharding strategies."""
+import copy
 import functools
 import inspect
 
@@ -227,6 +228,8 @@ def _call(self, signature, args, kwargs):
     if session.compute_dtype is not None and signature.kind != "update" and signature.name != "Cast":
         operands = _promotion.to_compute_type(operands, session.compute_dtype, cast)
     operands, dtypes = _promotion.prepare(signature.name, operands, cast)
+    if session.next_strategy is not None and signature.name != "Cast":
+        self, session.next_strategy = copy.deepcopy(self).shard(*session.next_strategy), None
     results = tracing.apply(signature.name, operands, attrs, self, dtypes)
     return results[0] if len(results) == 1 else tuple(results)
 

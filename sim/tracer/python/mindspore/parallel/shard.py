@@ -95,6 +95,9 @@ def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="Ascen
     if isinstance(level, bool) or not isinstance(level, int):
         raise user_error(TypeError, "shard:level", "level must be a whole number, not %r" % (level,))
 
+    if (getattr(fn, "__module__", None) or "").startswith("mindspore.") and not hasattr(fn, "construct"):
+        return _sharded_operator(fn, in_strategy, out_strategy)
+
     def sharded(*args, **kwargs):
         operands = _in_cuts(args, in_strategy, "in_strategy")
         results = fn(*operands, **kwargs)
@@ -103,6 +106,19 @@ def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="Ascen
         several = isinstance(results, (tuple, list))
         cut = _in_cuts(tuple(results) if several else (results,), out_strategy, "out_strategy")
         return cut if several else cut[0]
+
+    sharded.__wrapped__ = fn
+    return sharded
+
+
+def _sharded_operator(fn, in_strategy, out_strategy):
+    """A function of the library, which is one operator: that operator gets the strategy."""
+    def sharded(*args, **kwargs):
+        session.next_strategy = (in_strategy, out_strategy)
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            session.next_strategy = None
 
     sharded.__wrapped__ = fn
     return sharded
