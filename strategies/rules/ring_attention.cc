@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "strategies/rules/array_math.h"
 #include "strategies/rules/common_gradients.h"
 #include "strategies/rules/common_rules.h"
 #include "strategies/rules/flash_attention.h"
