@@ -23,10 +23,10 @@ SECONDS = 180  # a job that takes longer hangs
 # An authority and two certificates with the key identifiers that MindSpore wants to see.
 MAKE_CERTIFICATES = """
 set -e
-openssl req -x509 -newkey rsa:3072 -nodes -keyout ca.key -subj /CN=ca -days 200 -out ca.pem \\
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout ca.key -subj /CN=ca -days 200 -out ca.pem \\
   -addext basicConstraints=critical,CA:true -addext subjectKeyIdentifier=hash
 for name in server client; do
-  openssl req -new -newkey rsa:3072 -nodes -keyout $name.key -subj /CN=$name -out $name.csr
+  openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout $name.key -subj /CN=$name -out $name.csr
   printf 'authorityKeyIdentifier=keyid\\nsubjectKeyIdentifier=hash\\n' > ext
   openssl x509 -req -in $name.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 200 -extfile ext -out $name.pem
   openssl pkcs12 -export -inkey $name.key -in $name.pem -passout pass:secret -out $name.p12
@@ -142,6 +142,8 @@ class MindSporeTest(unittest.TestCase):
         self.assertEqual(second.wait(SECONDS), 0, self.text("second.log"))
         self.assert_sum(2)
 
+    @unittest.skipUnless(os.environ.get("DRYDOCK_INTEROP_TLS"),
+                         "not yet seen to pass or fail with a wheel: set DRYDOCK_INTEROP_TLS=1 to run it")
     def test_two_workers_add_up_over_tls(self):
         subprocess.run(["bash", "-c", MAKE_CERTIFICATES], cwd=self.folder, check=True, capture_output=True)
         config = self.folder / "tls.json"
@@ -149,7 +151,7 @@ class MindSporeTest(unittest.TestCase):
             "server_cert_path": str(self.folder / "server.p12"),
             "client_cert_path": str(self.folder / "client.p12"),
             "ca_cert_path": str(self.folder / "ca.pem"), "crl_path": "",
-            "cipher_list": "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384",
+            "cipher_list": "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384",
             "cert_expire_warning_time_in_day": 90}))
         (self.folder / "password").write_text("secret\n")
         scheduler = self.scheduler(2, "--tls_config=%s" % config,
