@@ -36,11 +36,25 @@ bool IsOwnLabel(std::string_view label) {
          std::ranges::none_of(kAllBreaks, [&](Break how) { return CodeOf(how) == label; });
 }
 
+/// General labels that a rule gives before the general checks see the strategy: of the multiple
+/// that is cut, of the result's extent (spec operators 3.8, 3.10), of the rows that all devices
+/// share (3.7).
+const std::set<std::pair<std::string_view, std::string_view>>& GeneralLabelsOfRules() {
+  static const std::set<std::pair<std::string_view, std::string_view>> kLabels = {
+      {"Tile", "divisible"},
+      {"Conv2DBackpropInput", "divisible"},
+      {"Conv2DTranspose", "divisible"},
+      {"Gather", "product"},
+      {"IndexSelect", "product"},
+      {"SparseGatherV2", "product"},
+      {"EmbeddingLookup", "product"},
+  };
+  return kLabels;
+}
+
 bool IsNamed(const Error& error, std::string_view op, Break how) {
   const std::string_view label = LabelOf(error, op);
-  // Where a multiple is cut, it is the multiple that must be divisible (spec operators 3.8).
-  const bool of_multiple = op == "Tile" && label == "divisible";
-  return label == CodeOf(how) || IsOwnLabel(label) || of_multiple;
+  return label == CodeOf(how) || IsOwnLabel(label) || GeneralLabelsOfRules().contains({op, label});
 }
 
 /// The program's operator with its operands and one legal strategy.
@@ -172,6 +186,8 @@ const std::map<std::string_view, std::string_view>& CheckedElsewhere() {
   static const std::map<std::string_view, std::string_view> kErrors = {
       {"manual split rules", "attribute manual_split is refused as unsupported"},
       {"inputs[1] and inputs[2] shapes differ", "shape inference"},
+      {"seed or offset split", "scalars have no dimension to cut"},
+      {"remove_accidental_hits with any split", "every dimension of its cases is whole"},
   };
   return kErrors;
 }
