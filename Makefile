@@ -10,13 +10,14 @@ FUZZ_SECONDS ?= 30
 PROVE_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test release dev asan tsan fuzz prove bench check format tidy packages packages-check clean
+.PHONY: help quickstart test release dev asan tsan fuzz prove operators bench check format tidy packages packages-check clean
 
 help:
 	@sed -n 's/^#   /  /p' Makefile
 	@echo "  make asan | tsan  the tests under address and undefined-behaviour, or thread, sanitizer"
 	@echo "  make fuzz         every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS)) seconds"
 	@echo "  make prove        the numeric proof with new programs for PROVE_SECONDS ($(PROVE_SECONDS)) seconds"
+	@echo "  make operators    writes docs/operators.md"
 	@echo "  make bench        the benchmarks"
 	@echo "  make check        checks of the tree (includes, one place, words, sizes, format)"
 	@echo "  make tidy         clang-tidy on what changed; make format: clang-format on everything"
@@ -55,6 +56,9 @@ prove: packages-check
 	@mkdir -p build
 	@$(call build,dev,proof_test)
 	@python3 -B tests/tools/prove.py build/dev/tests/proof_test --seconds $(PROVE_SECONDS)
+
+operators: dev
+	@python3 -B tests/tools/operators_page.py build/dev/bin/msrun
 
 bench: release
 	@set -e; for program in build/release/bench/*_bench; do "$$program"; done

@@ -23,6 +23,8 @@ void AppendRow(std::string& text, const OpEntry& entry, std::size_t name_width) 
   line.resize(name_width + 28, ' ');
   line += YesNo(entry.gradient != nullptr);
   line.resize(name_width + 37, ' ');
+  line += YesNo(entry.evaluate != nullptr);
+  line.resize(name_width + 47, ' ');
   text += line + std::string(entry.signature) + "\n";
 }
 
@@ -45,6 +47,10 @@ void AppendJsonRow(std::string& text, const OpEntry& entry) {
   text += entry.shard != nullptr ? "true" : "false";
   text += ",\"gradient\":";
   text += entry.gradient != nullptr ? "true" : "false";
+  text += ",\"reference\":";
+  text += entry.evaluate != nullptr ? "true" : "false";
+  text += ",\"layout\":";
+  text += entry.accepts_layout ? "true" : "false";
   text += "}";
 }
 
@@ -73,7 +79,7 @@ class ListOperatorsCommand : public Command {
     }
     std::string text = "operator";
     text.resize(width + 2, ' ');
-    text += "family              shard gradient signature\n";
+    text += "family              shard gradient reference signature\n";
     for (const OpEntry* entry : strategies::AllOps()) {
       AppendRow(text, *entry, width);
     }

@@ -273,6 +273,10 @@ TEST_F(ProgramTest, OperatorsAreListed) {
       table["operators"], [](const nlohmann::json& row) { return row["name"] == "MatMul"; });
   ASSERT_NE(matmul, table["operators"].end());
   EXPECT_EQ((*matmul)["sharding"], true);
+  EXPECT_EQ((*matmul)["reference"], true);
+  const std::string listed = out_.str();
+  EXPECT_EQ(Run({"msrun", "--list_operators", "--json"}), 0);
+  EXPECT_EQ(out_.str(), listed);
   EXPECT_EQ(Run({"drydock", "list_operators", "x"}), 2);
 }
 
