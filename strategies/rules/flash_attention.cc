@@ -297,7 +297,7 @@ Result<std::vector<ValueId>> GradientOfFlash(const GradientContext& context) {
 }
 
 Result<std::vector<TensorType>> InferFlashGrad(const OpView& op) {
-  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 8, 15));
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 7, 15));
   const TensorType* shift = OperandType(op, kBackwardPlaces[kRealShift]);
   return std::vector<TensorType>{
       op.inputs[0], op.inputs[1], op.inputs[2],

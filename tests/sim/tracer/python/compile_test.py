@@ -91,7 +91,7 @@ print(json.dumps([before, first["ops"], first["without_rule"], first["violations
         error = self.error(HEAD + "executor.compile(Net(second=((3, 1),)), x)\n")
         self.assertEqual(error["type"], "RuntimeError")
         self.assertIn("ReLU", error["reason"])
-        self.assertEqual(error["place"]["text"].strip(), "return self.relu(self.matmul(x, self.w))")
+        self.assertEqual(error["place"]["text"].strip(), "self.relu = ops.ReLU().shard(second)")
 
     def test_settings_are_those_of_the_moment(self):
         self.assertEqual(self.printed("""
