@@ -85,6 +85,7 @@ BENCHMARK(BM_Compile_GptSemiAuto)
     ->Args({1000, 8})
     ->Args({1000, 4096})
     ->Args({10000, 4096})
+    ->Args({100000, 4096})
     ->Unit(benchmark::kMillisecond);
 
 void BM_CheckAgreement_Gpt(benchmark::State& state) {

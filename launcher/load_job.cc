@@ -2,6 +2,7 @@
 
 #include "launcher/files.h"
 #include "launcher/load_script.h"
+#include "sim/tracer/run_script.h"
 #include "strategies/graph/json_reader.h"
 
 namespace drydock::launcher {
@@ -33,6 +34,9 @@ Result<LoadedJob> LoadDocument(const MsrunOptions& options, const std::string& p
 
 /// Reading the first byte tells whether the script is there, a file, and readable.
 Status CheckScript(const std::string& path) {
+  if (sim::MayBeModule(path)) {
+    return {};
+  }
   const auto text = ReadFile(path, strategies::JsonLimits().bytes);
   return text ? Status() : FailCommand("NO_SCRIPT", text.error().message);
 }
@@ -88,6 +92,9 @@ Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context) {
   if (options.compat) {
     job.document.job.compat = *options.compat;
     job.compat_from = options.compat_from;
+  }
+  if (options.redistribution) {
+    job.document.job.redistribution = *options.redistribution;
   }
   if (!options.device_memory.empty()) {
     job.document.job.max_device_memory = options.device_memory;

@@ -167,6 +167,12 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
               o.compat_from = "--compat";
               return {};
             });
+  flags.Add({"redistribution", "reference|optimal",
+             "operators between layouts: MindSpore's, or fewest bytes"},
+            [&o](std::string_view word) -> Status {
+              DRYDOCK_TRY(o.redistribution, strategies::ParseRedistributionSearch(word));
+              return {};
+            });
   flags.Add({"ir_style", "r2.0|2025", "look of the IR dumps that save_graphs asks for (r2.0)"},
             [&o](std::string_view word) -> Status {
               DRYDOCK_TRY(o.ir_style, reports::ParseIrStyle(word));
@@ -266,7 +272,8 @@ Status CheckCounts(const MsrunOptions& o) {
 
 /// Combinations that only a real start minds.
 Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
-  for (const std::string_view name : {"sim_rank_id", "fail_on_memory", "strict", "trace_timeout"}) {
+  for (const std::string_view name :
+       {"sim_rank_id", "fail_on_memory", "strict", "redistribution", "trace_timeout"}) {
     if (flags.Given(name)) {
       return Usage("argument --" + std::string(name) + ": only a dry run has it",
                    "add --sim_level=1");

@@ -57,6 +57,7 @@ struct MsrunOptions {
   std::string device_memory =
       {};  ///< "58GB": memory of one device; empty: the script's or the default.
   std::optional<strategies::CompatRelease> compat = {};
+  std::optional<strategies::RedistributionSearch> redistribution = {};
   std::string compat_from = {};      ///< "--compat", "DRYDOCK_COMPAT"; empty if not given.
   std::string python = {};           ///< Interpreter; empty: `python`, else `python3` from PATH.
   std::int64_t threads = 0;          ///< 0: one per processor.

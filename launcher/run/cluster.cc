@@ -90,6 +90,35 @@ tl::unexpected<Error> FailedScheduler(const std::string& text) {
                      text.substr(close + 3, text.find('\n', close) - close - 3));
 }
 
+/// What it means for the job that our own registration failed.
+Error JoinError(Error error) {
+  struct Meaning {
+    std::string_view reason = {};
+    std::string_view code = {};
+    std::string_view hint = {};
+  };
+  constexpr std::array<Meaning, 4> kMeanings = {{
+      {"Worker:build-timeout", "BUILD_TIMEOUT",
+       "start the other nodes, check --master_addr and --master_port, or wait longer with "
+       "--cluster_time_out"},
+      {"Worker:refused", "EXTRA_WORKER", "check --worker_num and --node_rank of all nodes"},
+      {"Worker:scheduler-gone", "SCHEDULER_DIED", "look at the node of --master_addr"},
+      {"Worker:node-lost", "RANK_LOST", "look at the logs of the other nodes"},
+  }};
+  for (const Meaning& meaning : kMeanings) {
+    if (error.reason == meaning.reason) {
+      return FailCommand(meaning.code, error.message, std::string(meaning.hint)).value();
+    }
+  }
+  return error;
+}
+
+Error BuildTimeError(const sim::SchedulerEvent& event) {
+  return FailCommand("BUILD_TIMEOUT", sim::EventText(event),
+                     "start the missing ranks, or wait longer with --cluster_time_out")
+      .value();
+}
+
 }  // namespace
 
 struct Cluster::Impl {
@@ -141,11 +170,7 @@ void Cluster::Impl::TakeEvent(const sim::SchedulerEvent& event, std::vector<Clus
     case EventKind::kBuildTimedOut:
       over = true;
       if (any_registered || !join.may_not_register || agent) {
-        news.push_back(
-            {.kind = ClusterNews::Kind::kFailed,
-             .error = FailCommand("BUILD_TIMEOUT", sim::EventText(event),
-                                  "start the missing ranks, or wait longer with --cluster_time_out")
-                          .value()});
+        news.push_back({.kind = ClusterNews::Kind::kFailed, .error = BuildTimeError(event)});
       }
       break;
     case EventKind::kFinished:
@@ -183,7 +208,8 @@ void Cluster::Impl::TakeAgentEvents(std::vector<ClusterNews>& news) {
       case AgentEvent::Kind::kJobFailed:
       case AgentEvent::Kind::kFailed:
         failed = true;
-        news.push_back({.kind = ClusterNews::Kind::kFailed, .error = std::move(event.error)});
+        news.push_back(
+            {.kind = ClusterNews::Kind::kFailed, .error = JoinError(*std::move(event.error))});
         break;
       case AgentEvent::Kind::kLeft:
         agent_left = true;

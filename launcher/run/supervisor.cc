@@ -27,6 +27,8 @@ constexpr Duration kLogPause = std::chrono::milliseconds(200);
 constexpr Duration kWindUpTime = std::chrono::seconds(5);
 /// How long other nodes are given to hear of a failure. Source: spec robustness R-21
 constexpr Duration kTellTime = std::chrono::seconds(7);
+/// The same where launchers agree: they hear of it at once.
+constexpr Duration kAgentTellTime = std::chrono::milliseconds(1500);
 
 ProcessEnd EndOf(int status) {
   return WIFSIGNALED(status) ? ProcessEnd{.signalled = true, .value = WTERMSIG(status)}
@@ -259,7 +261,7 @@ void Supervisor::WindUp() {
     // Ranks of other nodes may go on for long after ours; a failed job is over soon.
     TimePoint until = kNever;
     if (watch_.stopping()) {
-      until = begin + kTellTime;
+      until = begin + (cluster_.agrees() ? kAgentTellTime : kTellTime);
     } else if (IsSingleNode(options_)) {
       until = begin + kWindUpTime;
     }

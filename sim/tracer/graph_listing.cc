@@ -52,22 +52,32 @@ json Literal(const strategies::Attr& attr) {
              : json(strategies::AttrText(attr));
 }
 
+/// "Tensor(shape=[2], dtype=Float32, value=[0.5 1])", large ones without their values.
 json ConstantLiteral(const Graph& graph, const Value& value) {
+  std::string text = "Tensor(shape=" + json(value.type.shape).dump() +
+                     ", dtype=" + std::string(strategies::DTypeIrName(value.type.dtype));
   const auto& data = graph.constants[static_cast<std::size_t>(value.detail)].data;
-  if (!data || data->size() > kMaxListedElements) {
-    return "Tensor(shape=" + json(value.type.shape).dump() + ")";
+  if (data && data->size() <= kMaxListedElements) {
+    std::string numbers;
+    for (const double number : *data) {
+      std::string digits = strategies::AttrText(strategies::Attr(number));
+      if (digits.ends_with(".0")) {
+        digits.resize(digits.size() - 2);
+      }
+      numbers += (numbers.empty() ? "" : " ") + digits;
+    }
+    text += ", value=" + (value.type.shape.empty() ? numbers : "[" + numbers + "]");
   }
-  if (!value.type.shape.empty()) {
-    return "Tensor(shape=" + json(value.type.shape).dump() + ", value=" + json(*data).dump() + ")";
-  }
-  const double number = data->front();
-  if (value.type.dtype == strategies::DType::kBool) {
-    return number != 0.0;
-  }
-  const auto whole = static_cast<std::int64_t>(number);
-  return strategies::IsFloating(value.type.dtype) || static_cast<double>(whole) != number
-             ? json(number)
-             : json(whole);
+  return text + ")";
+}
+
+/// Lists of a collective are shown as lists, its ranks and everything else as tuples.
+json AttributeText(const Node& node, const std::string& name, const strategies::Attr& attr) {
+  json literal = Literal(attr);
+  const bool list = std::holds_alternative<strategies::Attr::List>(attr.value);
+  const bool collective =
+      node.entry != nullptr && node.entry->kind == strategies::OpKind::kCollective;
+  return list && collective && name != "rank_list" ? json(AttrJson(attr).dump()) : literal;
 }
 
 class Lister {
@@ -138,7 +148,7 @@ class Lister {
     Line line{.primitive = node.op};
     AddOperands(node, line);
     for (const auto& [name, attr] : node.attrs) {
-      line.attrs[name] = Literal(attr);
+      line.attrs[name] = AttributeText(node, name, attr);
     }
     const std::size_t at = AddLine(std::move(line));
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/overloaded.h"
+#include "strategies/layout/named_layout.h"
 
 namespace drydock::sim {
 namespace {
@@ -92,7 +93,7 @@ Result<std::vector<std::int64_t>> MapEntry(const json& entry, std::string_view n
   if (!axis) {
     return BadField(name, "a list of layouts with device_matrix and tensor_map");
   }
-  return *axis < 0 ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{*axis};
+  return std::vector<std::int64_t>{*axis};
 }
 
 Result<strategies::TensorLayout> LayoutFrom(const json& value, std::string_view name) {
@@ -102,10 +103,16 @@ Result<strategies::TensorLayout> LayoutFrom(const json& value, std::string_view 
   }
   strategies::TensorLayout layout;
   DRYDOCK_TRY(layout.device_matrix, IntListField(value, "device_matrix"));
+  const json* interleaved = Find(value, "interleaved_parallel");
+  if (interleaved != nullptr && *interleaved == true && !layout.device_matrix.empty()) {
+    layout.interleave = layout.device_matrix.back();
+  }
+  std::vector<std::vector<std::int64_t>> axes_of_dimensions;
   for (const json& entry : *map) {
     DRYDOCK_TRY(std::vector<std::int64_t> axes, MapEntry(entry, name));
-    layout.tensor_map.push_back(std::move(axes));
+    axes_of_dimensions.push_back(std::move(axes));
   }
+  DRYDOCK_RETURN_IF_ERROR(strategies::SetTensorMap(layout, std::move(axes_of_dimensions)));
   return layout;
 }
 

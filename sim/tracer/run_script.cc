@@ -75,13 +75,6 @@ Result<std::string> FindPython(const ScriptJob& job) {
                    "install Python 3.8 or newer, or name one with --python");
 }
 
-/// A word like `pytest`: a module that the interpreter may have, if there is no such file.
-bool MayBeModule(const std::string& script) {
-  return !script.empty() && ::access(script.c_str(), F_OK) != 0 &&
-         std::ranges::all_of(script,
-                             [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-}
-
 Status CheckScript(const std::string& script) {
   if (MayBeModule(script)) {
     return {};
@@ -100,21 +93,6 @@ Status CheckScript(const std::string& script) {
   }
   return FailInput("script:unreadable", "script '" + script + "': " + problem,
                    "give the path of a Python script");
-}
-
-/// The script's path. A name without a folder may be that of a Python program on the PATH, as in
-/// `msrun pytest -s net.py`.
-std::string ScriptPath(const ScriptJob& job) {
-  if (job.script.find('/') != std::string::npos || ::access(job.script.c_str(), F_OK) == 0) {
-    return job.script;
-  }
-  const std::string found = FindExecutable(job.script, ValueOf(job.environment, "PATH"));
-  std::string first_line;
-  std::ifstream file(found);
-  std::getline(file, first_line);
-  const bool is_python =
-      first_line.starts_with("#!") && first_line.find("python") != std::string::npos;
-  return is_python ? found : job.script;
 }
 
 /// At most `limit` bytes of a file.
@@ -301,9 +279,13 @@ Status TraceOtherRanks(const ScriptJob& job, const std::string& python, Trace& f
 
 }  // namespace
 
-Result<TraceOutcome> TraceScript(const ScriptJob& given) {
-  ScriptJob job = given;
-  job.script = ScriptPath(given);
+bool MayBeModule(const std::string& script) {
+  return !script.empty() && ::access(script.c_str(), F_OK) != 0 &&
+         std::ranges::all_of(script,
+                             [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
+Result<TraceOutcome> TraceScript(const ScriptJob& job) {
   if (job.world_size < 1 || job.rank < 0 || job.rank >= job.world_size) {
     return FailInput("script:rank", "rank " + std::to_string(job.rank) + " of " +
                                         std::to_string(job.world_size) + " ranks does not exist");

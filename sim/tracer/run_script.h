@@ -48,6 +48,9 @@ struct TraceOutcome {
   std::vector<std::int64_t> traced_ranks = {};
 };
 
+/// A word like `pytest`: a module that the interpreter may have, as there is no such file.
+[[nodiscard]] bool MayBeModule(const std::string& script);
+
 /// Runs the script once per class of ranks and collects what it computes.
 ///
 /// Child processes in groups of their own; nothing of them and no file stays behind.

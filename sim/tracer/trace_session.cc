@@ -64,6 +64,9 @@ json ArgumentsJson(const std::vector<strategies::SignatureArgument>& arguments) 
 json OperatorTable() {
   json operators = json::array();
   for (const strategies::OpEntry* entry : strategies::AllOps()) {
+    if (entry->infer == nullptr) {
+      continue;  // pseudo rules are nothing a script can call
+    }
     const strategies::OpSignature signature = strategies::ParseSignature(entry->signature);
     operators.push_back({{"name", entry->name},
                          {"constructor", ArgumentsJson(signature.constructor)},

@@ -137,7 +137,7 @@ NodeId GraphBuilder::AddNodeWithTypes(NodeSpec spec, std::vector<TensorType> out
   const NodeId id{static_cast<std::int32_t>(graph_.nodes.size())};
   const OpEntry* entry = FindOp(spec.op);
   Node node{.op = std::string(entry == nullptr ? spec.op : entry->name),
-            .entry = entry,
+            .entry = entry == nullptr ? &UnknownOp() : entry,
             .inputs = std::move(spec.inputs),
             .attrs = std::move(spec.attrs),
             .scope = std::move(spec.scope),

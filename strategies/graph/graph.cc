@@ -51,6 +51,11 @@ std::optional<SourcePlace> PlaceOf(const Graph& graph, const Node& node) {
   return graph.stacks[static_cast<std::size_t>(node.place)].front();
 }
 
+std::optional<SourcePlace> ShardPlaceOf(const Graph& graph, const Node& node) {
+  const std::optional<SourcePlace> place = PlaceOf(graph, Node{.place = node.shard_place});
+  return place ? place : PlaceOf(graph, node);
+}
+
 std::vector<std::string> FullNames(const Graph& graph) {
   std::map<std::string, std::int64_t> next;
   std::vector<std::string> names;

@@ -82,13 +82,14 @@ enum class CommReason : std::uint8_t {
 /// One operator application.
 struct Node {
   std::string op = {};               ///< Primitive name, e.g. "MatMul".
-  const OpEntry* entry = nullptr;    ///< Table entry; null if the operator is unknown.
+  const OpEntry* entry = nullptr;    ///< Table entry; UnknownOp() outside the table.
   std::vector<ValueId> inputs = {};  ///< Tensor operands; kNoValue for an absent optional one.
   std::vector<ValueId> outputs = {};
   AttrMap attrs = {};
   std::string scope = {};          ///< "Default/network-WithLossCell/_backbone-Net".
   std::string instance_name = {};  ///< Attribute that holds the primitive, e.g. "matmul".
   std::int32_t place = -1;         ///< Index in Graph::stacks: where the user's script applies it.
+  std::int32_t shard_place = -1;   ///< The same for the line that gives it its strategy.
   Phase phase = Phase::kForward;
   std::int32_t stage = -1;  ///< Pipeline stage, -1 if not set.
   std::optional<Strategy> in_strategy = {};
@@ -128,6 +129,9 @@ struct Graph {
 
 /// Place of the user's line that applies a node, if known.
 [[nodiscard]] std::optional<SourcePlace> PlaceOf(const Graph& graph, const Node& node);
+
+/// Place of the user's line that gives a node its strategy; that of its use if only this is known.
+[[nodiscard]] std::optional<SourcePlace> ShardPlaceOf(const Graph& graph, const Node& node);
 
 /// Full names of all nodes, "<scope>/<op>-op<n>"; n counts per scope and operator in node order.
 /// Source: spec tracing-frontend 5.3.

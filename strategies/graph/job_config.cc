@@ -23,6 +23,8 @@ constexpr std::array<std::string_view, 5> kModeNames = {
 constexpr std::array<std::string_view, 3> kSearchNames = {
     "recursive_programming", "dynamic_programming", "sharding_propagation"};
 
+constexpr std::array<std::string_view, 2> kRedistributionNames = {"reference", "optimal"};
+
 template <typename Enum, std::size_t N>
 Result<Enum> ParseName(std::string_view text, const std::array<std::string_view, N>& names,
                        std::string_view what) {
@@ -121,6 +123,13 @@ Result<SearchMode> ParseSearchMode(std::string_view text) {
   return ParseName<SearchMode>(text, kSearchNames, "search_mode");
 }
 
+std::string_view RedistributionSearchName(RedistributionSearch search) {
+  return kRedistributionNames[static_cast<std::size_t>(search)];
+}
+Result<RedistributionSearch> ParseRedistributionSearch(std::string_view text) {
+  return ParseName<RedistributionSearch>(text, kRedistributionNames, "redistribution");
+}
+
 bool CutsOperators(ParallelMode mode) {
   return mode == ParallelMode::kSemiAutoParallel || mode == ParallelMode::kAutoParallel;
 }
@@ -146,10 +155,6 @@ Status ValidateJob(const JobConfig& config) {
         ErrorCode::kUnsupported,
         "search_mode '" + std::string(SearchModeName(config.search_mode)) + "' is not handled yet",
         "use search_mode=\"sharding_propagation\"");
-  }
-  if (config.mode == ParallelMode::kAutoParallel && config.elementwise_op_strategy_follow) {
-    return Fail(ErrorCode::kUnsupported, "elementwise_op_strategy_follow is not handled yet",
-                "leave it out, or give the element-wise operators strategies with shard()");
   }
   if (config.dataset.kind == DatasetStrategy::Kind::kFullBatch && !CutsOperators(config.mode)) {
     return FailInput("job:full-batch",

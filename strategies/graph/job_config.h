@@ -39,6 +39,12 @@ struct CompatRelease {
 /// "2.7".
 [[nodiscard]] std::string CompatText(const CompatRelease& release);
 
+/// How the operators between two layouts are chosen.
+enum class RedistributionSearch : std::uint8_t {
+  kReference,  ///< The reference system's algorithm.
+  kOptimal,    ///< The cheapest sequence by bytes sent, never worse than the reference's.
+};
+
 /// How the batch is spread over the ranks.
 struct DatasetStrategy {
   enum class Kind : std::uint8_t { kDataParallel, kFullBatch, kCuts };
@@ -52,6 +58,7 @@ struct JobConfig {
   std::int64_t world_size = 1;
   ParallelMode mode = ParallelMode::kStandAlone;
   SearchMode search_mode = SearchMode::kRecursiveProgramming;
+  RedistributionSearch redistribution = RedistributionSearch::kReference;
   DatasetStrategy dataset = {};
   bool dataset_repeat_on_right = false;
   std::int64_t pipeline_stages = 1;
@@ -84,6 +91,9 @@ struct JobConfig {
 [[nodiscard]] Result<ParallelMode> ParseParallelMode(std::string_view text);
 [[nodiscard]] std::string_view SearchModeName(SearchMode mode);
 [[nodiscard]] Result<SearchMode> ParseSearchMode(std::string_view text);
+/// "reference" or "optimal".
+[[nodiscard]] std::string_view RedistributionSearchName(RedistributionSearch search);
+[[nodiscard]] Result<RedistributionSearch> ParseRedistributionSearch(std::string_view text);
 
 /// True for the modes in which operators are cut.
 [[nodiscard]] bool CutsOperators(ParallelMode mode);

@@ -5,6 +5,7 @@
 
 #include "base/overloaded.h"
 #include "strategies/graph/json_fields.h"
+#include "strategies/layout/named_layout.h"
 
 namespace drydock::strategies {
 namespace {
@@ -141,9 +142,7 @@ Result<std::vector<std::int64_t>> ReadAxes(JsonView value,
   std::vector<std::int64_t> axes;
   for (const JsonView word : words) {
     DRYDOCK_TRY(const std::optional<std::int64_t> axis, ReadAxis(word, aliases));
-    if (axis) {
-      axes.push_back(*axis);
-    }
+    axes.push_back(axis.value_or(-1));
   }
   return axes;
 }
@@ -167,11 +166,20 @@ Result<TensorLayout> ReadLayout(JsonView value) {
                             std::to_string(layout.device_matrix.size()));
     }
   }
+  DRYDOCK_TRY(const bool flag, BoolField(object, "interleaved_parallel", false));
+  const bool named = !aliases.empty() && aliases.back() == "interleaved_parallel";
+  if ((flag || named) && !layout.device_matrix.empty()) {
+    layout.interleave = layout.device_matrix.back();
+  }
   DRYDOCK_TRY(const JsonView map, object.Require("tensor_map"));
   DRYDOCK_TRY(const std::vector<JsonView> dimensions, ReadJsonList(map, "tensor_map"));
+  std::vector<std::vector<std::int64_t>> axes_of_dimensions;
   for (const JsonView dimension : dimensions) {
     DRYDOCK_TRY(std::vector<std::int64_t> axes, ReadAxes(dimension, aliases));
-    layout.tensor_map.push_back(std::move(axes));
+    axes_of_dimensions.push_back(std::move(axes));
+  }
+  if (Status status = SetTensorMap(layout, std::move(axes_of_dimensions)); !status) {
+    return tl::unexpected(WithPlace(std::move(status).error(), map.Place()));
   }
   if (const auto shape = object.Find("shape")) {
     DRYDOCK_TRY(layout.shape, ReadJsonInts(*shape, "shape"));
@@ -219,6 +227,14 @@ void AppendFrame(std::string& out, const SourcePlace& place) {
          ",\"text\":";
   AppendJsonText(out, place.text);
   out += '}';
+}
+
+std::vector<std::vector<std::int64_t>> WithTrailingNone(const TensorLayout& layout) {
+  std::vector<std::vector<std::int64_t>> map = layout.tensor_map;
+  for (const std::size_t dimension : layout.trailing_none) {
+    map[dimension].push_back(-1);
+  }
+  return map;
 }
 
 }  // namespace
@@ -304,7 +320,10 @@ void AppendJsonLayouts(std::string& out, const std::vector<TensorLayout>& layout
     out += i > 0 ? ",{\"device_matrix\":" : "{\"device_matrix\":";
     AppendJsonInts(out, layouts[i].device_matrix);
     out += ",\"tensor_map\":";
-    AppendJsonIntLists(out, layouts[i].tensor_map);
+    AppendJsonIntLists(out, WithTrailingNone(layouts[i]));
+    if (layouts[i].interleave > 1) {
+      out += ",\"interleaved_parallel\":true";
+    }
     if (!layouts[i].shape.empty()) {
       out += ",\"shape\":";
       AppendJsonInts(out, layouts[i].shape);

@@ -121,6 +121,8 @@ Result<JobConfig> ReadJsonJob(JsonView value, const JobConfig& base) {
   DRYDOCK_RETURN_IF_ERROR(ReadNumbers(object, job));
   DRYDOCK_RETURN_IF_ERROR(ReadParsed(object, "mode", ParseParallelMode, job.mode));
   DRYDOCK_RETURN_IF_ERROR(ReadParsed(object, "search_mode", ParseSearchMode, job.search_mode));
+  DRYDOCK_RETURN_IF_ERROR(
+      ReadParsed(object, "redistribution", ParseRedistributionSearch, job.redistribution));
   DRYDOCK_RETURN_IF_ERROR(ReadParsed(object, "compat", ParseCompat, job.compat));
   DRYDOCK_RETURN_IF_ERROR(ReadDataset(object, job.dataset));
   DRYDOCK_RETURN_IF_ERROR(ReadFullyUse(object, job));
@@ -142,6 +144,8 @@ void AppendJsonJob(std::string& out, const JobConfig& job) {
   AppendJsonText(out, ParallelModeName(job.mode));
   AppendName(out, "search_mode");
   AppendJsonText(out, SearchModeName(job.search_mode));
+  AppendName(out, "redistribution");
+  AppendJsonText(out, RedistributionSearchName(job.redistribution));
   AppendName(out, "compat");
   AppendJsonText(out, CompatText(job.compat));
   AppendName(out, "dataset_strategy");

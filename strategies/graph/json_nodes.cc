@@ -107,6 +107,9 @@ Status ReadProperties(ObjectReader& object, Node& node, GraphBuilder& builder) {
   if (const auto place = object.Find("place")) {
     DRYDOCK_TRY(node.place, ReadPlace(*place, builder));
   }
+  if (const auto place = object.Find("shard_place")) {
+    DRYDOCK_TRY(node.shard_place, ReadPlace(*place, builder));
+  }
   return {};
 }
 
@@ -184,6 +187,7 @@ class NodeAdder {
     }
     Node& node = builder_.mutable_graph().nodes[ToIndex(*id)];
     node.stage = text.node.stage;
+    node.shard_place = text.node.shard_place;
     node.in_strategy = std::move(text.node.in_strategy);
     node.out_strategy = std::move(text.node.out_strategy);
     node.in_layout = std::move(text.node.in_layout);

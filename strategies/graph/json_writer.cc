@@ -8,6 +8,7 @@
 #include "strategies/graph/json_job.h"
 #include "strategies/graph/json_nodes.h"
 #include "strategies/graph/parameter_role.h"
+#include "strategies/rules/op_entry.h"
 
 namespace drydock::strategies {
 namespace {
@@ -247,7 +248,7 @@ class DocumentWriter {
     WriteResultNames(node);
     WriteProperties(node);
     WriteSharding(node);
-    if (node.entry == nullptr) {
+    if (node.entry == nullptr || node.entry->infer == nullptr) {
       WriteOutputTypes(node);
     }
     out_ += '}';
@@ -307,6 +308,10 @@ class DocumentWriter {
     if (node.place >= 0) {
       Field("place");
       out_ += std::to_string(node.place);
+    }
+    if (node.shard_place >= 0) {
+      Field("shard_place");
+      out_ += std::to_string(node.shard_place);
     }
   }
 

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "strategies/layout/interleave.h"
 
 namespace drydock::strategies {
 namespace {
@@ -110,33 +111,34 @@ Result<std::vector<std::vector<std::int64_t>>> TensorMapOf(
   return map;
 }
 
-Result<TensorLayout> ToTensorLayout(const NamedLayout& layout,
-                                    const std::vector<NamedDimension>& dimensions, Shape shape) {
-  DRYDOCK_TRY(auto map, TensorMapOf(layout, dimensions));
-  TensorLayout result{.device_matrix = layout.device_matrix, .shape = std::move(shape)};
-  if (layout.interleaved) {
-    result.device_matrix.back() = 1;  // copies inside a device are no devices
-  }
+Status SetTensorMap(TensorLayout& layout, std::vector<std::vector<std::int64_t>> map) {
   for (std::vector<std::int64_t>& axes : map) {
-    if (layout.interleaved && std::find(axes.begin(), axes.end(), 0) != axes.end()) {
-      return Fail(ErrorCode::kUnsupported,
-                  "a dimension cut by 'interleaved_parallel' is not supported",
-                  "leave 'interleaved_parallel' out of the tensor's layout");
-    }
-    if (axes.back() == -1) {
+    if (!axes.empty() && axes.back() == -1) {
       axes.pop_back();
       if (!axes.empty()) {
-        result.trailing_none.push_back(result.tensor_map.size());
+        layout.trailing_none.push_back(layout.tensor_map.size());
       }
     }
     if (std::find(axes.begin(), axes.end(), -1) != axes.end()) {
       return FailInput("Layout:none-not-last", "\"None\" stands in front of another axis",
                        "put \"None\" at the end of the tuple or leave it out");
     }
-    result.tensor_map.push_back(std::move(axes));
+    layout.tensor_map.push_back(std::move(axes));
   }
+  return {};
+}
+
+Result<TensorLayout> ToTensorLayout(const NamedLayout& layout,
+                                    const std::vector<NamedDimension>& dimensions, Shape shape) {
+  DRYDOCK_TRY(auto map, TensorMapOf(layout, dimensions));
+  TensorLayout result{.device_matrix = layout.device_matrix, .shape = std::move(shape)};
+  if (layout.interleaved) {
+    result.interleave = layout.device_matrix.back();
+  }
+  DRYDOCK_RETURN_IF_ERROR(SetTensorMap(result, std::move(map)));
   DRYDOCK_RETURN_IF_ERROR(ValidateLayout(result));
-  return result;
+  // Copies inside a device that hold equal slices are no devices and no copies.
+  return CopiesDiffer(result) ? result : WithoutCopies(result);
 }
 
 }  // namespace drydock::strategies

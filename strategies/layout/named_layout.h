@@ -36,9 +36,15 @@ using NamedDimension = std::vector<std::string>;
 [[nodiscard]] Result<std::vector<std::vector<std::int64_t>>> TensorMapOf(
     const NamedLayout& layout, const std::vector<NamedDimension>& dimensions);
 
+/// Sets the tensor map from lists of axes in which -1 stands for "None": alone for a dimension that
+/// is not cut, at the end of a list for an uncut rest that counts as a dimension of its own.
+/// @error kInvalidArgument  -1 in front of another axis
+[[nodiscard]] Status SetTensorMap(TensorLayout& layout, std::vector<std::vector<std::int64_t>> map);
+
 /// The layout of a tensor of `shape` whose dimensions are cut as named.
+///
+/// Where the axis "interleaved_parallel" cuts a dimension, the layout is one over virtual ranks.
 /// @error kInvalidArgument  as TensorMapOf; "None" in front of another axis; invalid layout
-/// @error kUnsupported  the axis "interleaved_parallel" cuts a dimension
 [[nodiscard]] Result<TensorLayout> ToTensorLayout(const NamedLayout& layout,
                                                   const std::vector<NamedDimension>& dimensions,
                                                   Shape shape);

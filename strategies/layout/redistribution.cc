@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "strategies/layout/redistribution_plan.h"
+#include "strategies/layout/redistribution_search.h"
 
 namespace drydock::strategies {
 namespace {
@@ -109,6 +110,14 @@ void AddStepCost(const LayoutStep& step, double elements, RedistributionCost* co
   }
 }
 
+std::vector<RedistributionOp> Written(const std::vector<PlanOp>& ops, const Shape& start) {
+  PrimitiveWriter writer(start);
+  for (const PlanOp& op : ops) {
+    writer.Add(op);
+  }
+  return writer.Take();
+}
+
 }  // namespace
 
 Result<std::vector<RedistributionOp>> InferRedistribution(const TensorLayout& from,
@@ -122,11 +131,14 @@ Result<std::vector<RedistributionOp>> InferRedistribution(const TensorLayout& fr
   if (options.optimize) {
     plan.ops = OptimizePlan(std::move(plan.ops), plan.start);
   }
-  PrimitiveWriter writer(std::move(plan.start));
-  for (const PlanOp& op : plan.ops) {
-    writer.Add(op);
+  std::vector<RedistributionOp> ops = Written(plan.ops, plan.start);
+  const std::int64_t sent = options.cheapest ? SentElements(ops) : 0;
+  if (sent > 0) {
+    if (const auto cheaper = PlanCheapest(from, to, sent)) {
+      return Written(cheaper->ops, cheaper->start);
+    }
   }
-  return writer.Take();
+  return ops;
 }
 
 Result<RedistributionCost> CostOfRedistribution(const TensorLayout& from, const TensorLayout& to,

@@ -48,6 +48,9 @@ struct RedistributionOptions {
   bool enable_alltoall = false;  ///< AlltoAll instead of AllGather followed by a slice.
   bool keep_reshape = false;     ///< Emit the Reshape even if shapes agree (Reshape operator).
   bool optimize = true;          ///< Run the peephole optimizer of section 8.7.
+  /// Look for a sequence that sends fewer elements; AlltoAll is used whatever `enable_alltoall`
+  /// says. The reference's sequence stays where nothing cheaper is found.
+  bool cheapest = false;
 };
 
 /// Operators that turn slices of `from` into slices of `to`; empty if nothing has to be done.

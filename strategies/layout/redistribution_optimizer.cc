@@ -19,34 +19,6 @@ bool LeadingOnes(const Shape& shape, std::int64_t count) {
                      [](std::int64_t extent) { return extent == 1; });
 }
 
-PlanOp ReshapeTo(Shape shape) {
-  return {.kind = Kind::kReshape, .shape = std::move(shape)};
-}
-
-/// Joins runs of Reshapes and drops those that change nothing.
-std::vector<PlanOp> WithoutIdleReshapes(std::vector<PlanOp> ops, const Shape& start) {
-  std::vector<PlanOp> kept;
-  kept.reserve(ops.size());
-  Shape before_run = start;  // shape in front of the Reshapes at the end of `kept`
-  for (PlanOp& op : ops) {
-    if (op.kind != Kind::kReshape) {
-      if (!kept.empty() && kept.back().kind == Kind::kReshape) {
-        before_run = kept.back().shape;
-      }
-      before_run = ShapeAfter(op, before_run);
-      kept.push_back(std::move(op));
-      continue;
-    }
-    if (!kept.empty() && kept.back().kind == Kind::kReshape) {
-      kept.pop_back();
-    }
-    if (op.shape != before_run) {
-      kept.push_back(std::move(op));
-    }
-  }
-  return kept;
-}
-
 /// Concats before slices; concats by falling, slices by rising axis. A Reshape equals everything,
 /// which is not a proper order: the result is what a stable merge sort makes of it.
 bool ComesBefore(const PlanOp& a, const PlanOp& b) {
@@ -152,6 +124,29 @@ bool IsOptimized(const std::vector<PlanOp>& ops) {
 }
 
 }  // namespace
+
+std::vector<PlanOp> WithoutIdleReshapes(std::vector<PlanOp> ops, const Shape& start) {
+  std::vector<PlanOp> kept;
+  kept.reserve(ops.size());
+  Shape before_run = start;  // shape in front of the Reshapes at the end of `kept`
+  for (PlanOp& op : ops) {
+    if (op.kind != Kind::kReshape) {
+      if (!kept.empty() && kept.back().kind == Kind::kReshape) {
+        before_run = kept.back().shape;
+      }
+      before_run = ShapeAfter(op, before_run);
+      kept.push_back(std::move(op));
+      continue;
+    }
+    if (!kept.empty() && kept.back().kind == Kind::kReshape) {
+      kept.pop_back();
+    }
+    if (op.shape != before_run) {
+      kept.push_back(std::move(op));
+    }
+  }
+  return kept;
+}
 
 std::vector<PlanOp> OptimizePlan(std::vector<PlanOp> ops, const Shape& start) {
   if (!IsOptimized(ops)) {

@@ -1,11 +1,13 @@
 #include "strategies/layout/redistribution_plan.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "base/checked.h"
 #include "base/text.h"
 #include "strategies/layout/layout_unification.h"
+#include "strategies/layout/redistribution_search.h"
 
 namespace drydock::strategies {
 namespace {
@@ -56,6 +58,16 @@ struct Endpoints {
   Shape to_slice = {};
 };
 
+Endpoints EndpointsOf(const TensorLayout& from, const TensorLayout& to) {
+  Endpoints ends{.from = StandardForm(ExtendedForm(from)),
+                 .to = StandardForm(ExtendedForm(to)),
+                 .from_base = SliceShape(from),
+                 .to_base = SliceShape(to)};
+  ends.from_slice = SliceShape(ends.from);
+  ends.to_slice = SliceShape(ends.to);
+  return ends;
+}
+
 void AppendSteps(std::vector<LayoutStep> steps, const std::vector<std::int64_t>& device_matrix,
                  RedistributionPlan* plan) {
   const std::int64_t elements = steps.empty() ? 0 : Product(steps[0].slice_before);
@@ -66,14 +78,13 @@ void AppendSteps(std::vector<LayoutStep> steps, const std::vector<std::int64_t>&
   }
 }
 
-void PlanUnified(const Endpoints& ends, const UnifiedLayouts& unified, bool enable_alltoall,
-                 RedistributionPlan* plan) {
+void PlanUnified(const Endpoints& ends, const UnifiedLayouts& unified,
+                 std::vector<LayoutStep> steps, RedistributionPlan* plan) {
   Shape unified_from = SliceShape(unified.from);
   if (ends.from_slice != unified_from) {
     plan->ops.push_back(ReshapeTo(std::move(unified_from)));
   }
-  AppendSteps(InferSteps(unified.from, unified.to.tensor_map, enable_alltoall),
-              unified.from.device_matrix, plan);
+  AppendSteps(std::move(steps), unified.from.device_matrix, plan);
   if (SliceShape(unified.to) != ends.to_slice) {
     plan->ops.push_back(ReshapeTo(ends.to_slice));
   }
@@ -91,18 +102,118 @@ void PlanThroughWhole(const Endpoints& ends, bool enable_alltoall, Redistributio
   AppendSteps(InferSteps(whole, ends.to.tensor_map, enable_alltoall), whole.device_matrix, plan);
 }
 
+// ---- The search's plans -------------------------------------------------------------------------
+
+constexpr std::size_t kMaxCutDimensions = 5;  ///< Subsets of more are not tried.
+
+/// `layout` with the dimensions of `mask` made whole (bit i = i-th cut dimension).
+PlainLayout PartlyWhole(PlainLayout layout, std::uint32_t mask) {
+  std::uint32_t bit = 1;
+  for (std::int64_t& axis : layout.tensor_map) {
+    if (axis != -1) {
+      axis = (mask & bit) != 0 ? -1 : axis;
+      bit <<= 1U;
+    }
+  }
+  return layout;
+}
+
+/// The same ownership with every uncut dimension merged into the one before it.
+PlainLayout Coarsened(const PlainLayout& layout) {
+  PlainLayout coarse{.device_matrix = layout.device_matrix};
+  for (std::size_t d = 0; d < layout.shape.size(); ++d) {
+    if (layout.tensor_map[d] == -1 && !coarse.shape.empty()) {
+      coarse.shape.back() *= layout.shape[d];
+    } else {
+      coarse.shape.push_back(layout.shape[d]);
+      coarse.tensor_map.push_back(layout.tensor_map[d]);
+    }
+  }
+  return coarse;
+}
+
+/// Fine dimensions leave the search more ways; coarse ones fit more often.
+std::optional<UnifiedLayouts> UnifyAnyhow(const PlainLayout& from, const PlainLayout& to) {
+  const PlainLayout squeezed_from = Squeezed(from);
+  const PlainLayout squeezed_to = Squeezed(to);
+  const auto unified = UnifyLayouts(squeezed_from, squeezed_to);
+  return unified ? unified : UnifyLayouts(Coarsened(squeezed_from), Coarsened(squeezed_to));
+}
+
+std::uint32_t SubsetCount(const PlainLayout& layout) {
+  const auto cut = std::ranges::count_if(layout.tensor_map, [](auto axis) { return axis != -1; });
+  return 1U << std::min(static_cast<std::size_t>(cut), kMaxCutDimensions);
+}
+
+/// A way over layouts in which only some dimensions are whole; both ends of it can be unified.
+struct Detour {
+  std::vector<LayoutStep> before = {};
+  UnifiedLayouts unified = {};
+  std::vector<LayoutStep> steps = {};
+  PlainLayout last = {};  ///< Before the final slices.
+};
+
+std::optional<Detour> CheapestDetour(const Endpoints& ends, std::int64_t limit) {
+  std::optional<Detour> best;
+  for (std::uint32_t gathered = 0; gathered < SubsetCount(ends.from); ++gathered) {
+    const PlainLayout first = PartlyWhole(ends.from, gathered);
+    const std::vector<LayoutStep> before = InferSteps(ends.from, first.tensor_map, false);
+    const std::int64_t before_sent = SentElements(before);
+    for (std::uint32_t sliced = 0; before_sent < limit && sliced < SubsetCount(ends.to); ++sliced) {
+      const PlainLayout last = PartlyWhole(ends.to, sliced);
+      const auto unified = UnifyAnyhow(first, last);
+      if (!unified) {
+        continue;
+      }
+      auto steps = CheapestSteps(unified->from, unified->to.tensor_map, limit - before_sent);
+      if (steps) {
+        limit = before_sent + SentElements(*steps);
+        best = {.before = before, .unified = *unified, .steps = *std::move(steps), .last = last};
+      }
+    }
+  }
+  return best;
+}
+
+void PlanDetour(const Endpoints& ends, Detour detour, RedistributionPlan* plan) {
+  AppendSteps(std::move(detour.before), ends.from.device_matrix, plan);
+  plan->ops.push_back(ReshapeTo(SliceShape(detour.unified.from)));
+  AppendSteps(std::move(detour.steps), detour.unified.from.device_matrix, plan);
+  plan->ops.push_back(ReshapeTo(SliceShape(detour.last)));
+  AppendSteps(InferSteps(detour.last, ends.to.tensor_map, false), ends.to.device_matrix, plan);
+}
+
 }  // namespace
+
+std::optional<RedistributionPlan> PlanCheapest(const TensorLayout& from, const TensorLayout& to,
+                                               std::int64_t limit) {
+  const Endpoints ends = EndpointsOf(from, to);
+  RedistributionPlan plan{.start = ends.from_base};
+  plan.ops.push_back(ReshapeTo(ends.from_slice));
+  const auto unified = UnifyLayouts(Squeezed(ends.from), Squeezed(ends.to));
+  plan.expandable = unified.has_value();
+  if (unified) {
+    auto steps = CheapestSteps(unified->from, unified->to.tensor_map, limit);
+    if (!steps) {
+      return std::nullopt;
+    }
+    PlanUnified(ends, *unified, *std::move(steps), &plan);
+  } else {
+    std::optional<Detour> detour = CheapestDetour(ends, limit);
+    if (!detour) {
+      return std::nullopt;
+    }
+    PlanDetour(ends, *std::move(detour), &plan);
+  }
+  plan.ops.push_back(ReshapeTo(ends.to_base));
+  plan.ops = WithoutIdleReshapes(std::move(plan.ops), plan.start);
+  return plan;
+}
 
 Result<RedistributionPlan> PlanRedistribution(const TensorLayout& from, const TensorLayout& to,
                                               const RedistributionOptions& options) {
   DRYDOCK_RETURN_IF_ERROR(CheckPair(from, to));
-  Endpoints ends{.from = StandardForm(ExtendedForm(from)),
-                 .to = StandardForm(ExtendedForm(to)),
-                 .from_base = SliceShape(from),
-                 .to_base = SliceShape(to)};
-  ends.from_slice = SliceShape(ends.from);
-  ends.to_slice = SliceShape(ends.to);
-
+  const Endpoints ends = EndpointsOf(from, to);
   RedistributionPlan plan{.start = ends.from_base};
   if (ends.from_base != ends.from_slice) {
     plan.ops.push_back(ReshapeTo(ends.from_slice));
@@ -111,7 +222,8 @@ Result<RedistributionPlan> PlanRedistribution(const TensorLayout& from, const Te
   const auto unified = UnifyLayouts(squeezed_from, Squeezed(ends.to));
   plan.expandable = unified.has_value();
   if (unified) {
-    PlanUnified(ends, *unified, options.enable_alltoall, &plan);
+    PlanUnified(ends, *unified,
+                InferSteps(unified->from, unified->to.tensor_map, options.enable_alltoall), &plan);
     plan.reshaped_elements = Product(SliceShape(squeezed_from));
   } else {
     PlanThroughWhole(ends, options.enable_alltoall, &plan);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -43,6 +44,15 @@ struct RedistributionPlan {
 [[nodiscard]] Result<RedistributionPlan> PlanRedistribution(const TensorLayout& from,
                                                             const TensorLayout& to,
                                                             const RedistributionOptions& options);
+
+/// The cheapest plan that the search finds by elements sent; nullopt if nothing below `limit` was
+/// found. The layouts are valid and go together (PlanRedistribution has succeeded).
+[[nodiscard]] std::optional<RedistributionPlan> PlanCheapest(const TensorLayout& from,
+                                                             const TensorLayout& to,
+                                                             std::int64_t limit);
+
+/// Joins runs of Reshapes and drops those that change nothing.
+[[nodiscard]] std::vector<PlanOp> WithoutIdleReshapes(std::vector<PlanOp> ops, const Shape& start);
 
 /// The operation that views the local tensor as `shape`.
 [[nodiscard]] PlanOp ReshapeTo(Shape shape);

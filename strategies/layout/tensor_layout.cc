@@ -85,6 +85,18 @@ Status CheckDivisible(const TensorLayout& layout) {
   return {};
 }
 
+Status CheckInterleave(const TensorLayout& layout) {
+  if (layout.interleave < 1 ||
+      (layout.interleave > 1 && layout.device_matrix.back() != layout.interleave)) {
+    return FailInput("Layout:interleave",
+                     "interleaving " + std::to_string(layout.interleave) +
+                         " is not the last entry of device matrix " +
+                         TupleText(layout.device_matrix),
+                     "make 'interleaved_parallel' the last axis");
+  }
+  return {};
+}
+
 Status CheckTrailingNone(const TensorLayout& layout) {
   for (std::size_t i = 0; i < layout.trailing_none.size(); ++i) {
     const std::size_t d = layout.trailing_none[i];
@@ -132,13 +144,14 @@ Status ValidateLayout(const TensorLayout& layout) {
   }
   DRYDOCK_RETURN_IF_ERROR(CheckPositive(layout.device_matrix, "device matrix"));
   DRYDOCK_RETURN_IF_ERROR(CheckPositive(layout.shape, "tensor shape"));
+  DRYDOCK_RETURN_IF_ERROR(CheckInterleave(layout));
   DRYDOCK_RETURN_IF_ERROR(CheckAxes(layout));
   DRYDOCK_RETURN_IF_ERROR(CheckDivisible(layout));
   return CheckTrailingNone(layout);
 }
 
 TensorLayout Standardize(const TensorLayout& layout) {
-  TensorLayout standard{.shape = layout.shape};
+  TensorLayout standard{.shape = layout.shape, .interleave = layout.interleave};
   const std::size_t axis_count = layout.device_matrix.size();
   std::vector<std::int64_t> new_axis(axis_count, -1);  // by old axis counted from the right
   std::int64_t kept = 0;
@@ -169,7 +182,8 @@ TensorLayout Standardize(const TensorLayout& layout) {
 }
 
 bool SameOwnership(const TensorLayout& a, const TensorLayout& b) {
-  if (a.shape != b.shape || Product(a.device_matrix) != Product(b.device_matrix)) {
+  if (a.shape != b.shape || a.interleave != b.interleave ||
+      Product(a.device_matrix) != Product(b.device_matrix)) {
     return false;
   }
   if (a.device_matrix == b.device_matrix && a.tensor_map == b.tensor_map) {

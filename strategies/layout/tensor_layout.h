@@ -27,6 +27,9 @@ struct TensorLayout {
   /// Cut dimensions (ascending) that the user wrote as a tuple ending in "None". Ownership is the
   /// same without; redistribution treats the uncut rest as a dimension of its own (section 2).
   std::vector<std::size_t> trailing_none = {};
+  /// Above 1: the last device axis has this extent and stands for copies inside each rank. The
+  /// layout then speaks of virtual ranks: rank r is the virtual ranks r * interleave + 0, 1, ...
+  std::int64_t interleave = 1;
   friend bool operator==(const TensorLayout&, const TensorLayout&) = default;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "strategies/rules/fallback.h"
+#include "strategies/rules/known_ops.h"
 
 namespace drydock::strategies {
 namespace {
@@ -12,18 +14,19 @@ std::string ShortName(const Node& node) {
 }
 
 Error AtNode(Error error, const Graph& graph, const Node& node) {
-  error = WithPlace(std::move(error), PlaceOf(graph, node));
+  error = WithPlace(std::move(error), ShardPlaceOf(graph, node));
   if (!node.scope.empty()) {
     error = WithNote(std::move(error), "operator " + ShortName(node) + " in scope " + node.scope);
   }
   return error;
 }
 
-Result<OpSharding> ShardByLayout(const Graph& graph, const Node& node, const JobConfig& config) {
+Result<OpSharding> ShardByLayout(const Graph& graph, const Node& node, const OpEntry& rule,
+                                 const JobConfig& config) {
   OpViewStorage storage;
   const OpView view = ViewOf(graph, node, storage);
   Result<OpSharding> sharding = DeriveShardingFromLayouts(
-      *node.entry, view, *node.in_layout, node.out_layout.value_or(std::vector<TensorLayout>{}),
+      rule, view, *node.in_layout, node.out_layout.value_or(std::vector<TensorLayout>{}),
       DevicesOf(config));
   if (!sharding) {
     return tl::unexpected(AtNode(std::move(sharding).error(), graph, node));
@@ -51,6 +54,20 @@ Status RefuseStrategyOn(const Graph& graph, const Node& node) {
       graph, node));
 }
 
+/// The rule that reads what the user said about a node: its own, or the one that takes layouts as
+/// they are. Source: spec operators 1.1, point 2.
+Result<const OpEntry*> GivenRule(const Node& node) {
+  DRYDOCK_TRY(const bool as_given, IsSelfDefined(node));
+  return as_given ? FindOp(ops::kSelfDefineShard) : node.entry;
+}
+
+Error NeedsLayouts(const Node& node) {
+  return FailInput(node.op + ":layout-missing",
+                   "'" + node.op + "' is cut by the layouts of all its tensors, but none are given",
+                   "give in_strategy and out_strategy as Layouts, one per tensor")
+      .value();
+}
+
 Result<NodePlan> PlanGiven(const Graph& graph, const Node& node, const JobConfig& config) {
   if (node.entry->kind == OpKind::kDataset) {
     return PlanDataset(graph, node, config);
@@ -64,31 +81,46 @@ Result<NodePlan> PlanGiven(const Graph& graph, const Node& node, const JobConfig
             .value(),
         graph, node));
   }
+  Result<const OpEntry*> rule = GivenRule(node);
+  if (!rule) {
+    return tl::unexpected(AtNode(std::move(rule).error(), graph, node));
+  }
+  if ((*rule)->layouts_as_given && !node.in_layout) {
+    return tl::unexpected(AtNode(NeedsLayouts(node), graph, node));
+  }
   if (node.in_layout) {
-    DRYDOCK_TRY(OpSharding sharding, ShardByLayout(graph, node, config));
+    DRYDOCK_TRY(OpSharding sharding, ShardByLayout(graph, node, **rule, config));
     return NodePlan{.source = StrategySource::kUser, .sharding = std::move(sharding)};
   }
-  if (node.in_strategy) {
+  if (node.in_strategy && (*rule)->shard != nullptr) {
     DRYDOCK_TRY(OpSharding sharding, ShardNode(graph, node, *node.in_strategy, config));
     return NodePlan{.source = StrategySource::kUser, .sharding = std::move(sharding)};
   }
   return NodePlan{};
 }
 
-/// Everything whole on every rank: what an operator without a rule gets.
-NodePlan ReplicatedPlan(const Graph& graph, const Node& node, const JobConfig& config) {
-  OpSharding sharding{.device_matrix = {StageDevices(config)}};
-  for (const ValueId input : node.inputs) {
-    if (input != kNoValue) {
-      const Shape& shape = graph.at(input).type.shape;
-      sharding.strategy.emplace_back(shape.size(), 1);
-      sharding.inputs.push_back(ReplicatedLayout(StageDevices(config), shape));
-    }
-  }
-  for (const ValueId output : node.outputs) {
-    sharding.outputs.push_back(ReplicatedLayout(StageDevices(config), graph.at(output).type.shape));
-  }
-  return {.source = StrategySource::kFallback, .sharding = std::move(sharding)};
+/// What an operator without a rule gets. Source: spec operators 1.1, point 4.
+Result<NodePlan> PlanFallback(const Graph& graph, const Node& node, const JobConfig& config) {
+  OpViewStorage storage;
+  const OpView view = ViewOf(graph, node, storage);
+  const OpEntry& rule = FallbackRule(*node.entry, view, StageDevices(config));
+  DRYDOCK_TRY(const Strategy strategy, DefaultStrategy(rule, view, DevicesOf(config)));
+  DRYDOCK_TRY(OpSharding sharding, TrySharding(rule, view, strategy, DevicesOf(config)));
+  return NodePlan{.source = StrategySource::kFallback,
+                  .sharding = std::move(sharding),
+                  .fallback_rule = rule.name};
+}
+
+Diagnostic WithoutRule(const Graph& graph, const Node& node, const NodePlan& plan) {
+  const bool whole = plan.fallback_rule == ops::kStandAlone;
+  std::string text = "'" + node.op + "' has no sharding rule; ";
+  text += whole ? "every rank computes all of it"
+                : "every rank computes its part of the batch, as if samples were independent";
+  text += node.in_strategy ? ", and its strategy is ignored" : "";
+  return {.code = "operator-without-rule",
+          .text = std::move(text),
+          .first_place = PlaceOf(graph, node),
+          .unsupported = true};
 }
 
 bool NeedsPlan(const Node& node) {
@@ -107,6 +139,20 @@ bool NeedsPlan(const Node& node) {
 
 DeviceContext DevicesOf(const JobConfig& config) {
   return {.stage_devices = StageDevices(config), .job_devices = config.world_size};
+}
+
+Result<bool> IsSelfDefined(const Node& node) {
+  const auto it = node.attrs.find("self_define_shard");
+  if (it == node.attrs.end() || IsNone(it->second)) {
+    return false;
+  }
+  const bool* flag = std::get_if<bool>(&it->second.value);
+  if (flag == nullptr) {
+    return FailInput(node.op + ":self-define-shard", "attribute self_define_shard of '" + node.op +
+                                                         "' must be True or False, not " +
+                                                         AttrText(it->second));
+  }
+  return *flag;
 }
 
 bool HasRule(const Node& node) {
@@ -137,9 +183,32 @@ Result<OpSharding> ShardNode(const Graph& graph, const Node& node, const Strateg
   return sharding;
 }
 
+namespace {
+
+/// All interleaved layouts of a network share one number of copies.
+/// Source: spec layout-and-redistribution 2.1.
+Status CheckCopies(const Graph& graph, const Node& node, const NodePlan& plan,
+                   std::int64_t& copies) {
+  const std::int64_t own = plan.sharding ? plan.sharding->interleave : 1;
+  if (own > 1 && copies > 1 && own != copies) {
+    return tl::unexpected(
+        AtNode(FailInput(node.op + ":layout-copies",
+                         "'" + node.op + "' is interleaved into " + std::to_string(own) +
+                             " copies, another operator into " + std::to_string(copies),
+                         "give 'interleaved_parallel' the same extent in all layouts")
+                   .value(),
+               graph, node));
+  }
+  copies = std::max(copies, own);
+  return {};
+}
+
+}  // namespace
+
 Result<Assignment> AssignGiven(const Graph& graph, const std::vector<Region>& regions,
                                const JobConfig& config) {
   Assignment assignment{.plans = std::vector<NodePlan>(graph.nodes.size())};
+  std::int64_t copies = 1;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     const bool given = node.in_strategy || node.in_layout;
@@ -151,6 +220,7 @@ Result<Assignment> AssignGiven(const Graph& graph, const std::vector<Region>& re
     }
     if (NeedsPlan(node) || node.entry->kind == OpKind::kCollective) {
       DRYDOCK_TRY(assignment.plans[n], PlanGiven(graph, node, config));
+      DRYDOCK_RETURN_IF_ERROR(CheckCopies(graph, node, assignment.plans[n], copies));
     } else if (given) {
       AddDiagnostic(
           assignment.diagnostics,
@@ -170,12 +240,8 @@ Status AssignDefaults(const Graph& graph, const std::vector<Region>& regions,
       continue;
     }
     if (!HasRule(node)) {
-      assignment.plans[n] = ReplicatedPlan(graph, node, config);
-      AddDiagnostic(assignment.diagnostics,
-                    {.code = "operator-without-rule",
-                     .text = "'" + node.op + "' has no sharding rule and runs replicated",
-                     .first_place = PlaceOf(graph, node),
-                     .unsupported = true});
+      DRYDOCK_TRY(assignment.plans[n], PlanFallback(graph, node, config));
+      AddDiagnostic(assignment.diagnostics, WithoutRule(graph, node, assignment.plans[n]));
       continue;
     }
     OpViewStorage storage;

@@ -19,6 +19,10 @@ struct Assignment {
 /// Number of ranks as the rule engine wants it.
 [[nodiscard]] DeviceContext DevicesOf(const JobConfig& config);
 
+/// True if the user's layouts of a node's operands and results hold as they are, without a rule.
+/// @error kInvalidArgument  attribute self_define_shard is no bool
+[[nodiscard]] Result<bool> IsSelfDefined(const Node& node);
+
 /// True if a node takes part in the choice of strategies (it has a rule and is no data-set node).
 [[nodiscard]] bool HasRule(const Node& node);
 
@@ -33,8 +37,8 @@ struct Assignment {
 [[nodiscard]] Result<Assignment> AssignGiven(const Graph& graph, const std::vector<Region>& regions,
                                              const JobConfig& config);
 
-/// Fills in the batch-parallel default wherever nothing is decided, and the replicated fallback for
-/// operators without a rule (each counted in the diagnostics).
+/// Fills in the batch-parallel default wherever nothing is decided, and the fallback for operators
+/// without a rule (each counted in the diagnostics).
 [[nodiscard]] Status AssignDefaults(const Graph& graph, const std::vector<Region>& regions,
                                     const JobConfig& config, Assignment& assignment);
 

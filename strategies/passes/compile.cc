@@ -19,19 +19,19 @@ Status CheckNotEmpty(const Graph& graph) {
   return {};
 }
 
-/// Documents may hold operators without an entry, of which nothing is known but the result types.
-Status CheckKnown(const Graph& graph) {
+/// Documents may hold operators outside the table; all that is known of them is what they return.
+void CountUnknown(const Graph& graph, std::vector<Diagnostic>& diagnostics) {
   for (const Node& node : graph.nodes) {
-    if (node.entry == nullptr) {
-      Error error =
-          Fail(ErrorCode::kUnsupported, "operator '" + node.op + "' is not in the operator table",
-               "see 'drydock list_operators'")
-              .value();
-      error.reason = node.op + ":unknown-operator";
-      return tl::unexpected(WithPlace(std::move(error), PlaceOf(graph, node)));
+    if (node.entry == &UnknownOp()) {
+      AddDiagnostic(diagnostics,
+                    {.code = "unknown-operator",
+                     .text = "'" + node.op +
+                             "' is not in the operator table; its workspace and time count as 0, "
+                             "its gradient as one kernel that keeps all operands",
+                     .first_place = PlaceOf(graph, node),
+                     .unsupported = true});
     }
   }
-  return {};
 }
 
 Result<Assignment> ChooseStrategies(const Graph& graph, const std::vector<Region>& regions,
@@ -51,8 +51,7 @@ Result<Assignment> ChooseStrategies(const Graph& graph, const std::vector<Region
 
 Result<CompiledProgram> Compile(Graph traced, const JobConfig& config) {
   DRYDOCK_RETURN_IF_ERROR(ValidateJob(config));
-  DRYDOCK_RETURN_IF_ERROR(CheckKnown(traced));
-  CompiledProgram program{.config = config, .traced = CleanTraced(traced)};
+  CompiledProgram program{.config = config, .traced = CleanTraced(std::move(traced))};
   DRYDOCK_RETURN_IF_ERROR(CheckNotEmpty(program.traced));
   if (CutsOperators(config.mode)) {
     program.traced = InsertDatasetNode(std::move(program.traced));
@@ -64,9 +63,10 @@ Result<CompiledProgram> Compile(Graph traced, const JobConfig& config) {
   DRYDOCK_TRY(Assignment assignment, ChooseStrategies(program.traced, regions, config));
   program.plans = std::move(assignment.plans);
   program.diagnostics = std::move(assignment.diagnostics);
+  CountUnknown(program.traced, program.diagnostics);
   DRYDOCK_TRY(LocalProgram local,
               BuildLocalProgram(program.traced, regions, program.plans, config));
-  program.local = FuseCollectives(local.graph);
+  program.local = FuseCollectives(std::move(local.graph));
   program.parameter_layouts = std::move(local.parameter_layouts);
   program.output_layouts = std::move(local.output_layouts);
   program.redistribution_count = local.redistribution_count;

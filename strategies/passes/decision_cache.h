@@ -15,6 +15,7 @@ struct Connection {
   bool incoming = true;       ///< The other operator is the producer.
   std::int32_t position = 0;  ///< Tensor operand (incoming) or output of this operator.
   DType dtype = DType::kFloat32;
+  bool identity = false;    ///< No redistribution is wanted on the connection.
   TensorLayout other = {};  ///< Layout at the other, decided end.
   friend bool operator==(const Connection&, const Connection&) = default;
 };

@@ -57,9 +57,10 @@ class ReverseSweep {
     if (std::ranges::none_of(wanted_span, [](bool w) { return w; })) {
       return {};
     }
+    const std::string prefix = node.op == ops::kMirror ? "grad_mirror" : "grad";
     const NodeSpec spec{
         .scope = "Gradients/" + node.scope,
-        .instance_name = node.instance_name.empty() ? "" : "grad" + node.instance_name,
+        .instance_name = node.instance_name.empty() ? "" : prefix + node.instance_name,
         .place = node.place,
         .phase = Phase::kBackward};
     const GradientContext context{.builder = builder_,

@@ -32,16 +32,17 @@ std::optional<Key> KeyOf(const Graph& graph, const Node& node) {
 /// Cuts the candidates of one key where a later one needs the result of an earlier one.
 std::vector<Segment> IndependentSegments(const Graph& graph, const Segment& candidates) {
   std::vector<Segment> segments;
-  std::vector<bool> tainted(graph.values.size(), false);
+  // Values that depend on a member of the segment with this number; numbers begin at 1.
+  std::vector<std::size_t> tainted(graph.values.size(), 0);
   std::size_t next = 0;
   for (std::size_t n = candidates.front(); n <= candidates.back(); ++n) {
     const Node& node = graph.nodes[n];
-    bool depends = std::ranges::any_of(
-        node.inputs, [&](ValueId id) { return id != kNoValue && tainted[ToIndex(id)]; });
+    bool depends = std::ranges::any_of(node.inputs, [&](ValueId id) {
+      return id != kNoValue && !segments.empty() && tainted[ToIndex(id)] == segments.size();
+    });
     const bool candidate = n == candidates[next];
     if (candidate && (segments.empty() || depends)) {
       segments.emplace_back();
-      tainted.assign(tainted.size(), false);
       depends = false;
     }
     if (candidate) {
@@ -49,7 +50,9 @@ std::vector<Segment> IndependentSegments(const Graph& graph, const Segment& cand
       ++next;
     }
     for (const ValueId output : node.outputs) {
-      tainted[ToIndex(output)] = tainted[ToIndex(output)] || depends || candidate;
+      if (depends || candidate) {
+        tainted[ToIndex(output)] = segments.size();
+      }
     }
   }
   return segments;
@@ -76,19 +79,19 @@ Node FusedNode(const Graph& graph, const Segment& members) {
 
 /// Order of `nodes` in which operands come first, otherwise by `position`; empty if there is a
 /// cycle.
-std::vector<std::size_t> Schedule(const std::vector<Node>& nodes, std::size_t value_count,
+std::vector<std::size_t> Schedule(const std::vector<Node*>& nodes, std::size_t value_count,
                                   const std::vector<std::size_t>& position) {
   constexpr std::size_t kLeaf = static_cast<std::size_t>(-1);
   std::vector<std::size_t> producer(value_count, kLeaf);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    for (const ValueId output : nodes[n].outputs) {
+    for (const ValueId output : nodes[n]->outputs) {
       producer[ToIndex(output)] = n;
     }
   }
   std::vector<std::vector<std::size_t>> consumers(nodes.size());
   std::vector<std::size_t> missing(nodes.size(), 0);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    for (const ValueId input : nodes[n].inputs) {
+    for (const ValueId input : nodes[n]->inputs) {
       if (input != kNoValue && producer[ToIndex(input)] != kLeaf) {
         consumers[producer[ToIndex(input)]].push_back(n);
         ++missing[n];
@@ -138,16 +141,19 @@ std::vector<Segment> SegmentsToFuse(const Graph& graph) {
 
 }  // namespace
 
-Graph FuseCollectives(const Graph& local) {
+Graph FuseCollectives(Graph local) {
   const std::vector<Segment> segments = SegmentsToFuse(local);
   if (segments.empty()) {
     return local;
   }
   std::vector<bool> replaced(local.nodes.size(), false);
-  std::vector<Node> nodes;
+  std::vector<Node> fused;
+  fused.reserve(segments.size());  // `nodes` points into it
+  std::vector<Node*> nodes;
   std::vector<std::size_t> position;
   for (const Segment& segment : segments) {
-    nodes.push_back(FusedNode(local, segment));
+    fused.push_back(FusedNode(local, segment));
+    nodes.push_back(&fused.back());
     position.push_back(segment.back());
     for (const std::size_t member : segment) {
       replaced[member] = true;
@@ -155,7 +161,7 @@ Graph FuseCollectives(const Graph& local) {
   }
   for (std::size_t n = 0; n < local.nodes.size(); ++n) {
     if (!replaced[n]) {
-      nodes.push_back(local.nodes[n]);
+      nodes.push_back(&local.nodes[n]);
       position.push_back(n);
     }
   }
@@ -163,18 +169,19 @@ Graph FuseCollectives(const Graph& local) {
   if (order.empty()) {
     return local;  // two fused collectives would wait for each other: keep them apart
   }
-  Graph fused = local;
-  fused.nodes.clear();
+  std::vector<Node> ordered;
+  ordered.reserve(order.size());
   for (const std::size_t n : order) {
-    const NodeId id{static_cast<std::int32_t>(fused.nodes.size())};
-    for (std::size_t i = 0; i < nodes[n].outputs.size(); ++i) {
-      Value& value = fused.values[ToIndex(nodes[n].outputs[i])];
+    const NodeId id{static_cast<std::int32_t>(ordered.size())};
+    for (std::size_t i = 0; i < nodes[n]->outputs.size(); ++i) {
+      Value& value = local.values[ToIndex(nodes[n]->outputs[i])];
       value.producer = id;
       value.output_index = static_cast<std::int32_t>(i);
     }
-    fused.nodes.push_back(std::move(nodes[n]));
+    ordered.push_back(std::move(*nodes[n]));
   }
-  return fused;
+  local.nodes = std::move(ordered);
+  return local;
 }
 
 }  // namespace drydock::strategies

@@ -11,6 +11,6 @@ namespace drydock::strategies {
 /// one node at the place of the last one. The order of everything else stays as near to the old one
 /// as the data allow. Such a node takes and gives one continuous buffer. Source: spec
 /// compiler-passes section 9 (back end); spec memory-and-dump section 3.
-[[nodiscard]] Graph FuseCollectives(const Graph& local);
+[[nodiscard]] Graph FuseCollectives(Graph local);
 
 }  // namespace drydock::strategies

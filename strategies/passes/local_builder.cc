@@ -83,13 +83,15 @@ Result<LocalProgram> LocalBuilder::Build() && {
   }
   std::vector<ValueId> outputs;
   for (const ValueId output : traced_.outputs) {
+    DRYDOCK_RETURN_IF_ERROR(JoinCopies(output));
     outputs.push_back(locals_[ToIndex(output)].id);
   }
   builder_.SetOutputs(std::move(outputs));
-  LocalProgram program{.graph = CleanLocal(builder_.graph()),
+  LocalProgram program{.graph = CleanLocal(std::move(builder_).Take()),
                        .redistribution_count = redistribution_count_};
   for (const ValueId output : traced_.outputs) {
-    program.output_layouts.push_back(locals_[ToIndex(output)].layout);
+    const std::optional<TensorLayout>& layout = locals_[ToIndex(output)].layout;
+    program.output_layouts.push_back(layout ? std::optional(PlainLayoutOf(*layout)) : layout);
   }
   std::map<std::string, TensorLayout> by_name;
   for (std::size_t p = 0; p < traced_.parameters.size(); ++p) {
@@ -135,6 +137,7 @@ Status LocalBuilder::AddParameter(const Parameter& parameter) {
   TensorType type = value.type;
   if (CutsOperators(config_.mode)) {
     std::optional<TensorLayout> layout = wanted_.Of(parameter.value);
+    layout = layout ? std::optional(PlainLayoutOf(*layout)) : layout;
     if (!layout && parameter.state_of != kNoValue &&
         traced_.at(parameter.state_of).type.shape == value.type.shape) {
       layout = locals_[ToIndex(parameter.state_of)].layout;
@@ -180,9 +183,13 @@ std::string LocalBuilder::ShortNameOf(NodeId id) const {
   return name.substr(name.rfind('/') + 1);
 }
 
+bool LocalBuilder::NamesEndInUnderscore() const {
+  return config_.compat > kPlainRedistributionNames;
+}
+
 TensorLayout LocalBuilder::LayoutOf(ValueId value) const {
   const Local& local = locals_[ToIndex(value)];
-  return local.layout ? *local.layout
+  return local.layout ? PlainLayoutOf(*local.layout)
                       : ReplicatedLayout(StageDevices(config_), traced_.at(value).type.shape);
 }
 
@@ -209,6 +216,12 @@ void LocalBuilder::SetOutputs(NodeId id, const std::vector<ValueId>& ids,
 }
 
 Status LocalBuilder::Translate(NodeId id) {
+  const std::optional<OpSharding>& sharding = plans_[ToIndex(id)].sharding;
+  for (const ValueId input : traced_.at(id).inputs) {
+    if (input != kNoValue && (!sharding || sharding->interleave == 1)) {
+      DRYDOCK_RETURN_IF_ERROR(JoinCopies(input));
+    }
+  }
   switch (regions_[ToIndex(id)]) {
     case Region::kForward:
       return TranslateForward(id);
@@ -237,6 +250,9 @@ Status LocalBuilder::TranslateForward(NodeId id) {
   if (node.entry->kind == OpKind::kReshape) {
     return TranslateReshape(id);
   }
+  if (sharding && sharding->interleave > 1) {
+    return TranslateCopies(id, *sharding);
+  }
   return sharding ? TranslatePlanned(id, *sharding) : TranslatePassing(id);
 }
 
@@ -258,42 +274,18 @@ Status LocalBuilder::TranslatePlanned(NodeId id, const OpSharding& sharding) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     DRYDOCK_TRY(outputs[i],
                 WithForwardCommunication(id, sharding, static_cast<std::int32_t>(i), outputs[i]));
-    const Shape expected = SliceShape(sharding.outputs[i]);
-    if (builder_.TypeOf(outputs[i]).shape != expected) {
-      return Fail(ErrorCode::kInternal, "local result " + std::to_string(i) + " of '" + node.op +
-                                            "' has shape " +
-                                            TupleText(builder_.TypeOf(outputs[i]).shape) +
-                                            ", its layout says " + TupleText(expected));
-    }
+    DRYDOCK_RETURN_IF_ERROR(CheckLocalResult(id, i, outputs[i], sharding.outputs[i]));
   }
   SetOutputs(id, outputs, &sharding);
   return {};
 }
 
-Result<std::vector<ValueId>> LocalBuilder::EmitLocal(NodeId id, const OpSharding& sharding,
-                                                     NodeSpec spec) {
-  const Node& node = traced_.at(id);
-  if (node.entry->localize != nullptr) {
-    OpViewStorage storage;
-    const OpView view = ViewOf(traced_, node, storage);
-    return node.entry->localize(
-        LocalizeContext{.builder = builder_, .global = view, .sharding = sharding, .spec = spec});
-  }
-  DRYDOCK_TRY(const NodeId local, builder_.AddNode(std::move(spec)));
-  Node& emitted = builder_.mutable_graph().nodes[ToIndex(local)];
-  emitted.in_strategy = sharding.strategy;
-  return emitted.outputs;
-}
-
-Result<ValueId> LocalBuilder::WithForwardCommunication(NodeId id, const OpSharding& sharding,
-                                                       std::int32_t output, ValueId value) {
-  std::int64_t index = 0;
-  for (const OpSharding::Communication& communication : sharding.communication) {
-    if (communication.what.output != output) {
-      continue;
-    }
+Result<ValueId> LocalBuilder::CompletePartial(NodeId id,
+                                              const OpSharding::Communication& communication,
+                                              std::int64_t index, double divisor, ValueId value) {
+  NodeSpec spec = SpecOf(id);
+  if (GroupSize(communication.group) > 1) {
     const bool scatter = communication.what.kind == ForwardCommunication::Kind::kReduceScatter;
-    NodeSpec spec = SpecOf(id);
     spec.op = scatter ? ops::kReduceScatter : ops::kAllReduce;
     spec.inputs = {value};
     spec.attrs = {{"op", communication.what.reduce_op}};
@@ -303,13 +295,25 @@ Result<ValueId> LocalBuilder::WithForwardCommunication(NodeId id, const OpShardi
     DRYDOCK_TRY(value, EmitCollective(
                            builder_, spec, communication.group, CommReason::kPartialSum,
                            "partial " + communication.what.reduce_op + " of " + ShortNameOf(id)));
-    if (communication.what.mean) {
-      const double size = static_cast<double>(GroupSize(communication.group));
-      spec.op = ops::kRealDiv;
-      spec.inputs = {value, builder_.AddScalar(size, builder_.TypeOf(value).dtype)};
-      spec.attrs = {};
-      DRYDOCK_TRY(value, builder_.Emit(std::move(spec)));
+  }
+  if (communication.what.mean) {
+    spec.op = ops::kRealDiv;
+    spec.inputs = {value, builder_.AddScalar(divisor, builder_.TypeOf(value).dtype)};
+    spec.attrs = {};
+    DRYDOCK_TRY(value, builder_.Emit(std::move(spec)));
+  }
+  return value;
+}
+
+Result<ValueId> LocalBuilder::WithForwardCommunication(NodeId id, const OpSharding& sharding,
+                                                       std::int32_t output, ValueId value) {
+  std::int64_t index = 0;
+  for (const OpSharding::Communication& communication : sharding.communication) {
+    if (communication.what.output != output) {
+      continue;
     }
+    const double divisor = static_cast<double>(GroupSize(communication.group));
+    DRYDOCK_TRY(value, CompletePartial(id, communication, index, divisor, value));
     ++index;
   }
   return value;
@@ -368,8 +372,10 @@ Result<ValueId> LocalBuilder::Operand(NodeId user, std::size_t operand,
       .reason_text =
           (traced.kind == ValueKind::kOutput ? ShortNameOf(traced.producer) : traced.name) + " " +
           TupleText(CutsOf(from)) + " -> " + ShortNameOf(user) + " " + TupleText(CutsOf(wanted)),
-      .trailing_underscore = config_.compat > kPlainRedistributionNames};
-  const RedistributionOptions options{.enable_alltoall = config_.enable_alltoall};
+      .trailing_underscore = NamesEndInUnderscore()};
+  const RedistributionOptions options{
+      .enable_alltoall = config_.enable_alltoall,
+      .cheapest = config_.redistribution == RedistributionSearch::kOptimal};
   DRYDOCK_TRY(const ValueId result,
               EmitRedistribution(builder_, local, from, wanted, options, label, base));
   ++redistribution_count_;

@@ -26,9 +26,10 @@ class LocalBuilder {
  private:
   /// A traced value in the local program.
   struct Local {
-    ValueId id = kNoValue;
+    ValueId id = kNoValue;  ///< kNoValue while only copies exist.
     std::optional<TensorLayout> layout =
-        {};  ///< Absent: every rank has its own, or nothing is cut.
+        {};                            ///< Absent: every rank has its own, or nothing is cut.
+    std::vector<ValueId> copies = {};  ///< One per copy if `layout` is interleaved.
   };
 
   [[nodiscard]] Status AddLeaves();
@@ -41,7 +42,26 @@ class LocalBuilder {
   [[nodiscard]] Status TranslatePassing(NodeId id);
   [[nodiscard]] Status TranslateGradient(NodeId id);
   [[nodiscard]] Status TranslatePost(NodeId id);
+  [[nodiscard]] Status TranslateUncut(NodeId id, NodeSpec spec);
   [[nodiscard]] Status CheckPost(const Node& node) const;
+
+  // Interleaved layouts (local_builder_copies.cc).
+  [[nodiscard]] Status TranslateCopies(NodeId id, const OpSharding& sharding);
+  /// Joins the copies of a value, so that `id` of its local counterpart can be used.
+  [[nodiscard]] Status JoinCopies(ValueId value);
+  [[nodiscard]] Result<std::vector<ValueId>> OperandCopies(NodeId user, std::size_t operand,
+                                                           const TensorLayout& wanted);
+  [[nodiscard]] Result<std::vector<ValueId>> ConstantCopies(NodeId user, ValueId value,
+                                                            const TensorLayout& wanted);
+  [[nodiscard]] Result<std::vector<ValueId>> CompleteCopies(NodeId id, const OpSharding& sharding,
+                                                            std::size_t output,
+                                                            std::vector<ValueId> values);
+  [[nodiscard]] Result<std::vector<ValueId>> SumWithin(NodeId id, const ForwardCommunication& what,
+                                                       const GroupPattern& within,
+                                                       std::vector<ValueId> values);
+  [[nodiscard]] Status SetCopies(NodeId id, std::size_t output, const TensorLayout& layout,
+                                 std::vector<ValueId> values);
+  [[nodiscard]] static TensorLayout PlainLayoutOf(const TensorLayout& layout);
 
   /// The value in the layout that an operand wants (redistributed if need be, mirrored if a
   /// weight).
@@ -54,11 +74,21 @@ class LocalBuilder {
                                                               std::vector<ValueId> operands);
   [[nodiscard]] Result<ValueId> WithForwardCommunication(NodeId id, const OpSharding& sharding,
                                                          std::int32_t output, ValueId value);
+  /// Completes one partial result over the group of `communication`, if that has members.
+  [[nodiscard]] Result<ValueId> CompletePartial(NodeId id,
+                                                const OpSharding::Communication& communication,
+                                                std::int64_t index, double divisor, ValueId value);
   [[nodiscard]] Result<std::vector<ValueId>> EmitLocal(NodeId id, const OpSharding& sharding,
                                                        NodeSpec spec);
+  /// For operators whose result types only the traced graph knows.
+  [[nodiscard]] std::vector<ValueId> EmitWithTypes(NodeId id, const OpSharding& sharding,
+                                                   NodeSpec spec);
+  [[nodiscard]] Status CheckLocalResult(NodeId id, std::size_t output, ValueId local,
+                                        const TensorLayout& layout) const;
   [[nodiscard]] NodeSpec SpecOf(NodeId id) const;
   [[nodiscard]] std::string NameOf(ValueId value) const;
   [[nodiscard]] std::string ShortNameOf(NodeId id) const;
+  [[nodiscard]] bool NamesEndInUnderscore() const;
   [[nodiscard]] TensorLayout LayoutOf(ValueId value) const;
   [[nodiscard]] bool IsCut(ValueId value) const;
   void SetOutputs(NodeId id, const std::vector<ValueId>& ids, const OpSharding* sharding);

@@ -4,7 +4,7 @@
 #include "strategies/passes/redistribute.h"
 #include "strategies/rules/known_ops.h"
 
-/// Steps of the local builder for nodes that have no strategy of their own.
+/// Steps of the local builder: the operator on slices, and nodes without a strategy of their own.
 namespace drydock::strategies {
 namespace {
 
@@ -23,6 +23,59 @@ bool WorksOnSlices(const Node& node) {
 
 }  // namespace
 
+Result<std::vector<ValueId>> LocalBuilder::EmitLocal(NodeId id, const OpSharding& sharding,
+                                                     NodeSpec spec) {
+  const Node& node = traced_.at(id);
+  DRYDOCK_TRY(const bool as_given, IsSelfDefined(node));
+  if (const std::string_view rule = plans_[ToIndex(id)].fallback_rule; !rule.empty()) {
+    spec.attrs.insert_or_assign(std::string(rule), true);
+  }
+  if (node.entry->infer == nullptr) {
+    return EmitWithTypes(id, sharding, std::move(spec));
+  }
+  if (node.entry->localize != nullptr && !as_given) {
+    OpViewStorage storage;
+    const OpView view = ViewOf(traced_, node, storage);
+    return node.entry->localize(
+        LocalizeContext{.builder = builder_, .global = view, .sharding = sharding, .spec = spec});
+  }
+  DRYDOCK_TRY(const NodeId local, builder_.AddNode(std::move(spec)));
+  Node& emitted = builder_.mutable_graph().nodes[ToIndex(local)];
+  emitted.in_strategy = sharding.strategy;
+  return emitted.outputs;
+}
+
+std::vector<ValueId> LocalBuilder::EmitWithTypes(NodeId id, const OpSharding& sharding,
+                                                 NodeSpec spec) {
+  const Node& node = traced_.at(id);
+  std::vector<TensorType> types;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    types.push_back({.shape = SliceShape(sharding.outputs[i]),
+                     .dtype = traced_.at(node.outputs[i]).type.dtype});
+  }
+  const NodeId local = builder_.AddNodeWithTypes(std::move(spec), std::move(types));
+  return builder_.graph().at(local).outputs;
+}
+
+Status LocalBuilder::CheckLocalResult(NodeId id, std::size_t output, ValueId local,
+                                      const TensorLayout& layout) const {
+  const Shape expected = SliceShape(layout);
+  const Shape& actual = builder_.TypeOf(local).shape;
+  if (actual == expected) {
+    return {};
+  }
+  const Node& node = traced_.at(id);
+  const std::string text = "local result " + std::to_string(output) + " of '" + node.op +
+                           "' has shape " + TupleText(actual) + ", its layout says " +
+                           TupleText(expected);
+  DRYDOCK_TRY(const bool as_given, IsSelfDefined(node));
+  if (as_given) {
+    return FailInput(node.op + ":layout-result", text,
+                     "give output layouts that fit what the operator makes of its input slices");
+  }
+  return Fail(ErrorCode::kInternal, text);
+}
+
 Result<Graph> LocalBuilder::BuildForward() && {
   DRYDOCK_RETURN_IF_ERROR(AddLeaves());
   std::vector<ValueId> losses;
@@ -33,17 +86,19 @@ Result<Graph> LocalBuilder::BuildForward() && {
       DRYDOCK_RETURN_IF_ERROR(Translate(id));
       StampOrigins(id, first_new_node);
     } else if (regions_[n] == Region::kGradient) {
+      DRYDOCK_RETURN_IF_ERROR(JoinCopies(traced_.at(id).inputs.front()));
       losses.push_back(locals_[ToIndex(traced_.at(id).inputs.front())].id);
     }
   }
   if (losses.empty()) {
     for (const ValueId output : traced_.outputs) {
+      DRYDOCK_RETURN_IF_ERROR(JoinCopies(output));
       losses.push_back(locals_[ToIndex(output)].id);
     }
   }
   std::erase(losses, kNoValue);
   builder_.SetOutputs(std::move(losses));
-  return RemoveDeadNodes(builder_.graph());
+  return RemoveDeadNodes(std::move(builder_).Take());
 }
 
 Status LocalBuilder::TranslateReshape(NodeId id) {
@@ -53,14 +108,17 @@ Status LocalBuilder::TranslateReshape(NodeId id) {
   const Shape& target = traced_.at(node.outputs.front()).type.shape;
   const TensorLayout from = LayoutOf(input);
   const std::optional<TensorLayout> wanted = wanted_.Of(node.outputs.front());
-  const TensorLayout to = wanted ? *wanted : ReplicatedLayout(StageDevices(config_), target);
+  const TensorLayout to =
+      wanted ? PlainLayoutOf(*wanted) : ReplicatedLayout(StageDevices(config_), target);
   ValueId local = locals_[ToIndex(input)].id;
   if (traced_input.kind == ValueKind::kParameter) {
     DRYDOCK_TRY(local, Mirrored(input));
   }
   const RedistributionLabel label{.producer_name = NameOf(input), .reason_text = ShortNameOf(id)};
-  const RedistributionOptions options{.enable_alltoall = config_.enable_alltoall,
-                                      .keep_reshape = true};
+  const RedistributionOptions options{
+      .enable_alltoall = config_.enable_alltoall,
+      .keep_reshape = true,
+      .cheapest = config_.redistribution == RedistributionSearch::kOptimal};
   const std::size_t before = builder_.graph().nodes.size();
   DRYDOCK_TRY(const ValueId result,
               EmitRedistribution(builder_, local, from, to, options, label, SpecOf(id)));
@@ -140,6 +198,23 @@ Status LocalBuilder::CheckPost(const Node& node) const {
   return {};
 }
 
+/// A node of which every rank computes what was traced: whole tensors, or element by element.
+Status LocalBuilder::TranslateUncut(NodeId id, NodeSpec spec) {
+  const Node& node = traced_.at(id);
+  if (node.entry->infer == nullptr) {
+    std::vector<TensorType> types;
+    for (const ValueId output : node.outputs) {
+      types.push_back(traced_.at(output).type);
+    }
+    const NodeId local = builder_.AddNodeWithTypes(std::move(spec), std::move(types));
+    SetOutputs(id, std::vector<ValueId>(builder_.graph().at(local).outputs), nullptr);
+    return {};
+  }
+  DRYDOCK_TRY(const NodeId local, builder_.AddNode(std::move(spec)));
+  SetOutputs(id, std::vector<ValueId>(builder_.graph().at(local).outputs), nullptr);
+  return {};
+}
+
 Status LocalBuilder::TranslatePost(NodeId id) {
   const Node& node = traced_.at(id);
   if (CutsOperators(config_.mode)) {
@@ -153,10 +228,7 @@ Status LocalBuilder::TranslatePost(NodeId id) {
     spec.inputs.push_back(input == kNoValue ? kNoValue : locals_[ToIndex(input)].id);
   }
   if (node.entry->kind != OpKind::kCollective) {
-    DRYDOCK_TRY(const NodeId local, builder_.AddNode(std::move(spec)));
-    const std::vector<ValueId> outputs = builder_.graph().at(local).outputs;
-    SetOutputs(id, outputs, nullptr);
-    return {};
+    return TranslateUncut(id, std::move(spec));
   }
   const bool reducer = regions_[ToIndex(id)] == Region::kPost;
   const GroupPattern group =

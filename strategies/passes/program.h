@@ -36,6 +36,7 @@ struct Diagnostic {
 struct NodePlan {
   StrategySource source = StrategySource::kNone;
   std::optional<OpSharding> sharding = {};  ///< Absent for nodes without a rule.
+  std::string_view fallback_rule = {};      ///< Pseudo rule in place of a missing one; else empty.
 };
 
 /// What the compiler made of a traced step: the program of every rank, symbolic in the rank.

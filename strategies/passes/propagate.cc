@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "base/checked.h"
 #include "strategies/passes/decision_cache.h"
@@ -37,7 +38,7 @@ class Propagation {
         regions_(regions),
         config_(config),
         assignment_(assignment),
-        links_(ConnectOperators(graph, regions)) {}
+        links_(ConnectOperators(graph, regions, config.elementwise_op_strategy_follow)) {}
 
   Status Run() {
     std::vector<NodeId> given;
@@ -153,6 +154,7 @@ class Propagation {
           {.incoming = incoming,
            .position = incoming ? edge.tensor : edge.output,
            .dtype = edge.dtype,
+           .identity = edge.identity,
            .other = incoming
                         ? ShardingOf(edge.producer).outputs[static_cast<std::size_t>(edge.output)]
                         : ShardingOf(edge.consumer).inputs[static_cast<std::size_t>(edge.tensor)]});
@@ -167,10 +169,23 @@ class Propagation {
       assignment_.plans[ToIndex(id)] = {.source = StrategySource::kPropagated, .sharding = *known};
       return {};
     }
-    DRYDOCK_RETURN_IF_ERROR(by_one_edge ? DecideByEdge(id, edges.front())
-                                        : DecideByEdges(id, edges));
+    Status decided = by_one_edge ? DecideByEdge(id, edges.front()) : DecideByEdges(id, edges);
+    if (!decided && RelaxIdentity(edges)) {
+      decided = by_one_edge ? DecideByEdge(id, edges.front()) : DecideByEdges(id, edges);
+    }
+    DRYDOCK_RETURN_IF_ERROR(decided);
     cache_.Add(std::move(question), ShardingOf(id));
     return {};
+  }
+
+  /// Where no candidate goes without redistribution, one with redistribution is taken. True if
+  /// there was an identity connection to relax.
+  bool RelaxIdentity(const std::vector<std::size_t>& edges) {
+    bool any = false;
+    for (const std::size_t e : edges) {
+      any = std::exchange(links_.edges[e].identity, false) || any;
+    }
+    return any;
   }
 
   [[nodiscard]] EdgeCost CostWith(std::size_t e, NodeId node, const Candidate& candidate) const {

@@ -99,7 +99,8 @@ Source SourceOf(const Graph& graph, ValueId value) {
 
 }  // namespace
 
-PropagationGraph ConnectOperators(const Graph& graph, const std::vector<Region>& regions) {
+PropagationGraph ConnectOperators(const Graph& graph, const std::vector<Region>& regions,
+                                  bool elementwise_follow) {
   PropagationGraph result;
   result.successors.resize(graph.nodes.size());
   result.predecessors.resize(graph.nodes.size());
@@ -119,11 +120,15 @@ PropagationGraph ConnectOperators(const Graph& graph, const std::vector<Region>&
       }
       result.successors[ToIndex(source.producer)].push_back(result.edges.size());
       result.predecessors[n].push_back(result.edges.size());
+      const TensorType& type = graph.at(node.inputs[i]).type;
+      const ValueId made = producer.outputs[static_cast<std::size_t>(source.output)];
       result.edges.push_back({.producer = source.producer,
                               .output = source.output,
                               .consumer = NodeId{static_cast<std::int32_t>(n)},
                               .tensor = static_cast<std::int32_t>(TensorIndex(node, i)),
-                              .dtype = graph.at(node.inputs[i]).type.dtype});
+                              .dtype = type.dtype,
+                              .identity = elementwise_follow && producer.entry->elementwise &&
+                                          graph.at(made).type.shape == type.shape});
     }
   }
   return result;
@@ -161,6 +166,9 @@ EdgeCost CostOfEdge(const PropagationEdge& edge, const OpSharding& producer,
                     const OpSharding& consumer, bool enable_alltoall) {
   const TensorLayout& from = producer.outputs[static_cast<std::size_t>(edge.output)];
   const TensorLayout& to = consumer.inputs[static_cast<std::size_t>(edge.tensor)];
+  if (edge.identity) {
+    return {.possible = SameOwnership(from, to)};
+  }
   const Result<RedistributionCost> cost =
       CostOfRedistribution(from, to, {.enable_alltoall = enable_alltoall});
   if (!cost) {

@@ -23,6 +23,9 @@ struct PropagationEdge {
   NodeId consumer = kNoNode;
   std::int32_t tensor = 0;  ///< Index among the consumer's present operands.
   DType dtype = DType::kFloat32;
+  /// No redistribution is wanted here: an element-wise producer under
+  /// elementwise_op_strategy_follow. Source: spec compiler-passes 3.1.
+  bool identity = false;
 };
 
 /// Operators and connections the search works on.
@@ -32,8 +35,10 @@ struct PropagationGraph {
   std::vector<std::vector<std::size_t>> predecessors = {};  ///< Edges into each node, in order.
 };
 
+/// @param elementwise_follow  connections behind element-wise operators become identity ones
 [[nodiscard]] PropagationGraph ConnectOperators(const Graph& graph,
-                                                const std::vector<Region>& regions);
+                                                const std::vector<Region>& regions,
+                                                bool elementwise_follow);
 
 /// All legal candidates of a node in enumeration order, with costs.
 /// Source: spec compiler-passes sections 2 and 4.2.
@@ -50,6 +55,7 @@ struct EdgeCost {
   bool possible = true;
 };
 
+/// Not possible: no redistribution exists, or one would be needed on an identity connection.
 /// Source: spec compiler-passes 3.2.
 [[nodiscard]] EdgeCost CostOfEdge(const PropagationEdge& edge, const OpSharding& producer,
                                   const OpSharding& consumer, bool enable_alltoall);

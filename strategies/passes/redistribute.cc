@@ -8,7 +8,17 @@ namespace {
 
 using Kind = RedistributionOp::Kind;
 
-std::string_view OpNameOf(Kind kind) {
+Attr ExprList(const std::vector<RankExpr>& exprs) {
+  Attr::List list;
+  for (const RankExpr& expr : exprs) {
+    list.push_back(expr.terms.empty() ? Attr(expr.constant) : Attr(expr));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string_view OpNameOf(RedistributionOp::Kind kind) {
   switch (kind) {
     case Kind::kAllGather:
       return ops::kAllGather;
@@ -24,14 +34,6 @@ std::string_view OpNameOf(Kind kind) {
       return ops::kAlltoAll;
   }
   return ops::kReshape;
-}
-
-Attr ExprList(const std::vector<RankExpr>& exprs) {
-  Attr::List list;
-  for (const RankExpr& expr : exprs) {
-    list.push_back(expr.terms.empty() ? Attr(expr.constant) : Attr(expr));
-  }
-  return list;
 }
 
 AttrMap AttrsOf(const RedistributionOp& op) {
@@ -55,7 +57,12 @@ AttrMap AttrsOf(const RedistributionOp& op) {
   return {};
 }
 
-}  // namespace
+std::string RedistributionInstanceName(const RedistributionLabel& label, std::size_t position,
+                                       std::string_view op) {
+  return "redistribution_op_" +
+         std::to_string(NameHash(label.producer_name + "_" + std::to_string(position))) +
+         std::string(op) + (label.trailing_underscore ? "_" : "");
+}
 
 Result<ValueId> EmitCollective(GraphBuilder& builder, NodeSpec spec, const GroupPattern& group,
                                CommReason reason, std::string reason_text) {
@@ -78,9 +85,7 @@ Result<ValueId> EmitRedistribution(GraphBuilder& builder, ValueId value, const T
     spec.op = OpNameOf(chain[i].kind);
     spec.inputs = current;
     spec.attrs = AttrsOf(chain[i]);
-    spec.instance_name = "redistribution_op_" +
-                         std::to_string(NameHash(label.producer_name + "_" + std::to_string(i))) +
-                         std::string(spec.op) + (label.trailing_underscore ? "_" : "");
+    spec.instance_name = RedistributionInstanceName(label, i, spec.op);
     const bool collective = chain[i].kind == Kind::kAllGather || chain[i].kind == Kind::kAlltoAll;
     if (collective) {
       DRYDOCK_TRY(const ValueId output,

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "strategies/graph/builder.h"
@@ -22,6 +24,14 @@ struct RedistributionLabel {
                                                  const RedistributionOptions& options,
                                                  const RedistributionLabel& label,
                                                  const NodeSpec& base);
+
+/// Name of the primitive instance number `position` of a redistribution.
+[[nodiscard]] std::string RedistributionInstanceName(const RedistributionLabel& label,
+                                                     std::size_t position, std::string_view op);
+
+/// Operator and attributes of a primitive, without group.
+[[nodiscard]] std::string_view OpNameOf(RedistributionOp::Kind kind);
+[[nodiscard]] AttrMap AttrsOf(const RedistributionOp& op);
 
 /// Appends one collective with its group, size and reason.
 [[nodiscard]] Result<ValueId> EmitCollective(GraphBuilder& builder, NodeSpec spec,

@@ -19,18 +19,17 @@ ValueId Follow(const std::vector<ValueId>& replacement, ValueId id) {
   return id;
 }
 
-/// Copies the values that survive and remembers their new ids.
-class ValueCopier {
+/// Moves the values that survive and remembers their new ids.
+class ValueMover {
  public:
-  ValueCopier(const Graph& from, Graph& to)
-      : from_(from), to_(to), map_(from.values.size(), kNoValue) {}
+  ValueMover(Graph& from, Graph& to) : from_(from), to_(to), map_(from.values.size(), kNoValue) {}
 
-  ValueId Copy(ValueId id) {
+  ValueId Move(ValueId id) {
     if (id == kNoValue || map_[ToIndex(id)] != kNoValue) {
       return id == kNoValue ? kNoValue : map_[ToIndex(id)];
     }
     map_[ToIndex(id)] = ValueId{static_cast<std::int32_t>(to_.values.size())};
-    to_.values.push_back(from_.at(id));
+    to_.values.push_back(std::move(from_.values[ToIndex(id)]));
     return map_[ToIndex(id)];
   }
 
@@ -39,26 +38,26 @@ class ValueCopier {
   }
 
  private:
-  const Graph& from_;
+  Graph& from_;
   Graph& to_;
   std::vector<ValueId> map_;
 };
 
-void CopyDetails(const Graph& from, const ValueCopier& copier, Graph& to) {
+void MoveDetails(Graph& from, const ValueMover& mover, Graph& to) {
   for (const Parameter& parameter : from.parameters) {
-    const ValueId id = copier.MapOf(parameter.value);
+    const ValueId id = mover.MapOf(parameter.value);
     if (id != kNoValue) {
       to.values[ToIndex(id)].detail = static_cast<std::int32_t>(to.parameters.size());
       to.parameters.push_back(parameter);
       to.parameters.back().value = id;
-      to.parameters.back().state_of = copier.MapOf(parameter.state_of);
+      to.parameters.back().state_of = mover.MapOf(parameter.state_of);
     }
   }
-  for (const Constant& constant : from.constants) {
-    const ValueId id = copier.MapOf(constant.value);
+  for (Constant& constant : from.constants) {
+    const ValueId id = mover.MapOf(constant.value);
     if (id != kNoValue) {
       to.values[ToIndex(id)].detail = static_cast<std::int32_t>(to.constants.size());
-      to.constants.push_back(constant);
+      to.constants.push_back(std::move(constant));
       to.constants.back().value = id;
     }
   }
@@ -116,41 +115,43 @@ std::vector<Region> ClassifyNodes(const Graph& graph) {
   return regions;
 }
 
-Graph Rewrite(const Graph& graph, const std::vector<bool>& keep,
-              const std::vector<ValueId>& replacement) {
-  Graph result{.name = graph.name, .stacks = graph.stacks};
-  ValueCopier copier(graph, result);
+Graph Rewrite(Graph graph, const std::vector<bool>& keep, const std::vector<ValueId>& replacement) {
+  Graph result{.name = std::move(graph.name), .stacks = std::move(graph.stacks)};
+  result.values.reserve(graph.values.size());
+  result.nodes.reserve(graph.nodes.size());
+  ValueMover mover(graph, result);
   for (const ValueId input : graph.inputs) {
-    result.inputs.push_back(copier.Copy(input));
+    result.inputs.push_back(mover.Move(input));
   }
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (!keep[n]) {
       continue;
     }
-    Node node = graph.nodes[n];
+    Node node = std::move(graph.nodes[n]);
     const NodeId id{static_cast<std::int32_t>(result.nodes.size())};
     for (ValueId& input : node.inputs) {
-      input = copier.Copy(Follow(replacement, input));
+      input = mover.Move(Follow(replacement, input));
     }
     for (ValueId& output : node.outputs) {
-      output = copier.Copy(output);
+      output = mover.Move(output);
       result.values[ToIndex(output)].producer = id;
     }
     result.nodes.push_back(std::move(node));
   }
   for (const ValueId output : graph.outputs) {
-    result.outputs.push_back(copier.Copy(Follow(replacement, output)));
+    result.outputs.push_back(mover.Move(Follow(replacement, output)));
   }
-  CopyDetails(graph, copier, result);
+  MoveDetails(graph, mover, result);
   return result;
 }
 
-Graph RemoveDeadNodes(const Graph& graph) {
-  return Rewrite(graph, LiveNodes(graph), std::vector<ValueId>(graph.values.size(), kNoValue));
+Graph RemoveDeadNodes(Graph graph) {
+  const std::vector<bool> live = LiveNodes(graph);
+  const std::vector<ValueId> same(graph.values.size(), kNoValue);
+  return Rewrite(std::move(graph), live, same);
 }
 
-Graph CleanTraced(const Graph& graph) {
-  Graph merged = graph;
+Graph CleanTraced(Graph merged) {
   for (Node& node : merged.nodes) {
     if (!HasKind(node, OpKind::kReshape)) {
       continue;
@@ -162,10 +163,10 @@ Graph CleanTraced(const Graph& graph) {
       input = &merged.at(node.inputs.front());
     }
   }
-  return RemoveDeadNodes(merged);
+  return RemoveDeadNodes(std::move(merged));
 }
 
-Graph CleanLocal(const Graph& graph) {
+Graph CleanLocal(Graph graph) {
   std::vector<ValueId> replacement(graph.values.size(), kNoValue);
   std::vector<bool> keep(graph.nodes.size(), true);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -175,7 +176,7 @@ Graph CleanLocal(const Graph& graph) {
       keep[n] = false;
     }
   }
-  return RemoveDeadNodes(Rewrite(graph, keep, replacement));
+  return RemoveDeadNodes(Rewrite(std::move(graph), keep, replacement));
 }
 
 Graph InsertDatasetNode(Graph graph) {

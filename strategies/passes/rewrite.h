@@ -20,17 +20,17 @@ enum class Region : std::uint8_t {
 /// Removes the nodes with keep[n] == false, replaces operands by `replacement[v]` (kNoValue =
 /// itself, chains are followed), and drops values, parameters and constants that nothing uses.
 /// Graph inputs stay.
-[[nodiscard]] Graph Rewrite(const Graph& graph, const std::vector<bool>& keep,
+[[nodiscard]] Graph Rewrite(Graph graph, const std::vector<bool>& keep,
                             const std::vector<ValueId>& replacement);
 
 /// Removes nodes whose results reach neither an output nor a node that writes a parameter.
-[[nodiscard]] Graph RemoveDeadNodes(const Graph& graph);
+[[nodiscard]] Graph RemoveDeadNodes(Graph graph);
 
 /// Clean-up before strategies are looked at: dead nodes, Reshape of Reshape.
-[[nodiscard]] Graph CleanTraced(const Graph& graph);
+[[nodiscard]] Graph CleanTraced(Graph graph);
 
 /// Removes the helpers that only steer differentiation (mirror, virtual division) and dead nodes.
-[[nodiscard]] Graph CleanLocal(const Graph& graph);
+[[nodiscard]] Graph CleanLocal(Graph graph);
 
 /// Puts a data-set node in front of everything that reads a graph input.
 [[nodiscard]] Graph InsertDatasetNode(Graph graph);

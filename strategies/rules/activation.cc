@@ -206,7 +206,7 @@ DRYDOCK_OP(ActivationGrad, .family = "gradient",
              .infer = infer_fn, .shard = ShardElementwise,                                     \
              .gradient = GradientKernel<__VA_ARGS__>, .evaluate = EvaluateUnary<value_fn>,     \
              .flops = FlopsPerInput<per_element>, .elementwise = true, .accepts_layout = true, \
-             .ir_attrs = "input_names=x")
+             .accepts_interleaved = true, .ir_attrs = "input_names=x")
 
 #define DRYDOCK_ACTIVATION_GRAD(id, arguments, value_fn, per_element)                             \
   DRYDOCK_OP(id, .family = "gradient", .signature = #id "()(" arguments ")", .infer = InferFirst, \

@@ -172,6 +172,16 @@ TensorAxes OperandAxes(AttentionLayout layout, std::optional<AxisIndex> batch,
   return {};
 }
 
+Status CheckHeadCut(const OpView& op, const AttentionForm& form, std::int64_t cut) {
+  if (form.heads % cut == 0 && (form.kv_heads == 1 || form.kv_heads % cut == 0)) {
+    return {};
+  }
+  return FailOp(op, "strategy-heads",
+                "strategy of '" + std::string(op.op) + "' cuts the heads into " +
+                    std::to_string(cut) + ", but there are " + std::to_string(form.heads) +
+                    " query heads and " + std::to_string(form.kv_heads) + " key heads");
+}
+
 std::size_t SequenceDim(AttentionLayout layout) {
   switch (layout) {
     case AttentionLayout::kBsh:

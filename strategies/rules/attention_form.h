@@ -40,8 +40,6 @@ struct AttentionForm {
 
 /// Form of query, key and value in `layout` with `heads` query heads.
 ///
-/// @param kv_heads  heads of key and value in the H layouts where the head size does not tell them
-///                  (0: the head size is that of the query)
 /// @error kInvalidArgument  "<op>:shape-mismatch|rank"  the three do not fit each other
 [[nodiscard]] Result<AttentionForm> AttentionFormOf(const OpView& op, AttentionLayout layout,
                                                     std::int64_t heads);
@@ -62,6 +60,11 @@ struct AttentionAxes {
 [[nodiscard]] TensorAxes OperandAxes(AttentionLayout layout, std::optional<AxisIndex> batch,
                                      std::optional<AxisIndex> sequence,
                                      std::optional<AxisIndex> head);
+
+/// @error kInvalidArgument  "<op>:strategy-heads"  `cut` does not divide the query heads, or the
+/// key
+///                          heads if there are several
+[[nodiscard]] Status CheckHeadCut(const OpView& op, const AttentionForm& form, std::int64_t cut);
 
 /// Dimension that holds the sequence.
 [[nodiscard]] std::size_t SequenceDim(AttentionLayout layout);

@@ -234,7 +234,7 @@ Result<std::vector<NdArray>> EvaluateExtremeGrad(const EvaluateContext& context)
              __VA_ARGS__.infer = infer_fn, .shard = ShardBroadcast,                                \
              .default_strategy = DefaultBroadcast, .gradient = gradient_fn,                        \
              .evaluate = evaluate_fn, .flops = FlopsPerOutput<1>, .cost = CostFamily::kArithmetic, \
-             .elementwise = true, .accepts_layout = true)
+             .elementwise = true, .accepts_layout = true, .accepts_interleaved = true)
 
 constexpr char kRealDivOp[] = "RealDiv";
 constexpr char kDivOp[] = "Div";

@@ -10,9 +10,6 @@
 namespace drydock::strategies {
 namespace {
 
-/// At most this many candidates are looked at for a suggestion in an error message.
-constexpr std::size_t kMaxSuggestionCandidates = 20000;
-
 /// Walks all cuts of the axes, first axis outermost, factors ascending.
 class CutEnumerator {
  public:
@@ -73,27 +70,6 @@ std::vector<std::vector<std::int64_t>> WithOddPart(
     result.emplace_back(candidates.front().size(), 1);
   }
   return result;
-}
-
-std::size_t ChangedEntries(const Strategy& a, const Strategy& b) {
-  std::size_t changed = 0;
-  for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-    const std::vector<std::int64_t> none;
-    const auto& left = i < a.size() ? a[i] : none;
-    const auto& right = i < b.size() ? b[i] : none;
-    for (std::size_t d = 0; d < std::max(left.size(), right.size()); ++d) {
-      changed += d >= left.size() || d >= right.size() || left[d] != right[d] ? 1U : 0U;
-    }
-  }
-  return changed;
-}
-
-std::int64_t CutProduct(const Strategy& strategy) {
-  std::int64_t product = 1;
-  for (const auto& entry : strategy) {
-    product *= Product(entry);
-  }
-  return product;
 }
 
 /// Correction of spec operators 1.5: reduce the batch cut to what divides all extents it applies
@@ -170,34 +146,6 @@ Result<std::vector<Strategy>> EnumerateStrategies(const OpEntry& entry, const Op
     }
   }
   return strategies;
-}
-
-std::optional<Strategy> NearestLegalStrategy(const OpEntry& entry, const OpView& view,
-                                             const Strategy& wanted, const DeviceContext& devices) {
-  OpView plain = view;
-  plain.out_strategy = nullptr;
-  const Result<std::vector<Strategy>> candidates =
-      entry.shard == nullptr ? std::vector<Strategy>{}
-                             : EnumerateStrategies(entry, plain, devices, false);
-  if (!candidates) {
-    return std::nullopt;
-  }
-  std::vector<std::pair<std::pair<std::size_t, std::int64_t>, const Strategy*>> ranked;
-  for (const Strategy& candidate : *candidates) {
-    if (ranked.size() >= kMaxSuggestionCandidates) {
-      break;
-    }
-    ranked.push_back({{ChangedEntries(candidate, wanted), -CutProduct(candidate)}, &candidate});
-  }
-  std::ranges::stable_sort(ranked, {}, [](const auto& item) { return item.first; });
-  for (const auto& [distance, candidate] : ranked) {
-    // The suggestion is checked by the same rule; candidates never ask for another suggestion.
-    const Result<ShardRule> rule = entry.shard(plain, *candidate);
-    if (rule && AxisCuts(*rule, plain, *candidate, devices)) {
-      return *candidate;
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace drydock::strategies

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -16,8 +17,9 @@
 namespace drydock::strategies {
 namespace {
 
-/// The longest progression; longer ones are a mistake rather than a wish.
-constexpr double kMostElements = 9007199254740992.0;  // 2^53: lengths stay exact.
+/// Longer progressions and larger numbers are a mistake rather than a wish; up to 2^53 whole
+/// numbers are exact.
+constexpr double kMostElements = 9007199254740992.0;
 
 /// One-dimensional result, one strategy entry for it; operands (scalars) have none.
 Result<ShardRule> ShardLine(const OpView& op, const Strategy& /*strategy*/) {
@@ -56,7 +58,9 @@ Result<Progression> ProgressionOf(const OpView& op) {
   DRYDOCK_TRY(line.end, FloatAttr(*op.attrs, N.end, 0.0));
   DRYDOCK_TRY(line.step, FloatAttr(*op.attrs, N.step, 1.0));
   const double steps = std::ceil((line.end - line.start) / line.step);
-  if (line.step == 0 || !(steps >= 0) || steps > kMostElements) {
+  const double widest =
+      std::max({std::fabs(line.start), std::fabs(line.end), std::fabs(line.step)});
+  if (line.step == 0 || !(steps >= 0) || !(widest <= kMostElements) || steps > kMostElements) {
     return FailOp(op, "progression",
                   "'" + std::string(op.op) + "' cannot go from " + AttrText(Attr(line.start)) +
                       " to " + AttrText(Attr(line.end)) + " in steps of " +

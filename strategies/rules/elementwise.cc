@@ -260,7 +260,7 @@ constexpr GradientFn kNone = nullptr;
   DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id "()(" argument ")",   \
              .infer = infer_fn, .shard = ShardElementwise, .gradient = gradient_fn,    \
              .evaluate = EvaluateUnary<value_fn>, .flops = FlopsPerInput<per_element>, \
-             .elementwise = true, .accepts_layout = true)
+             .elementwise = true, .accepts_layout = true, .accepts_interleaved = true)
 
 DRYDOCK_UNARY(Exp, "input", InferToFloat, ExpOf,
               (GradientKernel<kMulOp, Reads::kGradient, Reads::kOutput>), 4);

@@ -162,17 +162,6 @@ std::int64_t CutOfAxis(const ShardRule& rule, const Strategy& strategy, AxisInde
   return cut;
 }
 
-Status CheckHeads(const OpView& op, const AttentionForm& form, std::int64_t cut) {
-  const bool fits = form.heads % cut == 0 && (form.kv_heads == 1 || form.kv_heads % cut == 0);
-  if (fits) {
-    return {};
-  }
-  return FailOp(op, "strategy-heads",
-                "strategy of '" + std::string(op.op) + "' cuts the heads into " +
-                    std::to_string(cut) + ", but there are " + std::to_string(form.heads) +
-                    " query heads and " + std::to_string(form.kv_heads) + " key heads");
-}
-
 Status CheckSequence(const OpView& op, const AttentionForm& form, SparseMode mode,
                      const Strategy& strategy, std::int64_t cut) {
   const bool parts_differ = form.IsPacked() && strategy.size() > 1 && !strategy[0].empty() &&
@@ -212,7 +201,7 @@ Result<ShardRule> ShardFlash(const OpView& op, const Strategy& strategy) {
   if (form.IsPacked()) {
     rule.uncut.push_back({.axis = axes.sequence, .what = "the inside of packed sequences"});
   }
-  DRYDOCK_RETURN_IF_ERROR(CheckHeads(op, form, CutOfAxis(rule, strategy, axes.head)));
+  DRYDOCK_RETURN_IF_ERROR(CheckHeadCut(op, form, CutOfAxis(rule, strategy, axes.head)));
   DRYDOCK_RETURN_IF_ERROR(
       CheckSequence(op, form, mode, strategy, CutOfAxis(rule, strategy, axes.sequence)));
   return rule;
@@ -409,7 +398,8 @@ Status ShiftTokens(const AttentionForm& form, SparseMode mode, const RankDigit& 
   }
   const std::int64_t own = form.q_length / slice.extent;
   const bool given = mode == SparseMode::kDefault || mode == SparseMode::kBand;
-  std::int64_t pre = form.q_length;
+  // The reference takes the query length, which hides keys where there are more keys than queries.
+  std::int64_t pre = std::max(form.q_length, form.kv_length);
   std::int64_t next = 0;
   if (given) {
     DRYDOCK_TRY(pre, IntAttr(attrs, "pre_tokens", kAllTokens));

@@ -237,6 +237,12 @@ Result<Extreme> ExtremeOf(const OpView& op) {
   DRYDOCK_TRY(extreme.axis,
               DimOf(op, is_mint ? "dim" : "axis", Form == ExtremeForm::kIndex ? -1 : 0));
   DRYDOCK_TRY(extreme.keep_dims, BoolAttr(*op.attrs, is_mint ? "keepdim" : "keep_dims", false));
+  if (op.inputs[0].shape[extreme.axis] == 0) {
+    return FailOp(op, "empty",
+                  "'" + std::string(op.op) + "' of " + TupleText(op.inputs[0].shape) +
+                      " has nothing to choose from along dimension " +
+                      std::to_string(extreme.axis));
+  }
   return extreme;
 }
 

@@ -155,7 +155,7 @@ Result<std::vector<NdArray>> EvaluateSplit(const EvaluateContext& context) {
 DRYDOCK_OP(Split, .family = "shape", .signature = "Split(axis=0, output_num=1)(input_x)",
            .infer = InferSplit, .shard = ShardSplit, .default_strategy = DefaultSplit,
            .gradient = SplitGradient, .evaluate = EvaluateSplit, .cost = CostFamily::kCast,
-           .accepts_layout = true);
+           .accepts_layout = true, .accepts_interleaved = true);
 
 // ---- Parts of given sizes
 // -------------------------------------------------------------------------
@@ -181,6 +181,9 @@ tl::unexpected<Error> FailParts(const OpView& op, const Parts& parts) {
                 "the sizes must not be negative and must add up to the extent");
 }
 
+/// More results of one operator are a mistake.
+constexpr std::int64_t kMostParts = 65536;
+
 /// Parts of `each` elements, the last one smaller if it does not fit.
 std::vector<std::int64_t> EqualParts(std::int64_t extent, std::int64_t each) {
   std::vector<std::int64_t> sizes = {};
@@ -201,7 +204,7 @@ Result<Parts> PartsOf(const OpView& op) {
   const std::int64_t extent = op.inputs[0].shape[parts.axis];
   const auto named = op.attrs->find(N.sizes);
   if (std::holds_alternative<std::int64_t>(named->second.value)) {
-    if (parts.sizes[0] < 1) {
+    if (parts.sizes[0] < 1 || extent / parts.sizes[0] > kMostParts) {
       return FailParts(op, parts);
     }
     parts.sizes = EqualParts(extent, parts.sizes[0]);
@@ -248,7 +251,7 @@ template <const PartNames& N>
 Result<std::vector<ValueId>> LocalizeParts(const LocalizeContext& context) {
   DRYDOCK_TRY(Parts parts, PartsOf<N>(context.global));
   AttrMap attrs = context.spec.attrs;
-  const std::int64_t cut = context.sharding.strategy[0][parts.axis];
+  const std::int64_t cut = CutsOf(context.sharding.inputs[0])[parts.axis];
   if (cut > 1) {
     for (std::int64_t& size : parts.sizes) {
       size /= cut;

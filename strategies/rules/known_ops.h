@@ -29,5 +29,8 @@ inline constexpr std::string_view kGradient = "_Gradient";
 inline constexpr std::string_view kOnesLike = "OnesLike";
 inline constexpr std::string_view kZerosLike = "ZerosLike";
 inline constexpr std::string_view kLoad = "Load";
+inline constexpr std::string_view kBatchParallel = "BatchParallel";
+inline constexpr std::string_view kStandAlone = "StandAlone";
+inline constexpr std::string_view kSelfDefineShard = "SelfDefineShard";
 
 }  // namespace drydock::strategies::ops

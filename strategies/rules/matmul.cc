@@ -218,7 +218,8 @@ double MatMulFlops(const OpView& op) {
              .infer = infer_fn, .shard = ShardMatMul, .default_strategy = default_fn,            \
              .localize = LocalizeMatMul, .gradient = MatMulGradient, .evaluate = EvaluateMatMul, \
              .flops = MatMulFlops, .cost = CostFamily::kMatMul, .accepts_out_strategy = true,    \
-             .accepts_layout = true, .ir_attrs = ir)
+             .accepts_layout = true, .accepts_out_layout = true, .accepts_interleaved = true,    \
+             .ir_attrs = ir)
 
 DRYDOCK_MATMUL(MatMul, "transpose_a=False, transpose_b=False", "input, mat2", InferMatMul,
                DefaultMatMul,

@@ -342,7 +342,7 @@ constexpr char kLayerNormGradV3[] = "LayerNormGradV3";
              "(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)(input_x, gamma, beta)",      \
              .infer = infer_fn, .shard = ShardLayerNorm, .gradient = GradientOfLayerNorm<kernel>, \
              .evaluate = EvaluateLayerNorm<reciprocal>, .flops = FlopsPerInput<8>,                \
-             .cost = CostFamily::kNorm, .accepts_layout = true)
+             .cost = CostFamily::kNorm, .accepts_layout = true, .accepts_interleaved = true)
 
 DRYDOCK_LAYER_NORM(LayerNorm, InferLayerNorm, kLayerNormGrad, false);
 DRYDOCK_LAYER_NORM(LayerNormV3, InferLayerNormV3, kLayerNormGradV3, true);
@@ -361,7 +361,7 @@ DRYDOCK_LAYER_NORM_GRAD(LayerNormGradV3, "rstd", true);
 DRYDOCK_OP(RmsNorm, .family = "normalisation", .signature = "RmsNorm(epsilon=1e-6)(x, gamma)",
            .infer = InferRmsNorm, .shard = ShardRmsNorm, .localize = LocalizeRmsNorm,
            .gradient = GradientOfRmsNorm, .evaluate = EvaluateRmsNorm, .flops = FlopsPerInput<6>,
-           .cost = CostFamily::kNorm, .accepts_layout = true);
+           .cost = CostFamily::kNorm, .accepts_layout = true, .accepts_interleaved = true);
 
 DRYDOCK_OP(RmsNormGrad, .family = "gradient", .signature = "RmsNormGrad()(dy, x, rstd, gamma)",
            .infer = InferRmsNormGrad, .evaluate = EvaluateRmsNormGrad, .flops = FlopsPerInput<12>);

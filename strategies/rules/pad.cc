@@ -21,6 +21,9 @@ struct Margin {
   std::int64_t after = 0;
 };
 
+/// No tensor is that wide; sums of paddings cannot overflow below it.
+constexpr std::int64_t kMostPadding = std::int64_t{1} << 53;
+
 /// Margins of all `rank` dimensions in order.
 /// @error kInvalidArgument  an odd number of paddings, or more than two for each dimension
 Result<std::vector<Margin>> MarginsOf(const OpView& op, std::size_t rank) {
@@ -31,6 +34,12 @@ Result<std::vector<Margin>> MarginsOf(const OpView& op, std::size_t rank) {
     return FailOp(op, "paddings",
                   "'" + std::string(op.op) + "' takes a pair of paddings for each of at most " +
                       std::to_string(rank) + " dimensions, but they are " + TupleText(paddings));
+  }
+  for (const std::int64_t padding : paddings) {
+    if (padding < -kMostPadding || padding > kMostPadding) {
+      return FailOp(op, "paddings",
+                    "a padding of '" + std::string(op.op) + "' is " + std::to_string(padding));
+    }
   }
   std::vector<Margin> margins(rank);
   for (std::size_t i = 0; i < pairs; ++i) {
@@ -60,6 +69,25 @@ Result<std::string> ModeOf(const AttrMap& attrs) {
   return TextAttr(attrs, "mode", "constant");
 }
 
+/// Paddings that show the tensor's own elements need some: at most as many as there are, one less
+/// where the border is not repeated.
+Status CheckShown(const OpView& op, std::string_view mode) {
+  const Shape& shape = op.inputs[0].shape;
+  DRYDOCK_TRY(const std::vector<Margin> margins, MarginsOf(op, shape.size()));
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const std::int64_t wanted = std::max(margins[d].before, margins[d].after);
+    const std::int64_t shown =
+        mode == "edge" ? (shape[d] > 0 ? wanted : 0) : shape[d] - (mode == "reflect" ? 1 : 0);
+    if (wanted > 0 && wanted > shown) {
+      return FailOp(op, "paddings",
+                    "'" + std::string(op.op) + "' in mode '" + std::string(mode) + "' cannot add " +
+                        std::to_string(wanted) + " elements to dimension " + std::to_string(d) +
+                        " of " + TupleText(shape));
+    }
+  }
+  return {};
+}
+
 Result<std::vector<TensorType>> InferPad(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 2));
   DRYDOCK_TRY(const std::string mode, ModeOf(*op.attrs));
@@ -67,6 +95,9 @@ Result<std::vector<TensorType>> InferPad(const OpView& op) {
   if (std::ranges::find(kModes, mode) == std::end(kModes)) {
     return FailOp(op, "mode", "mode of '" + std::string(op.op) + "' is '" + mode + "'",
                   "use constant, reflect, edge or circular");
+  }
+  if (mode != "constant") {
+    DRYDOCK_RETURN_IF_ERROR(CheckShown(op, mode));
   }
   DRYDOCK_TRY(Shape shape, PaddedShape<1>(op, op.inputs[0].shape));
   return std::vector<TensorType>{{.shape = std::move(shape), .dtype = op.inputs[0].dtype}};

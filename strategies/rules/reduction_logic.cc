@@ -41,9 +41,8 @@ Result<ShardRule> ShardLogic(const OpView& op, const Strategy& /*strategy*/) {
 /// uses all devices.
 Result<bool> StaysLocal(const LocalizeContext& context) {
   DRYDOCK_TRY(const bool cross_batch, BoolAttr(context.spec.attrs, "cross_batch", false));
-  const Strategy& strategy = context.sharding.strategy;
-  const bool batch_uses_all = !strategy.empty() && !strategy[0].empty() &&
-                              strategy[0][0] == Product(context.sharding.device_matrix);
+  const std::vector<std::int64_t> cuts = CutsOf(context.sharding.inputs[0]);
+  const bool batch_uses_all = !cuts.empty() && cuts[0] == Product(context.sharding.device_matrix);
   return cross_batch && batch_uses_all;
 }
 

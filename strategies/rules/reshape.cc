@@ -242,7 +242,7 @@ Result<std::vector<NdArray>> EvaluateTranspose(const EvaluateContext& context) {
 DRYDOCK_OP(Transpose, .family = "shape", .signature = "Transpose()(input, #input_perm)",
            .infer = InferTranspose, .shard = ShardTranspose, .gradient = TransposeGradient,
            .evaluate = EvaluateTranspose, .cost = CostFamily::kCast, .accepts_layout = true,
-           .mirrored = "-");
+           .accepts_interleaved = true, .mirrored = "-");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -4,6 +4,8 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "strategies/layout/interleave.h"
+#include "strategies/rules/sharding_parts.h"
 #include "strategies/rules/strategy_check.h"
 
 /// The rule engine: axis mapping + strategy -> device matrix, tensor maps, layouts, groups.
@@ -14,12 +16,10 @@
 namespace drydock::strategies {
 namespace {
 
-/// Device axes (counted from the right) that cut each rule axis, outermost first.
-using AxisDevices = std::vector<std::vector<std::int64_t>>;
-
-TensorLayout LayoutOf(const std::vector<std::int64_t>& device_matrix, const TensorAxes& axes,
+TensorLayout LayoutOf(const OpSharding& sharding, const TensorAxes& axes,
                       const AxisDevices& devices, const Shape& shape) {
-  TensorLayout layout{.device_matrix = device_matrix, .tensor_map = {}, .shape = shape};
+  TensorLayout layout{
+      .device_matrix = sharding.device_matrix, .shape = shape, .interleave = sharding.interleave};
   for (std::size_t d = 0; d < axes.size(); ++d) {
     std::vector<std::int64_t> map;
     for (const AxisIndex axis : axes[d]) {
@@ -43,17 +43,16 @@ GroupPattern PatternOf(const OpSharding& sharding, const AxisDevices& devices,
   return AxesPattern(sharding.device_matrix, from_left);
 }
 
-/// Fills layouts, groups and communication once the device axes of every rule axis are known.
+}  // namespace
+
 Status FillSharding(const ShardRule& rule, const OpView& view, const AxisDevices& devices,
                     OpSharding& sharding) {
   for (std::size_t i = 0; i < view.inputs.size(); ++i) {
-    sharding.inputs.push_back(
-        LayoutOf(sharding.device_matrix, rule.inputs[i], devices, view.inputs[i].shape));
+    sharding.inputs.push_back(LayoutOf(sharding, rule.inputs[i], devices, view.inputs[i].shape));
     DRYDOCK_RETURN_IF_ERROR(ValidateLayout(sharding.inputs.back()));
   }
   for (std::size_t i = 0; i < view.outputs.size(); ++i) {
-    sharding.outputs.push_back(
-        LayoutOf(sharding.device_matrix, rule.outputs[i], devices, view.outputs[i].shape));
+    sharding.outputs.push_back(LayoutOf(sharding, rule.outputs[i], devices, view.outputs[i].shape));
     DRYDOCK_RETURN_IF_ERROR(ValidateLayout(sharding.outputs.back()));
   }
   for (std::int32_t axis = 0; axis < rule.axis_count; ++axis) {
@@ -69,9 +68,25 @@ Status FillSharding(const ShardRule& rule, const OpView& view, const AxisDevices
   }
   const auto loss_output = static_cast<std::size_t>(rule.loss_output);
   if (!rule.loss_divisor_is_one && loss_output < sharding.outputs.size()) {
-    sharding.loss_divisor = GroupSize(ReplicaPattern(sharding.outputs[loss_output]));
+    sharding.loss_divisor =
+        GroupSize(AcrossRanks(ReplicaPattern(sharding.outputs[loss_output]), sharding.interleave));
   }
   return {};
+}
+
+Error WithAlternatives(Error error, const std::vector<std::string>& legal,
+                       const DeviceContext& devices) {
+  if (legal.empty()) {
+    return error;
+  }
+  std::string text = error.hint.empty() ? "use for instance " : error.hint + "; for instance ";
+  for (std::size_t i = 0; i < legal.size(); ++i) {
+    text += i == 0 ? "" : i + 1 == legal.size() ? " or " : ", ";
+    text += legal[i];
+  }
+  text += legal.size() == 1 ? ", which is legal on " : ", which are legal on ";
+  error.hint = text + std::to_string(devices.stage_devices) + " devices";
+  return error;
 }
 
 Result<ShardRule> RuleOf(const OpEntry& entry, OpView view, const Strategy& strategy,
@@ -93,6 +108,8 @@ Result<ShardRule> RuleOf(const OpEntry& entry, OpView view, const Strategy& stra
   return rule;
 }
 
+namespace {
+
 Status CheckOutStrategy(const OpEntry& entry, const OpView& view) {
   if (view.out_strategy != nullptr && entry.accepts_out_strategy) {
     return CheckCutRange(view, *view.out_strategy);
@@ -105,95 +122,34 @@ Status CheckOutStrategy(const OpEntry& entry, const OpView& view) {
   return {};
 }
 
+std::string ShapesText(std::span<const TensorType> types) {
+  std::string text;
+  for (const TensorType& type : types) {
+    text += (text.empty() ? "" : ", ") + TupleText(type.shape);
+  }
+  return text;
+}
+
+/// Says what was cut how, and which strategies near by are legal.
 Error WithSuggestion(Error error, const OpEntry& entry, const OpView& view,
                      const Strategy& strategy, const DeviceContext& devices) {
-  if (error.code != ErrorCode::kInvalidArgument || !error.hint.empty()) {
+  error =
+      WithNote(std::move(error), "strategy " + StrategyText(strategy) + " of inputs with shapes " +
+                                     ShapesText(view.inputs) + " on " +
+                                     std::to_string(devices.stage_devices) + " devices");
+  OpView plain = view;
+  plain.out_strategy = nullptr;
+  if (view.out_strategy != nullptr && TrySharding(entry, plain, strategy, devices)) {
+    error.hint = error.hint.empty() ? "leave out_strategy out" : error.hint;
     return error;
   }
-  const std::optional<Strategy> nearest = NearestLegalStrategy(entry, view, strategy, devices);
-  if (nearest) {
-    error.hint = "use for instance " + StrategyText(*nearest) + ", which is legal on " +
-                 std::to_string(devices.stage_devices) + " devices";
+  const std::vector<Strategy> nearest =
+      NearestLegalStrategies(entry, view, strategy, devices, kSuggestions);
+  std::vector<std::string> texts;
+  for (const Strategy& one : nearest) {
+    texts.push_back(StrategyText(one));
   }
-  return error;
-}
-
-tl::unexpected<Error> FailLayout(const OpView& view, std::string_view code, std::string message) {
-  return FailInput(std::string(view.op) + ":layout-" + std::string(code), std::move(message));
-}
-
-Status CheckLayouts(const OpView& view, const std::vector<TensorLayout>& layouts,
-                    const DeviceContext& devices) {
-  if (layouts.size() != view.inputs.size()) {
-    return FailLayout(view, "entries",
-                      "'" + std::string(view.op) + "' takes " + std::to_string(view.inputs.size()) +
-                          " layouts, but " + std::to_string(layouts.size()) + " are given");
-  }
-  for (std::size_t i = 0; i < layouts.size(); ++i) {
-    if (layouts[i].device_matrix != layouts.front().device_matrix) {
-      return FailLayout(view, "devices",
-                        "the layouts of '" + std::string(view.op) +
-                            "' have different device matrices " +
-                            TupleText(layouts.front().device_matrix) + " and " +
-                            TupleText(layouts[i].device_matrix));
-    }
-    if (layouts[i].tensor_map.size() != view.inputs[i].shape.size()) {
-      return FailLayout(view, "rank",
-                        "layout " + std::to_string(i) + " of '" + std::string(view.op) + "' has " +
-                            std::to_string(layouts[i].tensor_map.size()) +
-                            " dimensions, but the tensor has shape " +
-                            TupleText(view.inputs[i].shape));
-    }
-    TensorLayout with_shape = layouts[i];
-    with_shape.shape = view.inputs[i].shape;
-    DRYDOCK_RETURN_IF_ERROR(ValidateLayout(with_shape));
-  }
-  if (!layouts.empty() && Product(layouts.front().device_matrix) != devices.stage_devices) {
-    return FailLayout(view, "devices",
-                      "the device matrix " + TupleText(layouts.front().device_matrix) + " of '" +
-                          std::string(view.op) + "' does not multiply to " +
-                          std::to_string(devices.stage_devices) + " devices");
-  }
-  return {};
-}
-
-/// Device axes of every rule axis as the given layouts say.
-Result<AxisDevices> AxisDevicesOf(const ShardRule& rule, const OpView& view,
-                                  const std::vector<TensorLayout>& layouts) {
-  AxisDevices devices(static_cast<std::size_t>(rule.axis_count));
-  std::vector<bool> seen(devices.size(), false);
-  for (std::size_t i = 0; i < layouts.size(); ++i) {
-    for (std::size_t d = 0; d < layouts[i].tensor_map.size(); ++d) {
-      const std::vector<std::int64_t>& map = layouts[i].tensor_map[d];
-      const DimAxes& axes = rule.inputs[i][d];
-      if (axes.empty()) {
-        if (!map.empty()) {
-          return FailLayout(view, "uncut",
-                            "the layout of input " + std::to_string(i) + " of '" +
-                                std::string(view.op) + "' cuts dimension " + std::to_string(d) +
-                                ", which cannot be cut");
-        }
-        continue;
-      }
-      const auto axis = static_cast<std::size_t>(axes.front());
-      if (seen[axis] && devices[axis] != map) {
-        return FailLayout(view, "axis",
-                          "the layouts of '" + std::string(view.op) + "' cut dimension " +
-                              std::to_string(d) + " of input " + std::to_string(i) +
-                              " differently from the dimension it is tied to");
-      }
-      seen[axis] = true;
-      devices[axis] = map;
-    }
-  }
-  for (const ShardRule::Uncut& uncut : rule.uncut) {
-    if (!devices[static_cast<std::size_t>(uncut.axis)].empty()) {
-      return FailLayout(view, "uncut",
-                        "the layouts of '" + std::string(view.op) + "' cut " + uncut.what +
-                            ", which cannot be cut");
-    }
-  }
-  return devices;
+  return WithAlternatives(std::move(error), texts, devices);
 }
 
 }  // namespace
@@ -226,39 +182,9 @@ Result<OpSharding> TrySharding(const OpEntry& entry, const OpView& view, const S
 Result<OpSharding> DeriveSharding(const OpEntry& entry, const OpView& view,
                                   const Strategy& strategy, const DeviceContext& devices) {
   Result<OpSharding> sharding = TrySharding(entry, view, strategy, devices);
-  if (!sharding) {
+  if (!sharding && sharding.error().code == ErrorCode::kInvalidArgument) {
     return tl::unexpected(
         WithSuggestion(std::move(sharding).error(), entry, view, strategy, devices));
-  }
-  return sharding;
-}
-
-Result<OpSharding> DeriveShardingFromLayouts(const OpEntry& entry, const OpView& view,
-                                             const std::vector<TensorLayout>& in_layouts,
-                                             const std::vector<TensorLayout>& out_layouts,
-                                             const DeviceContext& devices) {
-  if (!entry.accepts_layout) {
-    return FailLayout(view, "refused", "'" + std::string(view.op) + "' does not accept layouts");
-  }
-  DRYDOCK_RETURN_IF_ERROR(CheckLayouts(view, in_layouts, devices));
-  Strategy strategy;
-  for (std::size_t i = 0; i < in_layouts.size(); ++i) {
-    strategy.push_back(CutsOf(in_layouts[i]));
-  }
-  DRYDOCK_TRY(const ShardRule rule, RuleOf(entry, view, strategy, devices));
-  DRYDOCK_TRY(const AxisDevices axis_devices, AxisDevicesOf(rule, view, in_layouts));
-  OpSharding sharding{.strategy = strategy, .device_matrix = in_layouts.front().device_matrix};
-  DRYDOCK_RETURN_IF_ERROR(FillSharding(rule, view, axis_devices, sharding));
-  for (std::size_t i = 0; i < out_layouts.size() && i < sharding.outputs.size(); ++i) {
-    TensorLayout wanted = out_layouts[i];
-    wanted.shape = sharding.outputs[i].shape;
-    if (wanted.tensor_map.size() != wanted.shape.size() ||
-        !SameOwnership(wanted, sharding.outputs[i])) {
-      return Fail(ErrorCode::kUnsupported,
-                  "output layout of '" + std::string(view.op) +
-                      "' differs from the one that follows from its inputs",
-                  "leave the output layout out");
-    }
   }
   return sharding;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -55,9 +55,22 @@ struct DeviceContext {
 /// Strategy of all ones.
 [[nodiscard]] Strategy ReplicatedStrategy(const OpEntry& entry, const OpView& view);
 
-/// Legal strategy that differs from `wanted` in the fewest entries; nullopt if there is none.
-[[nodiscard]] std::optional<Strategy> NearestLegalStrategy(const OpEntry& entry, const OpView& view,
+/// Entries in which two strategies differ; missing ones count.
+[[nodiscard]] std::size_t ChangedEntries(const Strategy& a, const Strategy& b);
+
+/// Up to `count` legal strategies (without an output strategy), those that differ from `wanted` in
+/// the fewest entries first, and of equal ones those that use more devices. Each has passed the
+/// operator's rule.
+[[nodiscard]] std::vector<Strategy> NearestLegalStrategies(const OpEntry& entry, const OpView& view,
                                                            const Strategy& wanted,
-                                                           const DeviceContext& devices);
+                                                           const DeviceContext& devices,
+                                                           std::size_t count);
+
+/// Up to `count` legal sets of input layouts, those that differ from `wanted` in the fewest
+/// dimensions first; each has passed the operator's rule. Dimensions are left whole or cut like
+/// another dimension of the same call.
+[[nodiscard]] std::vector<std::vector<TensorLayout>> NearestLegalLayouts(
+    const OpEntry& entry, const OpView& view, const std::vector<TensorLayout>& wanted,
+    const DeviceContext& devices, std::size_t count);
 
 }  // namespace drydock::strategies

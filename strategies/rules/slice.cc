@@ -321,7 +321,8 @@ Result<Plan> PlanSliceExt(const OpView& op, const Shape& shape) {
   for (const std::int64_t whole : shape) {
     plan.push_back({.begin = 0, .stride = 1, .length = whole});
   }
-  plan[dim] = {.begin = start, .stride = step, .length = (end - start + step - 1) / step};
+  const std::int64_t rest = (end - start) % step == 0 ? 0 : 1;
+  plan[dim] = {.begin = start, .stride = step, .length = (end - start) / step + rest};
   return plan;
 }
 

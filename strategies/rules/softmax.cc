@@ -127,12 +127,12 @@ Result<std::vector<NdArray>> EvaluateLogSoftmaxGrad(const EvaluateContext& conte
 DRYDOCK_OP(Softmax, .family = "axis_local", .signature = "Softmax(axis=-1)(input)",
            .infer = InferSoftmax, .shard = ShardSoftmax, .gradient = GradientOfSoftmax,
            .evaluate = EvaluateSoftmax, .flops = FlopsPerInput<5>, .cost = CostFamily::kSoftmax,
-           .accepts_layout = true);
+           .accepts_layout = true, .accepts_interleaved = true);
 
 DRYDOCK_OP(LogSoftmax, .family = "axis_local", .signature = "LogSoftmax(axis=-1)(logits)",
            .infer = InferSoftmax, .shard = ShardSoftmax, .gradient = GradientOfLogSoftmax,
            .evaluate = EvaluateLogSoftmax, .flops = FlopsPerInput<5>, .cost = CostFamily::kSoftmax,
-           .accepts_layout = true);
+           .accepts_layout = true, .accepts_interleaved = true);
 
 DRYDOCK_OP(SoftmaxGrad, .family = "gradient", .signature = "SoftmaxGrad(axis=-1)(output, grad)",
            .infer = InferSoftmaxGrad, .evaluate = EvaluateSoftmaxGrad, .flops = FlopsPerInput<4>);

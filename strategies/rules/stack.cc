@@ -72,6 +72,13 @@ Result<std::vector<TensorType>> InferUnstack(const OpView& op) {
   DRYDOCK_TRY(const std::size_t dim, TakenDim(op));
   TensorType type = op.inputs[0];
   const std::int64_t count = type.shape[dim];
+  constexpr std::int64_t kMostParts = 65536;
+  if (count > kMostParts) {
+    return FailOp(op, "parts",
+                  "'" + std::string(op.op) + "' of " + TupleText(type.shape) + " gives " +
+                      std::to_string(count) + " tensors",
+                  "the limit is " + std::to_string(kMostParts));
+  }
   type.shape.erase(type.shape.begin() + static_cast<std::ptrdiff_t>(dim));
   return std::vector<TensorType>(static_cast<std::size_t>(count), type);
 }

@@ -18,11 +18,13 @@ tl::unexpected<Error> FailStrategy(const OpView& view, std::string_view code, st
   return FailInput(std::string(view.op) + ":strategy-" + std::string(code), std::move(message));
 }
 
-/// "dimension 1 of input 0"; entries that do not describe inputs are called entries.
-std::string DimText(const ShardRule& rule, std::size_t entry, std::size_t dim) {
+/// "dimension 1 of input 0 (extent 64)"; entries that do not describe inputs are called entries.
+std::string DimText(const ShardRule& rule, std::size_t entry, std::size_t dim,
+                    std::int64_t extent) {
   const std::string_view what =
       rule.strategy_entries.empty() ? " of input " : " of strategy entry ";
-  return "dimension " + std::to_string(dim) + std::string(what) + std::to_string(entry);
+  return "dimension " + std::to_string(dim) + std::string(what) + std::to_string(entry) +
+         " (extent " + std::to_string(extent) + ")";
 }
 
 Status CheckShape(const OpView& view, const Strategy& strategy, const StrategyEntries& entries) {
@@ -51,8 +53,7 @@ Status CheckCut(const OpView& view, const std::string& where, std::int64_t cut, 
       "strategy of " + Quoted(view) + " cuts " + where + " into " + std::to_string(cut) + ", but ";
   if (extent % cut != 0) {
     return FailStrategy(view, "divisible",
-                        begin + "its extent " + std::to_string(extent) + " is not divisible by " +
-                            std::to_string(cut));
+                        begin + "the extent is not divisible by " + std::to_string(cut));
   }
   const bool power_of_two_job =
       std::has_single_bit(static_cast<std::uint64_t>(devices.job_devices));
@@ -103,10 +104,13 @@ Status CheckCutRange(const OpView& view, const Strategy& strategy) {
     for (std::size_t d = 0; d < strategy[i].size(); ++d) {
       const std::int64_t cut = strategy[i][d];
       if (cut < 1) {
+        const bool known = i < view.inputs.size() && d < view.inputs[i].shape.size();
+        const std::string extent =
+            known ? " (extent " + std::to_string(view.inputs[i].shape[d]) + ")" : "";
         return FailStrategy(view, "cut",
                             "strategy of " + Quoted(view) + " cuts dimension " + std::to_string(d) +
-                                " of entry " + std::to_string(i) + " into " + std::to_string(cut) +
-                                ", but a cut must be at least 1");
+                                " of input " + std::to_string(i) + extent + " into " +
+                                std::to_string(cut) + ", but a cut must be at least 1");
       }
       if (cut > kMaxSlices / slices) {
         return FailStrategy(view, "product",
@@ -170,7 +174,7 @@ Result<std::vector<std::int64_t>> AxisCuts(const ShardRule& rule, const OpView& 
   std::vector<AxisUse> uses(static_cast<std::size_t>(rule.axis_count));
   for (std::size_t i = 0; i < strategy.size(); ++i) {
     for (std::size_t d = 0; d < strategy[i].size(); ++d) {
-      const std::string where = DimText(rule, i, d);
+      const std::string where = DimText(rule, i, d, entries.extents[i][d]);
       DRYDOCK_RETURN_IF_ERROR(
           CheckCut(view, where, strategy[i][d], entries.extents[i][d], devices));
       const DimAxes& axes = entries.axes[i][d];

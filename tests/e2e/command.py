@@ -43,8 +43,8 @@ def line_of(text, part):
 
 
 def suggested(hint):
-    """The strategy that a hint proposes."""
-    return re.search(r"\(\(.*\)\)|\(\(.*\),\)|\[\[.*\]\]", hint).group()
+    """The first strategy that a hint proposes."""
+    return re.search(r"\(\([^()]*\)(, \([^()]*\))*,?\)|\[\[.*?\]\]", hint).group()
 
 
 class Run(NamedTuple):

@@ -247,7 +247,7 @@ class DetachedTest(launch.LaunchTest):
         for line in lines:
             with open("/proc/%s/stat" % line[1], encoding="ascii", errors="replace") as file:
                 self.assertEqual(file.read().rsplit(")", 1)[1].split()[19], line[2])
-        self.assertTrue(self.log("scheduler.log"))
+        self.assertTrue((self.folder / "scheduler.log").exists())
 
     def test_r58_other_scripts_need_no_scheduler(self):
         self.write("later.py", "print('done', flush=True)\n")

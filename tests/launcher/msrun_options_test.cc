@@ -91,7 +91,7 @@ TEST(MsrunOptions, EveryOwnFlagIsRead) {
   const MsrunOptions options =
       Read({"--sim_level=1", "--json", "--quiet", "--verbose", "--strict", "--output=out",
             "--device_memory=58GB", "--fail_on_memory", "--compat=2.0", "--python=/opt/python",
-            "--threads=3", "--trace_timeout=60", "--ir_style=2025"});
+            "--threads=3", "--trace_timeout=60", "--ir_style=2025", "--redistribution=optimal"});
   EXPECT_TRUE(options.json);
   EXPECT_TRUE(options.quiet);
   EXPECT_TRUE(options.verbose);
@@ -107,6 +107,7 @@ TEST(MsrunOptions, EveryOwnFlagIsRead) {
   EXPECT_EQ(options.threads, 3);
   EXPECT_EQ(options.trace_timeout_s, 60);
   EXPECT_EQ(options.ir_style, reports::IrStyle::k2025);
+  EXPECT_EQ(options.redistribution, strategies::RedistributionSearch::kOptimal);
 }
 
 TEST(MsrunOptions, PrefixesMeanWhatTheyMeantInTheOriginal) {
@@ -201,6 +202,7 @@ TEST(MsrunOptions, MemoryAndReleaseAreChecked) {
   EXPECT_THAT(MessageFor({"--device_memory=lots"}), HasSubstr("argument --device_memory"));
   EXPECT_THAT(MessageFor({"--compat=1.9"}), HasSubstr("argument --compat: '1.9'"));
   EXPECT_THAT(MessageFor({"--ir_style=x"}), HasSubstr("argument --ir_style"));
+  EXPECT_THAT(MessageFor({"--redistribution=x"}), HasSubstr("argument --redistribution"));
 }
 
 TEST(MsrunOptions, EnvironmentMayAskForADryRun) {

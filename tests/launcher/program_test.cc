@@ -235,12 +235,14 @@ TEST_F(ProgramTest, StrictRefusesWhatIsOnlyHandledInPart) {
               HasSubstr("partly.json:3:14: unsupported: 'AbsGrad' has no sharding rule"));
 }
 
-TEST_F(ProgramTest, OperatorWithGivenTypesIsEight) {
+TEST_F(ProgramTest, UnknownOperatorWithGivenTypesIsEightOnlyIfAskedFor) {
   const std::string path = Changed(
       "\"op\": \"ReLU\"",
       "\"output_types\": [{\"shape\": [16, 64], \"dtype\": \"float32\"}], \"op\": \"Mystery\"");
-  EXPECT_EQ(RunMsrun({"--sim_level=0", path}), 8);
-  EXPECT_THAT(err_.str(), HasSubstr("changed.json:19:5: unsupported: operator 'Mystery'"));
+  EXPECT_EQ(RunMsrun({"--sim_level=0", path}), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("unknown-operator: 'Mystery'"));
+  EXPECT_EQ(RunMsrun({"--sim_level=0", "--strict", path}), 8);
+  EXPECT_THAT(err_.str(), HasSubstr("changed.json:19:5: unsupported: 'Mystery' has no sharding"));
 }
 
 TEST_F(ProgramTest, ScriptThatComputesNothingIsSix) {

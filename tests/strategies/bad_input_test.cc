@@ -112,7 +112,7 @@ class BadInput : public testing::TestWithParam<const OpEntry*> {};
 TEST_P(BadInput, IsAnswered) {
   const OpEntry& entry = *GetParam();
   const std::optional<OpCase> sample = SampleOf(entry);
-  if (!sample) {
+  if (!sample || entry.infer == nullptr) {  // Pseudo rules have no shapes of their own.
     GTEST_SKIP() << "no sample of '" << entry.name << "'";
   }
   std::size_t tried = 0;

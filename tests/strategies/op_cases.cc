@@ -50,6 +50,9 @@ const OpEntry* EntryOf(std::string_view name, std::size_t input_rank) {
   if (name == "MatMul" && input_rank > 2) {
     return FindOp("BatchMatMul");
   }
+  if (name == "_identity") {  // the element-wise operator of the reference's own tests
+    return FindOp("Identity");
+  }
   const OpEntry* entry = FindOp(name);
   return entry != nullptr ? entry : FindOp("_" + std::string(name));
 }

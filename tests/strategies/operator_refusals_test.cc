@@ -1,3 +1,5 @@
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "strategies/rules/sharding.h"
@@ -121,6 +123,22 @@ INSTANTIATE_TEST_SUITE_P(
                     "RepeatInterleaveInt:output-size"},
         RefusedCase{
             "RepeatInterleaveTensor", {kFloats, kInts}, {}, "RepeatInterleaveTensor:unsupported"},
+        RefusedCase{"PadV3",
+                    {kFloats},
+                    {{"paddings", Numbers{4, 0}}, {"mode", "reflect"}},
+                    "PadV3:paddings"},
+        RefusedCase{"PadV3",
+                    {kFloats},
+                    {{"paddings", Numbers{std::numeric_limits<std::int64_t>::min(), 0}}},
+                    "PadV3:paddings"},
+        RefusedCase{"Argmax", {{.shape = {2, 0}}}, {}, "Argmax:empty"},
+        RefusedCase{"MaxDim", {{.shape = {2, 0}}}, {{"dim", 1}}, "MaxDim:empty"},
+        RefusedCase{
+            "SplitTensor", {{.shape = {1000000}}}, {{"split_size", 1}}, "SplitTensor:sizes"},
+        RefusedCase{"Arange",
+                    {},
+                    {{"start", 0}, {"end", std::numeric_limits<std::int64_t>::max()}},
+                    "Arange:progression"},
         RefusedCase{"SliceExt", {kFloats}, {{"step", 0}}, "SliceExt:step"},
         RefusedCase{
             "SplitWithSize", {kFloats}, {{"split_size", Numbers{1, 2}}}, "SplitWithSize:sizes"},

@@ -41,15 +41,17 @@ TEST(ToTensorLayout, UnevenCutIsRefused) {
   EXPECT_FALSE(ToTensorLayout(Cube(), {{"sp", "mp"}}, {6}).has_value());
 }
 
-TEST(ToTensorLayout, InterleavedAxisIsUnsupportedOnlyWhereItCuts) {
+TEST(ToTensorLayout, InterleavedAxisCountsOnlyWhereItCuts) {
   const auto named = MakeNamedLayout({4, 2}, {"dp", "interleaved_parallel"});
   ASSERT_TRUE(named.has_value());
   const auto cut = ToTensorLayout(*named, {{"dp", "interleaved_parallel"}}, {8});
-  ASSERT_FALSE(cut.has_value());
-  EXPECT_EQ(cut.error().code, ErrorCode::kUnsupported);
+  ASSERT_TRUE(cut.has_value());
+  EXPECT_EQ(cut->interleave, 2);
+  EXPECT_THAT(SliceShape(*cut), ElementsAre(1));  // 8 / (4 * 2)
   // Not used by the tensor, the axis has no devices: {4, 1}.
   const auto plain = ToTensorLayout(*named, {{"dp"}}, {8});
   ASSERT_TRUE(plain.has_value());
+  EXPECT_EQ(plain->interleave, 1);
   EXPECT_THAT(plain->device_matrix, ElementsAre(4, 1));
 }
 

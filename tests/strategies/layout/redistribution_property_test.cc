@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "strategies/layout/redistribution.h"
+#include "strategies/layout/redistribution_search.h"
 #include "tests/strategies/layout/redistribution_oracle.h"
 
 namespace drydock::strategies::oracle {
@@ -52,6 +53,17 @@ void ExpectMovesData(const Pair& pair, const RedistributionOptions& options) {
   }
 }
 
+/// The search's sequence ends with the right slices, and sends no more than the reference's.
+void ExpectCheapestMovesData(const Pair& pair, bool enable_alltoall) {
+  SCOPED_TRACE(TextOf(pair.from) + " -> " + TextOf(pair.to) + ", cheapest");
+  const RedistributionOptions options{.enable_alltoall = enable_alltoall};
+  RedistributionOptions search = options;
+  search.cheapest = true;
+  const std::vector<RedistributionOp> ops = Infer(pair.from, pair.to, search);
+  ASSERT_EQ(RunForward(ops, SlicesOfCountingTensor(pair.from)), SlicesOfCountingTensor(pair.to));
+  ASSERT_LE(SentElements(ops), SentElements(Infer(pair.from, pair.to, options)));
+}
+
 template <typename Check>
 void ForRandomPairs(int count, Check check) {
   std::mt19937_64 random(Seed());
@@ -66,6 +78,12 @@ TEST(RedistributionProperty, EveryRankEndsWithItsSlice) {
     const RedistributionOptions options{.enable_alltoall = (*random)() % 3 == 0,
                                         .keep_reshape = (*random)() % 4 == 0};
     ExpectMovesData(pair, options);
+  });
+}
+
+TEST(RedistributionProperty, CheapestIsRightAndNeverSendsMore) {
+  ForRandomPairs(Pairs() / 2, [](const Pair& pair, std::mt19937_64* random) {
+    ExpectCheapestMovesData(pair, (*random)() % 2 == 0);
   });
 }
 
@@ -154,6 +172,14 @@ TEST(RedistributionExhaustive, AllMapsOfThreeAxesOnThreeDimensions) {
   ASSERT_EQ(layouts.size(), 34U);
   ExpectAllPairsMoveData(layouts, false);
   ExpectAllPairsMoveData(layouts, true);
+}
+
+TEST(RedistributionExhaustive, CheapestOfAllMapsOfThreeAxes) {
+  for (const TensorLayout& from : AllLayouts({2, 2, 2}, {2, 2, 2})) {
+    for (const TensorLayout& to : AllLayouts({2, 2, 2}, {2, 2, 2})) {
+      ExpectCheapestMovesData({.from = from, .to = to}, true);
+    }
+  }
 }
 
 struct Family {

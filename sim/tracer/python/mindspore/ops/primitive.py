@@ -150,7 +150,10 @@ def _bind(name, arguments, args, kwargs):
 
 def _construct(self, signature, args, kwargs):
     Primitive.__init__(self, signature.name)
-    bound = _bind(signature.name, signature.constructor, args, kwargs)
+    early = _early_settings(signature, len(args), kwargs)
+    bound = _bind(signature.name, signature.constructor + early, args, kwargs)
+    for argument in early:
+        self.attrs[argument.name] = bound[argument.name]
     for argument in signature.constructor:
         value = bound[argument.name]
         if isinstance(argument.default, bool) and not isinstance(value, bool):
@@ -159,6 +162,19 @@ def _construct(self, signature, args, kwargs):
                              % (argument.name, signature.name, value))
         self.attrs[argument.name] = value
         self.__dict__.setdefault(argument.name, value)
+
+
+def _early_settings(signature, count, kwargs):
+    """Attributes of the call that are given with the constructor instead: those behind the last tensor."""
+    known = {argument.name for argument in signature.constructor}
+    if count <= len(signature.constructor) and all(name in known for name in kwargs):
+        return []
+    tail = []
+    for argument in reversed(signature.call):
+        if argument.kind != "attr" or argument.default is REQUIRED:
+            break
+        tail.insert(0, argument)
+    return tail
 
 
 def _operand(op, argument, value):
@@ -203,7 +219,9 @@ def _call(self, signature, args, kwargs):
     operands = []
     for argument in signature.call:
         if argument.kind == "attr":
-            attrs[argument.name] = attr_value(bound[argument.name])
+            given = bound[argument.name]
+            if given is not argument.default or argument.name not in self.attrs:
+                attrs[argument.name] = attr_value(given)
         else:
             operands += _operand(signature.name, argument, bound[argument.name])
     if session.compute_dtype is not None and signature.kind != "update" and signature.name != "Cast":

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Time from start to end of n processes that do nothing: msrun beside others that do the same.
+
+    bench/start_processes.py [--msrun PATH] [--sizes 8 64 512] [--repeats 5] [--python /usr/bin/python3]
+
+Whole commands, wall time: least / median / greatest of the repeats, in a table for docs/benchmarks.md. The
+process is /bin/true, so that what is measured is the launcher. The bare loop opens a log for each process and
+waits for all, as every launcher must. Peers that are not installed are left out and named.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+TRUE = shutil.which("true") or "/bin/true"
+# posix_spawn and wait in a compiled program: what a launcher cannot do without.
+LOOP = r"""
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+extern char** environ;
+int main(int argc, char** argv) {
+  const int n = atoi(argv[1]);
+  for (int i = 0; i < n; ++i) {
+    char path[64];
+    snprintf(path, sizeof path, "worker_%d.log", i);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, fd, 1);
+    posix_spawn_file_actions_adddup2(&files, fd, 2);
+    pid_t pid;
+    if (posix_spawn(&pid, argv[2], &files, 0, argv + 2, environ) != 0) return 1;
+    posix_spawn_file_actions_destroy(&files);
+    close(fd);
+  }
+  int failed = 0, status;
+  while (wait(&status) > 0) failed |= status != 0;
+  return failed;
+}
+"""
+
+
+def compiled_loop(folder):
+    path = os.path.join(folder, "spawn_loop")
+    subprocess.run(["gcc", "-O2", "-x", "c", "-", "-o", path], input=LOOP.encode(), check=True)
+    return path
+
+
+def commands(arguments, loop, size):
+    count = str(size)
+    yield "bare posix_spawn loop", [loop, count, TRUE]
+    yield "msrun", [arguments.msrun, "--rendezvous=launcher", "--master_port=0", "--worker_num=" + count,
+                    "--local_worker_num=" + count, "--join=True", "--quiet", "true"]
+    yield "msrun with scheduler", [arguments.msrun, "--master_port=0", "--worker_num=" + count,
+                                   "--local_worker_num=" + count, "--join=True", "--quiet", "true"]
+    yield "mpirun", ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", count, TRUE]
+    yield "torchrun", [arguments.python, "-m", "torch.distributed.run", "--standalone", "--no_python",
+                       "--nproc_per_node", count, TRUE]
+
+
+def seconds(command, folder):
+    begin = time.monotonic()
+    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, timeout=900, check=False)
+    took = time.monotonic() - begin
+    return (took, "") if done.returncode == 0 else (None, done.stderr.decode("utf-8", "replace").strip()[-100:])
+
+
+def measure(command, folder, repeats):
+    times = []
+    for _ in range(repeats):
+        try:
+            took, problem = seconds(command, folder)
+        except (OSError, subprocess.TimeoutExpired) as failure:
+            took, problem = None, str(failure)
+        if took is None:
+            return "failed: " + problem.replace("\n", " "), None
+        times.append(took)
+    middle = statistics.median(times)
+    return "%.3f / %.3f / %.3f" % (min(times), middle, max(times)), middle
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--msrun", default="build/release/bin/msrun")
+    parser.add_argument("--python", default="/usr/bin/python3", help="interpreter with torch")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[8, 64, 512])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--torch-repeats", type=int, default=1, help="torchrun takes long")
+    arguments = parser.parse_args()
+    arguments.msrun = os.path.abspath(arguments.msrun)
+    with tempfile.TemporaryDirectory(prefix="drydock-bench-") as folder:
+        loop = compiled_loop(folder)
+        print("| processes | launcher | wall s | times the bare loop |\n|---:|---|---:|---:|")
+        for size in arguments.sizes:
+            bare = None
+            for name, command in commands(arguments, loop, size):
+                if not shutil.which(command[0]):
+                    print("| %d | %s | not installed | |" % (size, name))
+                    continue
+                repeats = arguments.torch_repeats if name == "torchrun" else arguments.repeats
+                text, middle = measure(command, folder, repeats)
+                bare = bare or middle
+                print("| %d | %s | %s | %s |" % (size, name, text, "%.2f" % (middle / bare) if middle else ""),
+                      flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+#include "strategies/rules/fallback.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "strategies/rules/array_math.h"
+#include "strategies/rules/common_gradients.h"
+#include "strategies/rules/common_rules.h"
+#include "strategies/rules/known_ops.h"
+
+/// What happens to operators without a rule: the pseudo rules, and the entry that stands for
+/// everything outside the table. Source: spec operators 1.1 and 3.14.
+namespace drydock::strategies {
+namespace {
+
+TensorAxes Uncut(const TensorType& type) {
+  return TensorAxes(type.shape.size());
+}
+
+// ---- Batch parallel -----------------------------------------------------------------------------
+
+/// The dimension of one input that the strategy cuts, if any.
+Result<TensorAxes> BatchAxes(const OpView& op, std::size_t input, const Strategy& strategy) {
+  TensorAxes axes = Uncut(op.inputs[input]);
+  if (input == 0 && !axes.empty()) {
+    axes.front() = {0};
+  }
+  if (input >= strategy.size() || strategy[input].size() != axes.size()) {
+    return axes;
+  }
+  std::size_t cut_dims = 0;
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    const std::int64_t cut = strategy[input][d];
+    if (cut <= 1) {
+      continue;
+    }
+    axes[d] = {0};
+    if (++cut_dims > 1 || (op.device_count > 0 && cut != op.device_count)) {
+      return FailOp(op, "strategy-batch",
+                    "'" + std::string(op.op) +
+                        "' is batch parallel, which cuts one dimension of a "
+                        "tensor into " +
+                        std::to_string(op.device_count) + " parts, but input " +
+                        std::to_string(input) + " has a cut of " + std::to_string(cut) +
+                        " in dimension " + std::to_string(d));
+    }
+  }
+  return axes;
+}
+
+Result<ShardRule> ShardBatchParallel(const OpView& op, const Strategy& strategy) {
+  ShardRule rule{.axis_count = 1, .loss_divisor_is_one = true};
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    DRYDOCK_TRY(TensorAxes axes, BatchAxes(op, i, strategy));
+    rule.inputs.push_back(std::move(axes));
+  }
+  for (const TensorType& output : op.outputs) {
+    rule.outputs.push_back(Uncut(output));
+    if (!output.shape.empty()) {
+      rule.outputs.back().front() = {0};
+    }
+  }
+  return rule;
+}
+
+DRYDOCK_OP(BatchParallel, .family = "fallback", .signature = "BatchParallel()(*x)",
+           .shard = ShardBatchParallel);
+
+// ---- Stand alone --------------------------------------------------------------------------------
+
+Result<ShardRule> ShardStandAlone(const OpView& op, const Strategy& /*strategy*/) {
+  ShardRule rule;
+  std::ranges::transform(op.inputs, std::back_inserter(rule.inputs), Uncut);
+  std::ranges::transform(op.outputs, std::back_inserter(rule.outputs), Uncut);
+  return rule;
+}
+
+Result<Strategy> AllWhole(const OpView& op, std::int64_t /*device_count*/) {
+  Strategy strategy;
+  for (const TensorType& input : op.inputs) {
+    strategy.emplace_back(input.shape.size(), 1);
+  }
+  return strategy;
+}
+
+DRYDOCK_OP(StandAlone, .family = "fallback", .signature = "StandAlone()(*x)",
+           .shard = ShardStandAlone, .default_strategy = AllWhole);
+
+// ---- Layouts as given ---------------------------------------------------------------------------
+
+DRYDOCK_OP(SelfDefineShard, .family = "fallback", .signature = "SelfDefineShard()(*x)",
+           .accepts_layout = true, .accepts_out_layout = true, .layouts_as_given = true);
+DRYDOCK_OP(Custom, .family = "fallback", .signature = "Custom()(*inputs)", .accepts_layout = true,
+           .accepts_out_layout = true, .layouts_as_given = true);
+DRYDOCK_OP(AShardIdentity, .family = "fallback", .signature = "AShardIdentity()(x)",
+           .kind = OpKind::kView, .infer = InferSame, .shard = ShardElementwise,
+           .gradient = GradientPassedOn, .evaluate = EvaluateCopy, .cost = CostFamily::kFree,
+           .accepts_layout = true, .accepts_out_layout = true);
+
+// ---- Outside the table --------------------------------------------------------------------------
+
+/// Keeps the backward pass going: a gradient kernel that reads everything and gives every wanted
+/// operand a gradient of its own type. Counted with the operator in the diagnostics.
+Result<std::vector<ValueId>> UnknownGradient(const GradientContext& context) {
+  const std::string op = context.node.op + "Grad";
+  NodeSpec spec = context.spec;
+  spec.op = op;
+  std::vector<TensorType> types;
+  std::vector<ValueId> gradients(context.node.inputs.size(), kNoValue);
+  for (std::size_t i = 0; i < context.node.inputs.size(); ++i) {
+    const ValueId input = context.node.inputs[i];
+    if (input == kNoValue) {
+      continue;
+    }
+    spec.inputs.push_back(input);
+    if (context.wanted[i] && IsFloating(context.TypeOf(input).dtype)) {
+      types.push_back(context.TypeOf(input));
+    }
+  }
+  std::ranges::copy_if(context.output_gradients, std::back_inserter(spec.inputs),
+                       [](ValueId id) { return id != kNoValue; });
+  if (types.empty()) {
+    return gradients;
+  }
+  const NodeId id = context.builder.AddNodeWithTypes(std::move(spec), types);
+  Node& emitted = context.builder.mutable_graph().nodes[ToIndex(id)];
+  emitted.origin = context.node.origin;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const ValueId input = context.node.inputs[i];
+    if (input != kNoValue && context.wanted[i] && IsFloating(context.TypeOf(input).dtype)) {
+      gradients[i] = emitted.outputs[next++];
+    }
+  }
+  return gradients;
+}
+
+constexpr OpEntry kUnknown = {.family = "unknown", .gradient = UnknownGradient};
+
+bool BatchDivides(std::span<const TensorType> types, std::int64_t devices) {
+  return std::ranges::all_of(types, [devices](const TensorType& type) {
+    return !type.shape.empty() && type.shape.front() % devices == 0;
+  });
+}
+
+}  // namespace
+
+const OpEntry& UnknownOp() {
+  return kUnknown;
+}
+
+const OpEntry& FallbackRule(const OpEntry& entry, const OpView& view, std::int64_t stage_devices) {
+  const bool batch = !entry.replicated_without_rule && !view.inputs.empty() &&
+                     BatchDivides(view.inputs.first(1), stage_devices) &&
+                     BatchDivides(view.outputs, stage_devices);
+  return *FindOp(batch ? ops::kBatchParallel : ops::kStandAlone);
+}
+
+}  // namespace drydock::strategies

@@ -1,0 +1,202 @@
+// The scheduler behind a port: captured exchanges, faults of members, strangers.
+#include "launcher/net/scheduler_server.h"
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/cluster/messages/heartbeat.h"
+#include "sim/cluster/messages/metadata.h"
+#include "sim/cluster/messages/registration.h"
+#include "tests/launcher/net/raw_client.h"
+#include "tests/launcher/net/swarm.h"
+#include "tests/sim/cluster/captured.h"
+
+namespace drydock::launcher {
+namespace {
+
+using sim::SchedulerEventKind;
+
+/// Registers as a worker; the answer says whether it worked.
+sim::RegistrationReply Register(RawClient& client, std::string_view id) {
+  client.SendMessage(
+      "0", sim::RegistrationRequest{.node_id = id, .host_name = "h", .role = "MS_WORKER"});
+  const auto reply = client.Receive();
+  EXPECT_TRUE(reply);
+  const auto decoded = reply ? sim::DecodeRegistrationReply(reply->body)
+                             : Result<sim::RegistrationReply>(sim::RegistrationReply{});
+  return {.success = decoded->success, .rank_id = decoded->rank_id, .node_num = decoded->node_num};
+}
+
+// Every exchange of real workers: names and bodies of all replies, byte for byte.
+TEST(SchedulerServer, ReplaysTheCapturedExchanges) {
+  std::size_t replies = 0;
+  for (const sim::CapturedExchange& exchange : sim::LoadCaptures()) {
+    if (!exchange.real_workers) {
+      continue;
+    }
+    const auto server =
+        Serve({.job = {.worker_num = exchange.workers,
+                       .rules = sim::ReferenceRules(sim::ProtocolVersion::kMaster)}});
+    std::map<std::string, RawClient> clients;
+    for (std::size_t i = 0; i < exchange.frames.size(); ++i) {
+      const sim::CapturedFrame& frame = exchange.frames[i];
+      if (!frame.to_scheduler) {
+        continue;
+      }
+      RawClient& client = clients.try_emplace(frame.connection, server->endpoint()).first->second;
+      ASSERT_TRUE(client.Send(*frame.bytes)) << exchange.id;
+      const sim::CapturedFrame* expected = sim::ReplyTo(exchange, i);
+      if (expected == nullptr || !expected->bytes) {
+        continue;
+      }
+      const auto reply = client.Receive();
+      ASSERT_TRUE(reply) << exchange.id << ": " << frame.what;
+      EXPECT_EQ(reply->to, "@" + EndpointText(server->endpoint()));
+      const auto captured = sim::ParseFrame(AsBytes(*expected->bytes), {});
+      EXPECT_EQ(reply->name, (*captured)->frame.name) << exchange.id << ": " << frame.what;
+      EXPECT_EQ(reply->body, (*captured)->frame.body) << exchange.id << ": " << frame.what;
+      ++replies;
+    }
+  }
+  EXPECT_GT(replies, 50U);
+}
+
+TEST(SchedulerServer, TheFirstReplyOfAConnectionIsHeldBack) {
+  const auto server = Serve({.job = {.worker_num = 2}});
+  RawClient client(server->endpoint());
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(Register(client, "0").success);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, sim::kFirstReplyDelay);
+}
+
+TEST(SchedulerServer, AWriteAndAReadInOnePieceAreAnsweredInOrder) {
+  const auto server = Serve({.job = {.worker_num = 1}});
+  RawClient client(server->endpoint());
+  std::string bytes;
+  std::string body;
+  EncodeBody(sim::MetadataMessage{"k", "v"}, body);
+  sim::AppendFrame({.name = "6", .to = "@s", .from = "@", .body = body}, bytes);
+  sim::AppendFrame({.name = "7", .to = "@s", .from = "@", .body = "\x0a\x01k"}, bytes);
+  for (const char byte : bytes) {
+    client.Send({&byte, 1});
+  }
+  const auto reply = client.Receive();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->name, "10");
+  EXPECT_EQ(reply->body, body);
+}
+
+TEST(SchedulerServer, APortInUseNamesItsHolder_R01) {
+  const auto first = Serve({.job = {.worker_num = 1}});
+  const auto second = SchedulerServer::Start({.job = {.worker_num = 1}, .bind = first->endpoint()});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().reason, "PORT_IN_USE");
+  EXPECT_THAT(second.error().message,
+              testing::HasSubstr("held by process " + std::to_string(::getpid()) + " "));
+  EXPECT_TRUE(SchedulerServer::Start(
+      {.job = {.worker_num = 1}, .bind = {"127.0.0.2", first->endpoint().port}}));
+}
+
+TEST(SchedulerServer, AHostNameIsNoAddressToListenAt) {
+  const auto server = SchedulerServer::Start({.bind = {"localhost", 0}});
+  EXPECT_EQ(server.error().reason, "RESOLVE");
+}
+
+TEST(SchedulerServer, ADeclaredLossIsToldToTheOthers_R21) {
+  const auto server = Serve({.job = {.worker_num = 2}});
+  RawClient first(server->endpoint());
+  RawClient second(server->endpoint());
+  Register(first, "0");
+  Register(second, "1");
+  WaitFor(*server, SchedulerEventKind::kTopologyReady);
+  server->DeclareLost("1");
+  EXPECT_EQ(WaitFor(*server, SchedulerEventKind::kNodeLost)->node_id, "1");
+  first.SendMessage("2", sim::HeartbeatRequest{.node_id = "0"});
+  EXPECT_EQ(sim::DecodeHeartbeatReply(first.Receive()->body)->abnormal_nodes_num, 1U);
+  EXPECT_EQ(server->Look().lost, 1U);
+}
+
+TEST(SchedulerServer, MissingWorkersAreNamedWhenTheTimeIsOver) {
+  const auto server =
+      Serve({.job = {.worker_num = 3, .build_timeout = std::chrono::milliseconds(200)}});
+  RawClient client(server->endpoint());
+  Register(client, "1");
+  EXPECT_THAT(WaitFor(*server, SchedulerEventKind::kBuildTimedOut)->detail,
+              testing::HasSubstr("MS_WORKER rank 0, MS_WORKER rank 2"));
+  const SchedulerStatus status = server->Look();
+  EXPECT_EQ(status.state, sim::SchedulerState::kBuildFailed);
+  EXPECT_EQ(status.missing_ranks, (std::vector<std::uint32_t>{0, 2}));
+}
+
+TEST(SchedulerServer, GarbageClosesItsConnectionOnly_R33) {
+  const auto server = Serve({.job = {.worker_num = 1}});
+  RawClient good(server->endpoint());
+  for (const std::string_view bytes :
+       {std::string_view("GET / HTTP/1.1\r\n\r\n"), std::string_view("RPC1"),
+        std::string_view("\x16\x03\x01\x02\x00\x01", 6),
+        std::string_view("RPC0\0\0\0\1\0\0\0\1\0\0\0\1\xff\xff\xff\xff", 20),
+        std::string_view("RPC0\xff\xff\xff\xff\0\0\0\1\0\0\0\1\0\0\0\1", 20)}) {
+    RawClient stranger(server->endpoint());
+    stranger.Send(bytes);
+    EXPECT_TRUE(stranger.IsClosed());
+  }
+  EXPECT_TRUE(Register(good, "0").success);
+}
+
+TEST(SchedulerServer, APeerThatDoesNotReadIsClosed_R11) {
+  const auto server = Serve({.job = {.worker_num = 1}});
+  RawClient peer(server->endpoint());
+  peer.SendMessage("6", sim::MetadataMessage{"k", std::string(1 << 16, 'v')});
+  // 64 KiB for every request of some 30 bytes: system buffers and 1 MiB are full long before.
+  std::string requests;
+  for (int i = 0; i < 10'000; ++i) {
+    sim::AppendFrame({.name = "7", .to = "@s", .from = "@", .body = "\x0a\x01k"}, requests);
+  }
+  (void)peer.Send(requests);  // may be closed already
+  EXPECT_TRUE(peer.IsClosed());
+}
+
+TEST(SchedulerServer, ConnectionsBeyondTheLimitReplaceSilentOnes_R12) {
+  const auto server = Serve({.job = {.worker_num = 1}});  // 8 * 1 + 64 connections
+  std::vector<std::unique_ptr<RawClient>> strangers;
+  for (int i = 0; i < 200; ++i) {
+    strangers.push_back(std::make_unique<RawClient>(server->endpoint()));
+  }
+  RawClient worker(server->endpoint());
+  EXPECT_TRUE(Register(worker, "0").success);
+  EXPECT_LE(server->Look().connections, 72U);
+}
+
+/// Does what bad peers do until told to stop.
+void Disturb(const Endpoint& server, const std::atomic<bool>& stop) {
+  std::vector<std::unique_ptr<RawClient>> idle;
+  for (unsigned round = 0; !stop; ++round) {
+    RawClient passing(server);
+    if (round % 3 == 0) {
+      passing.Send("GET / HTTP/1.1\r\n\r\n");
+    } else if (round % 3 == 1) {
+      passing.Send(std::string_view("RPC0\0\0\0\1\0\0\0\1\0\0\0\1\x7f\xff\xff\xff@", 21));
+    }
+    if (round % 4 == 0 && idle.size() < 400) {
+      idle.push_back(std::make_unique<RawClient>(server));
+      idle.back()->Send("RPC");  // half a frame, and then silence
+    }
+  }
+}
+
+TEST(SchedulerServer, BadPeersDoNotDisturb64Workers_R11_R12_R34) {
+  const auto server = Serve({.job = {.worker_num = 64}});
+  std::atomic<bool> stop = false;
+  std::jthread disturber([&] { Disturb(server->endpoint(), stop); });
+  Swarm swarm(server->endpoint(), 64);
+  EXPECT_EQ(swarm.Run(), 64U) << swarm.failure();
+  stop = true;
+  WaitFor(*server, SchedulerEventKind::kFinished);
+}
+
+}  // namespace
+}  // namespace drydock::launcher

@@ -1,0 +1,154 @@
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "launcher/net/tls_session.h"
+#include "tests/launcher/net/raw_client.h"
+#include "tests/launcher/net/swarm.h"
+
+namespace drydock::launcher {
+namespace {
+
+constexpr const char* kCiphers = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384";
+
+// Makes an authority, certificates of both sides, an expired one, one of another authority and a
+// revocation list that names the client "revoked".
+constexpr const char* kMakeFiles = R"sh(
+set -e
+key() { openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"; }
+authority() {
+  key "$1"
+  openssl req -x509 -new -key "$1.key" -subj "/CN=$1" -days 300 -out "$1.pem" \
+    -addext basicConstraints=critical,CA:true -addext subjectKeyIdentifier=hash
+}
+member() {  # NAME AUTHORITY DAYS
+  key "$1"
+  openssl req -new -key "$1.key" -subj "/CN=$1" -out "$1.csr"
+  printf 'authorityKeyIdentifier=keyid\nsubjectKeyIdentifier=hash\n' > ext
+  openssl x509 -req -in "$1.csr" -CA "$2.pem" -CAkey "$2.key" -CAcreateserial -days "$3" \
+    -extfile ext -out "$1.pem"
+  openssl pkcs12 -export -inkey "$1.key" -in "$1.pem" -passout pass:secret -out "$1.p12"
+}
+authority ca; authority other
+member server ca 200; member client ca 200; member stranger other 200; member revoked ca 200
+member expired ca -1; member soon ca 30
+touch index.txt; echo 01 > number
+printf '[ca]\ndefault_ca=d\n[d]\ndatabase=index.txt\ncrlnumber=number\ndefault_md=sha256\n' > ca.cnf
+openssl ca -config ca.cnf -keyfile ca.key -cert ca.pem -revoke revoked.pem
+openssl ca -config ca.cnf -keyfile ca.key -cert ca.pem -gencrl -crldays 100 -out crl.pem
+)sh";
+
+/// Certificates for all tests of this file.
+class Tls : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    std::string name = testing::TempDir() + "tlsXXXXXX";
+    folder = new std::string(::mkdtemp(name.data()));
+    std::ofstream(*folder + "/make.sh") << kMakeFiles;
+    const std::string command = "cd '" + *folder + "' && bash make.sh >log 2>&1";
+    ASSERT_EQ(std::system(command.c_str()), 0) << "see " << *folder << "/log";
+  }
+  static void TearDownTestSuite() {
+    std::filesystem::remove_all(*folder);
+    delete folder;
+  }
+  static TlsFiles Files(const std::string& server = "server",
+                        const std::string& client = "client") {
+    return {.server_certificate = *folder + "/" + server + ".p12",
+            .client_certificate = *folder + "/" + client + ".p12",
+            .ca_certificate = *folder + "/ca.pem",
+            .ciphers = kCiphers,
+            .server_password = "secret",
+            .client_password = "secret"};
+  }
+  static std::string ReasonOf(const TlsFiles& files) {
+    const auto context = TlsContext::Load(files, TlsSide::kServer);
+    EXPECT_FALSE(context);
+    return context ? "" : context.error().reason + " " + context.error().message;
+  }
+
+  static std::string* folder;
+};
+std::string* Tls::folder = nullptr;
+
+using testing::HasSubstr;
+
+TEST_F(Tls, WorkersJoinAndLeaveWhilePlainPeersAreClosed_R42) {
+  const auto server = Serve({.job = {.worker_num = 4}, .tls = Files()});
+  RawClient plain(server->endpoint());
+  plain.SendFrame("2", "\x0a\x01\x30");
+  EXPECT_TRUE(plain.IsClosed());
+  const auto context = TlsContext::Load(Files(), TlsSide::kClient);
+  ASSERT_TRUE(context);
+  Swarm swarm(server->endpoint(), 4, context->get());
+  EXPECT_EQ(swarm.Run(), 4U) << swarm.failure();
+}
+
+TEST_F(Tls, StrangersAndRevokedPeersAreRefusedWhileOthersJoin_R45) {
+  TlsFiles server_files = Files();
+  server_files.revocation_list = *folder + "/crl.pem";
+  const auto server = Serve({.job = {.worker_num = 1}, .tls = server_files});
+  for (const char* name : {"revoked", "stranger"}) {
+    TlsFiles files = Files("server", name);
+    if (std::string(name) == "stranger") {
+      files.ca_certificate = *folder + "/other.pem";
+    }
+    const auto context = TlsContext::Load(files, TlsSide::kClient);
+    ASSERT_TRUE(context) << context.error().message;
+    Swarm refused(server->endpoint(), 1, context->get());
+    EXPECT_EQ(refused.Run(std::chrono::milliseconds(400)), 0U) << name;
+  }
+  const auto context = TlsContext::Load(Files(), TlsSide::kClient);
+  Swarm good(server->endpoint(), 1, context->get());
+  EXPECT_EQ(good.Run(), 1U) << good.failure();
+}
+
+TEST_F(Tls, UnusableMaterialIsNamedBeforeAnythingStarts_R43) {
+  TlsFiles files = Files();
+  files.server_password = "wrong";
+  EXPECT_THAT(ReasonOf(files), HasSubstr("server.p12: wrong password"));
+  files.server_password.clear();
+  EXPECT_THAT(ReasonOf(files), HasSubstr("password is empty"));
+  EXPECT_THAT(ReasonOf(Files("missing")), HasSubstr("missing.p12: No such file"));
+  EXPECT_THAT(ReasonOf(Files("stranger")), HasSubstr("issued by 'other', the authority is 'ca'"));
+  files = Files();
+  files.server_certificate = *folder + "/ca.pem";
+  EXPECT_THAT(ReasonOf(files), HasSubstr("TLS_MATERIAL"));
+  files = Files();
+  files.ca_certificate = *folder + "/server.p12";
+  EXPECT_THAT(ReasonOf(files), HasSubstr("no certificate"));
+  files = Files();
+  files.ciphers = "DHE-RSA-AES128-GCM-SHA256";
+  EXPECT_THAT(ReasonOf(files), HasSubstr("'DHE-RSA-AES128-GCM-SHA256' is not allowed"));
+  files.ciphers.clear();
+  EXPECT_THAT(ReasonOf(files), HasSubstr("cipher_list: is empty"));
+}
+
+TEST_F(Tls, AnExpiredCertificateIsRefusedAndAnOldOneWarnedOf_R44) {
+  EXPECT_THAT(ReasonOf(Files("expired")), HasSubstr("expired.p12: valid from 20"));
+  const auto soon = TlsContext::Load(Files("soon"), TlsSide::kServer);
+  ASSERT_TRUE(soon);
+  ASSERT_EQ((*soon)->warnings().size(), 1U);
+  EXPECT_THAT((*soon)->warnings().front(), HasSubstr("will expire in 29 days"));
+}
+
+TEST_F(Tls, TheConfigurationFileIsReadAsMindSporeWritesIt) {
+  const std::string path = *folder + "/config.json";
+  std::ofstream(path) << R"({"server_cert_path":"s","client_cert_path":"c","ca_cert_path":"a",
+      "crl_path":"","cipher_list":"x:y","cert_expire_warning_time_in_day":7})";
+  const auto files = ReadTlsConfig(path);
+  ASSERT_TRUE(files);
+  EXPECT_EQ(files->server_certificate, "s");
+  EXPECT_EQ(files->ciphers, "x:y");
+  EXPECT_EQ(files->warn_days, 7);
+  for (const char* text : {"[]", "{}", R"({"server_cert_path":7})"}) {
+    std::ofstream(path) << text;
+    EXPECT_EQ(ReadTlsConfig(path).error().reason, "TLS_MATERIAL") << text;
+  }
+}
+
+}  // namespace
+}  // namespace drydock::launcher

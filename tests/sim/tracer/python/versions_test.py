@@ -1,0 +1,73 @@
+"""The stand-in package under every Python from 3.8 to 3.13 that the machine has, with and without numpy."""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from helper import PACKAGES
+
+NETWORK = """
+import mindspore as ms
+from mindspore import nn, ops, Parameter, Tensor
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.dense = nn.Dense(6, 4)
+    def construct(self, x, s):
+        y = self.dense(x)
+        return ops.relu(y) if s > 0 else ops.tanh(y)
+Net()(Tensor([[0.5] * 6] * 2, ms.float32), Tensor(1.0))
+try:
+    import numpy
+    print("numpy", numpy.__version__)
+    assert Tensor(numpy.ones((2, 3), numpy.float32)).shape == (2, 3)
+except ImportError:
+    print("no numpy")
+"""
+VERSIONS = range(8, 14)
+
+
+def interpreters():
+    """{minor version: path} of what is installed."""
+    found = {sys.version_info[1]: sys.executable}
+    for minor in VERSIONS:
+        places = glob.glob(os.path.expanduser("~/.pyenv/versions/3.%d.*/bin/python" % minor))
+        path = shutil.which("python3.%d" % minor)
+        for candidate in places + ([path] if path else []):
+            if minor not in found and works(candidate, minor):
+                found[minor] = candidate
+    return found
+
+
+def works(path, minor):
+    """Is it that Python, and not a launcher for another one?"""
+    done = subprocess.run([path, "-c", "import sys; print(sys.version_info[1])"], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL)
+    return done.stdout.decode().strip() == str(minor)
+
+
+class Versions(unittest.TestCase):
+    def test_every_python_records_the_same_network(self):
+        documents = {}
+        found = interpreters()
+        print("tried: " + ", ".join("3.%d" % minor for minor in sorted(found)))
+        for minor, path in sorted(found.items()):
+            with self.subTest("3.%d" % minor), tempfile.TemporaryDirectory() as folder:
+                with open(os.path.join(folder, "net.py"), "w") as file:
+                    file.write(NETWORK)
+                done = subprocess.run([path, "-B", "-W", "error::SyntaxWarning", os.path.join(PACKAGES, "drydock_run.py"),
+                                       folder, "net.py"], cwd=folder, env=dict(os.environ, RANK_SIZE="8", RANK_ID="0"),
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                with open(os.path.join(folder, "result.json")) as file:
+                    self.assertIsNone(json.load(file)["error"], done.stdout.decode())
+                with open(os.path.join(folder, "program-0.json")) as file:
+                    documents[minor] = [node["op"] for node in json.load(file)["nodes"]]
+        self.assertEqual(len({tuple(ops) for ops in documents.values()}), 1, documents)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,219 @@
+#include <gtest/gtest.h>
+
+#include "strategies/layout/interleave.h"
+#include "strategies/layout/named_layout.h"
+#include "strategies/passes/program.h"
+#include "tests/strategies/gradient_check.h"
+#include "tests/strategies/sharded_run.h"
+
+// Layouts with the axis "interleaved_parallel": what is cut along it is computed copy by copy
+// inside every rank, and all ranks still compute what one device does.
+namespace drydock::strategies {
+namespace {
+
+using Dims = std::vector<NamedDimension>;
+
+constexpr std::int64_t kRanks = 4;
+constexpr std::int64_t kCopies = 2;
+
+NamedLayout Grid() {
+  return *MakeNamedLayout({2, 2, kCopies}, {"dp", "mp", "interleaved_parallel"});
+}
+
+TensorLayout Named(const Dims& dims, const Shape& shape) {
+  TensorLayout layout = *ToTensorLayout(Grid(), dims, shape);
+  if (layout.interleave == 1) {  // as the user's dictionary has it: with the axis
+    layout.device_matrix.back() = kCopies;
+    layout.interleave = kCopies;
+  }
+  layout.shape.clear();
+  return layout;
+}
+
+/// x -> op with layouts -> mean of squares; gradients of all parameters.
+class StepWith {
+ public:
+  StepWith() {
+    step_.job = {.world_size = kRanks,
+                 .mode = ParallelMode::kSemiAutoParallel,
+                 .dataset = {.kind = DatasetStrategy::Kind::kFullBatch}};
+  }
+
+  ValueId Weight(const Shape& shape) {
+    const std::string name = "w" + std::to_string(weights_.size());
+    weights_.push_back(*builder_.AddParameter(name, {.shape = shape}, {}));
+    step_.data.parameters.push_back(checks::RandomArray(shape, random_, -1.0, 1.0));
+    return weights_.back();
+  }
+
+  ValueId Input(const Shape& shape) {
+    step_.data.inputs.push_back(checks::RandomArray(shape, random_, -1.0, 1.0));
+    return *builder_.AddInput("x" + std::to_string(step_.data.inputs.size()), {.shape = shape});
+  }
+
+  /// An operator with one layout per input, empty for none.
+  ValueId Op(std::string_view op, std::vector<ValueId> inputs, const std::vector<Dims>& dims,
+             AttrMap attrs = {}) {
+    std::vector<TensorLayout> layouts;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      layouts.push_back(Named(dims[i], builder_.TypeOf(inputs[i]).shape));
+    }
+    const NodeId id =
+        *builder_.AddNode({.op = op, .inputs = std::move(inputs), .attrs = std::move(attrs)});
+    Node& node = builder_.mutable_graph().nodes[ToIndex(id)];
+    if (!layouts.empty()) {
+      node.in_layout = std::move(layouts);
+    }
+    return node.outputs.front();
+  }
+
+  RandomStep Finish(ValueId result) {
+    const ValueId square = *builder_.Emit({.op = "Square", .inputs = {result}});
+    const ValueId loss = *builder_.Emit({.op = "ReduceMean", .inputs = {square}});
+    std::vector<ValueId> operands = {loss};
+    operands.insert(operands.end(), weights_.begin(), weights_.end());
+    const NodeId gradient = *builder_.AddNode({.op = "_Gradient", .inputs = operands});
+    std::vector<ValueId> outputs = builder_.graph().at(gradient).outputs;
+    outputs.insert(outputs.begin(), {loss, result});
+    builder_.SetOutputs(std::move(outputs));
+    step_.graph = std::move(builder_).Take();
+    return std::move(step_);
+  }
+
+ private:
+  std::mt19937_64 random_ = std::mt19937_64(checks::SeedOr(11));
+  GraphBuilder builder_ = GraphBuilder("interleaved");
+  std::vector<ValueId> weights_ = {};
+  RandomStep step_ = {};
+};
+
+std::int64_t Count(const RandomStep& step, std::string_view op) {
+  const auto program = Compile(step.graph, step.job);
+  EXPECT_TRUE(program) << program.error().message;
+  std::int64_t count = 0;
+  for (const Node& node : program ? program->local.nodes : std::vector<Node>()) {
+    count += node.op == op && node.phase == Phase::kForward ? 1 : 0;
+  }
+  return count;
+}
+
+const NamedDimension kRows = {"dp", "interleaved_parallel"};
+const NamedDimension kNone = {"None"};
+
+TEST(Interleaved, ElementwiseRowsRunOncePerCopy) {
+  StepWith step;
+  const ValueId x = step.Weight({8, 6});
+  const RandomStep whole = step.Finish(step.Op("Tanh",
+                                               {
+                                                   step.Op("Exp", {x}, {}),
+                                               },
+                                               {{kRows, {"mp"}}}));
+  EXPECT_EQ(Count(whole, "Tanh"), kCopies);
+  EXPECT_EQ(Difference(whole), "");
+}
+
+TEST(Interleaved, OuterCopiesAreAnotherOrderOfRows) {
+  StepWith step;
+  const ValueId x = step.Weight({8, 6});
+  const ValueId y = step.Op("Exp", {x}, {});
+  EXPECT_EQ(
+      Difference(step.Finish(step.Op("Tanh", {y}, {{{"interleaved_parallel", "dp"}, {"mp"}}}))),
+      "");
+}
+
+TEST(Interleaved, MatMulOfInterleavedRows) {
+  StepWith step;
+  const ValueId x = step.Op("Exp", {step.Weight({8, 6})}, {});
+  const ValueId w = step.Weight({6, 4});
+  const RandomStep whole =
+      step.Finish(step.Op("MatMul", {x, w}, {{kRows, {"mp"}}, {{"mp"}, kNone}}));
+  // Columns of x are cut by mp: each copy's product is completed by an AllReduce of its own; one
+  // more is the mean's.
+  EXPECT_EQ(Count(whole, "MatMul"), kCopies);
+  EXPECT_EQ(Count(whole, "AllReduce"), kCopies + 1);
+  EXPECT_EQ(Difference(whole), "");
+}
+
+TEST(Interleaved, ContractedCopiesAreAddedInsideTheRank) {
+  StepWith step;
+  const ValueId x = step.Op("Exp", {step.Weight({8, 8})}, {});
+  const ValueId w = step.Op("Exp", {step.Weight({8, 4})}, {});
+  const NamedDimension inner = {"mp", "interleaved_parallel"};
+  const RandomStep whole =
+      step.Finish(step.Op("MatMul", {x, w}, {{{"dp"}, inner}, {inner, kNone}}));
+  EXPECT_EQ(Count(whole, "MatMul"), kCopies);
+  EXPECT_EQ(Count(whole, "AllReduce"), 2);  // of the product and of the mean
+  EXPECT_EQ(Difference(whole), "");
+}
+
+TEST(Interleaved, ChainStaysApartBetweenCopies) {
+  StepWith step;
+  const ValueId x = step.Op("Exp", {step.Weight({8, 6})}, {});
+  const ValueId w = step.Weight({6, 4});
+  const ValueId bias = step.Weight({4});
+  const ValueId product = step.Op("MatMul", {x, w}, {{kRows, kNone}, {kNone, {"mp"}}});
+  const ValueId sum = step.Op("Add", {product, bias}, {{kRows, {"mp"}}, {{"mp"}}});
+  const RandomStep whole = step.Finish(step.Op(
+      "Softmax", {step.Op("Tanh", {sum}, {{kRows, {"mp"}}})}, {{kRows, kNone}}, {{"axis", -1}}));
+  EXPECT_EQ(Count(whole, "Tanh"), kCopies);
+  EXPECT_EQ(Difference(whole), "");
+}
+
+TEST(Interleaved, NormalisationAndTranspose) {
+  StepWith step;
+  const ValueId x = step.Op("Exp", {step.Weight({8, 6})}, {});
+  const ValueId gamma = step.Weight({6});
+  const ValueId norm = step.Op("RmsNorm", {x, gamma}, {{kRows, kNone}, {kNone}});
+  EXPECT_EQ(Difference(step.Finish(step.Op("Transpose", {norm}, {{kRows, {"mp"}}},
+                                           {{"input_perm", std::vector<std::int64_t>{1, 0}}}))),
+            "");
+}
+
+TEST(Interleaved, RedistributionBetweenTwoInterleavedLayouts) {
+  StepWith step;
+  const ValueId x = step.Op("Exp", {step.Weight({8, 8})}, {});
+  const ValueId rows = step.Op("Tanh", {x}, {{kRows, {"mp"}}});
+  EXPECT_EQ(Difference(step.Finish(
+                step.Op("Sigmoid", {rows}, {{{"mp"}, {"interleaved_parallel", "dp"}}}))),
+            "");
+}
+
+TEST(Interleaved, ParameterCutAlongCopiesIsRefused) {
+  StepWith step;
+  const RandomStep whole = step.Finish(step.Op("Tanh", {step.Weight({8, 6})}, {{kRows, {"mp"}}}));
+  const auto program = Compile(whole.graph, whole.job);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().reason, "Tanh:layout-interleaved-parameter");
+}
+
+TEST(Interleaved, OperatorWithoutTheFormIsRefused) {
+  StepWith step;
+  const ValueId x = step.Op("Exp", {step.Weight({8, 6})}, {});
+  const RandomStep whole =
+      step.Finish(step.Op("ExpandDims", {x}, {{kRows, {"mp"}}}, {{"axis", 0}}));
+  const auto program = Compile(whole.graph, whole.job);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().reason, "ExpandDims:layout-interleaved");
+}
+
+// Digits of 4 ranks x 2 copies: virtual rank 5 is rank 2, copy 1.
+TEST(Interleave, ExpressionOfACopyEqualsThatOfItsVirtualRank) {
+  const RankExpr expr{.constant = 3,
+                      .terms = {{.digit = {.stride = 1, .extent = 4}, .scale = 10},
+                                {.digit = {.stride = 4, .extent = 2}, .scale = 100}}};
+  for (std::int64_t rank = 0; rank < 4; ++rank) {
+    for (std::int64_t copy = 0; copy < 2; ++copy) {
+      EXPECT_EQ(ValueAt(OfCopy(expr, 2, copy), rank), ValueAt(expr, rank * 2 + copy));
+    }
+  }
+}
+
+TEST(Interleave, GroupSplitsIntoRanksAndCopies) {
+  // {stride 1, extent 4} over virtual ranks 0..7 joins ranks {0,1} and {2,3} with both copies each.
+  const GroupPattern pattern{.digits = {{.stride = 1, .extent = 4}}};
+  EXPECT_EQ(AcrossRanks(pattern, 2), (GroupPattern{.digits = {{.stride = 1, .extent = 2}}}));
+  EXPECT_EQ(WithinRank(pattern, 2), (GroupPattern{.digits = {{.stride = 1, .extent = 2}}}));
+}
+
+}  // namespace
+}  // namespace drydock::strategies
