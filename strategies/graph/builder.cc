@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "strategies/rules/op_entry.h"
+#include "strategies/rules/op_signature.h"
 
 namespace drydock::strategies {
 namespace {
@@ -112,6 +113,9 @@ Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
         Fail(ErrorCode::kUnsupported, "operator '" + std::string(spec.op) + "' has no shape rule")
             .value(),
         place));
+  }
+  if (Status status = CheckOperands(*entry, spec.inputs); !status) {
+    return tl::unexpected(WithPlace(std::move(status).error(), place));
   }
   std::vector<TensorType> types;
   for (const ValueId input : spec.inputs) {

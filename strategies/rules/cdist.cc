@@ -146,6 +146,8 @@ Result<std::vector<ValueId>> GradientOfCdist(const GradientContext& context) {
 /// grad, x, y, distances -> gradient of x, with the batch of the distances.
 Result<std::vector<TensorType>> InferCdistGrad(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 4, 4));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 2, 8));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 1, 2, 8));
   TensorType out = op.inputs[0];
   out.shape.back() = op.inputs[1].shape.back();
   return std::vector<TensorType>{std::move(out)};

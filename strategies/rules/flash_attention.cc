@@ -366,7 +366,7 @@ DRYDOCK_OP(FlashAttentionScore, .family = "attention",
 DRYDOCK_OP(FlashAttentionScoreGrad, .family = "gradient",
            .signature = "FlashAttentionScoreGrad" DRYDOCK_FLASH_ATTRS
                         "(query, key, value, dy, ?pse_shift, ?drop_mask, ?padding_mask, "
-                        "?attn_mask, softmax_max, softmax_sum, softmax_in, attention_in, ?prefix, "
+                        "?attn_mask, softmax_max, softmax_sum, ?softmax_in, attention_in, ?prefix, "
                         "?actual_seq_qlen, ?actual_seq_kvlen)",
            .infer = InferFlashGrad, .evaluate = EvaluateFlashGrad, .flops = FlashGradFlops);
 

@@ -134,6 +134,7 @@ Result<std::vector<ValueId>> GradientOfGroupNorm(const GradientContext& context)
 
 Result<std::vector<TensorType>> InferGroupNormGrad(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 4, 5));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 1, 2, 8));
   const TensorType weight{.shape = {op.inputs[1].shape[1]}, .dtype = op.inputs[1].dtype};
   return std::vector<TensorType>{op.inputs[1], weight, weight};
 }

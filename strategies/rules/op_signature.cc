@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include "strategies/rules/op_entry.h"
+
 namespace drydock::strategies {
 namespace {
 
@@ -150,6 +152,37 @@ OpSignature ParseSignature(std::string_view signature) {
     }
   }
   return parsed;
+}
+
+Status CheckOperands(const OpEntry& entry, std::span<const ValueId> operands) {
+  std::size_t end = 0;
+  Bracket(entry.signature, entry.signature.find('('), end);
+  const std::size_t call = entry.signature.find('(', end);
+  if (call == std::string_view::npos) {
+    return {};
+  }
+  std::size_t position = 0;
+  bool has_list = false;
+  for (const std::string_view text : SplitList(Bracket(entry.signature, call, end))) {
+    const char mark = text.empty() ? '#' : text.front();
+    has_list = has_list || mark == '*';
+    if (mark == '#' || has_list) {
+      continue;  // What stands behind a tuple has no fixed position.
+    }
+    const bool given = position < operands.size() && operands[position] != kNoValue;
+    if (!given && mark != '?') {
+      return FailInput(std::string(entry.name) + ":input-count",
+                       "'" + std::string(entry.name) + "' needs tensor " +
+                           std::to_string(position) + " (" + std::string(text) + ")");
+    }
+    ++position;
+  }
+  if (!has_list && operands.size() > position) {
+    return FailInput(std::string(entry.name) + ":input-count",
+                     "'" + std::string(entry.name) + "' takes " + std::to_string(position) +
+                         " tensors, but " + std::to_string(operands.size()) + " are given");
+  }
+  return {};
 }
 
 }  // namespace drydock::strategies

@@ -2,11 +2,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "strategies/graph/attr.h"
+#include "strategies/graph/graph.h"
 
 namespace drydock::strategies {
 
@@ -35,5 +38,10 @@ struct OpSignature {
 /// Takes a signature apart. What does not parse is left out: a default that is not True, False,
 /// None, a number, a quoted text or a list of these counts as none.
 [[nodiscard]] OpSignature ParseSignature(std::string_view signature);
+
+/// Checks that a call has the tensors that the operator's signature asks for; kNoValue counts as
+/// left out, which only optional tensors and members of a tuple may be.
+/// @error kInvalidArgument  "<op>:input-count"
+[[nodiscard]] Status CheckOperands(const OpEntry& entry, std::span<const ValueId> operands);
 
 }  // namespace drydock::strategies

@@ -183,6 +183,9 @@ DRYDOCK_OP_NAMED(VirtualDataset, "_VirtualDataset", .family = "dataset",
 /// the last operand is the gradient to start from.
 Result<std::vector<TensorType>> InferGradient(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, std::string::npos));
+  if (op.absent != 0) {
+    return FailOp(op, "input-count", "'_Gradient' takes a loss and values, none of them left out");
+  }
   DRYDOCK_RETURN_IF_ERROR(ExpectFloating(op, 0));
   DRYDOCK_TRY(const bool has_sens, BoolAttr(*op.attrs, "has_sens", false));
   return std::vector<TensorType>(op.inputs.begin() + 1, op.inputs.end() - (has_sens ? 1 : 0));
