@@ -68,7 +68,7 @@ Result<std::vector<NdArray>> RunCollective(const Node& node, const std::vector<N
   }
   if (node.op == ops::kRingShift) {
     std::vector<NdArray> shifted = inputs;
-    std::ranges::rotate(shifted, shifted.end() - 1);
+    std::rotate(shifted.begin(), shifted.end() - 1, shifted.end());
     return shifted;
   }
   if (node.op == ops::kNeighborExchange || node.op == ops::kNeighborExchangeGrad) {

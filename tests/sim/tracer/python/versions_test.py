@@ -53,6 +53,9 @@ def works(path, minor):
 class Versions(unittest.TestCase):
     def test_every_python_records_the_same_network(self):
         documents = {}
+        variables = dict(os.environ, RANK_SIZE="8", RANK_ID="0")
+        if os.environ.get("DRYDOCK_TRACE_PRELOAD"):
+            variables.update(LD_PRELOAD=os.environ["DRYDOCK_TRACE_PRELOAD"], ASAN_OPTIONS="detect_leaks=0")
         found = interpreters()
         print("tried: " + ", ".join("3.%d" % minor for minor in sorted(found)))
         for minor, path in sorted(found.items()):
@@ -60,7 +63,7 @@ class Versions(unittest.TestCase):
                 with open(os.path.join(folder, "net.py"), "w") as file:
                     file.write(NETWORK)
                 done = subprocess.run([path, "-B", "-W", "error::SyntaxWarning", os.path.join(PACKAGES, "drydock_run.py"),
-                                       folder, "net.py"], cwd=folder, env=dict(os.environ, RANK_SIZE="8", RANK_ID="0"),
+                                       folder, "net.py"], cwd=folder, env=variables,
                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                 with open(os.path.join(folder, "result.json")) as file:
                     self.assertIsNone(json.load(file)["error"], done.stdout.decode())
