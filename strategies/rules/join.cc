@@ -100,6 +100,9 @@ DRYDOCK_OP(Concat, .family = "shape", .signature = "Concat(axis=0)(*tensors)", .
 
 // ---- Split --------------------------------------------------------------------------------------
 
+/// A node has one value per part; more than this is a mistake.
+constexpr std::int64_t kMostParts = 65536;
+
 Result<std::vector<TensorType>> InferSplit(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, std::string::npos));
@@ -107,6 +110,11 @@ Result<std::vector<TensorType>> InferSplit(const OpView& op) {
   DRYDOCK_TRY(const std::int64_t parts, IntAttr(*op.attrs, "output_num", 1));
   TensorType type = op.inputs[0];
   const std::int64_t extent = type.shape[axis];
+  if (parts > kMostParts) {
+    return FailOp(op, "too-many-parts",
+                  "'Split' into " + std::to_string(parts) + " parts: at most " +
+                      std::to_string(kMostParts) + " are handled");
+  }
   if (parts < 1 || (extent > 0 && parts > extent) || extent % parts != 0) {
     return FailOp(op, "not-divisible",
                   "'Split' cannot cut dimension " + std::to_string(axis) + " of " +
@@ -180,9 +188,6 @@ tl::unexpected<Error> FailParts(const OpView& op, const Parts& parts) {
                     TupleText(parts.sizes),
                 "the sizes must not be negative and must add up to the extent");
 }
-
-/// More results of one operator are a mistake.
-constexpr std::int64_t kMostParts = 65536;
 
 /// Parts of `each` elements, the last one smaller if it does not fit.
 std::vector<std::int64_t> EqualParts(std::int64_t extent, std::int64_t each) {

@@ -1,5 +1,6 @@
 #include "strategies/rules/op_signature.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdlib>
@@ -163,8 +164,10 @@ Status CheckOperands(const OpEntry& entry, std::span<const ValueId> operands) {
   }
   std::size_t position = 0;
   bool has_list = false;
+  bool only_list_follows = false;
   for (const std::string_view text : SplitList(Bracket(entry.signature, call, end))) {
     const char mark = text.empty() ? '#' : text.front();
+    only_list_follows = mark == '#' ? only_list_follows : mark == '*' && !has_list;
     has_list = has_list || mark == '*';
     if (mark == '#' || has_list) {
       continue;  // What stands behind a tuple has no fixed position.
@@ -176,6 +179,12 @@ Status CheckOperands(const OpEntry& entry, std::span<const ValueId> operands) {
                            std::to_string(position) + " (" + std::string(text) + ")");
     }
     ++position;
+  }
+  const auto members = operands.subspan(std::min(position, operands.size()));
+  if (only_list_follows && std::ranges::find(members, kNoValue) != members.end()) {
+    return FailInput(std::string(entry.name) + ":input-count",
+                     "'" + std::string(entry.name) +
+                         "' takes a tuple of tensors, and one of them " + "is left out");
   }
   if (!has_list && operands.size() > position) {
     return FailInput(std::string(entry.name) + ":input-count",

@@ -40,7 +40,7 @@ struct OpSignature {
 [[nodiscard]] OpSignature ParseSignature(std::string_view signature);
 
 /// Checks that a call has the tensors that the operator's signature asks for; kNoValue counts as
-/// left out, which only optional tensors and members of a tuple may be.
+/// left out, which only optional tensors and members of several tuples may be.
 /// @error kInvalidArgument  "<op>:input-count"
 [[nodiscard]] Status CheckOperands(const OpEntry& entry, std::span<const ValueId> operands);
 
