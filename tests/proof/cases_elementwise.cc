@@ -76,6 +76,9 @@ PROOF_CASES(Round, RoundCase);
 PROOF_CASES(Cast, CastCase);
 PROOF_CASES(Depend, DependCase);
 
+PROOF_NONE(Parts, "part of the local program of BatchNorm, ResizeBilinearV2 or FlashAttentionScore",
+           "BNTrainingReduce", "BNTrainingUpdate", "ParallelResizeBilinear", "RingAttentionUpdate",
+           "_RingAttention");
 PROOF_NONE(Inserted, "put in by the compiler: every program of the proof runs them",
            "_GetTensorSlice", "_MirrorOperator", "_RankScalar", "_VirtualDiv");
 PROOF_NONE(Load, "refers to a parameter; no program computes with it", "Load");
