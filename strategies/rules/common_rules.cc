@@ -1,6 +1,7 @@
 #include "strategies/rules/common_rules.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -296,6 +297,14 @@ Result<ShardRule> ShardElementwise(const OpView& op, const Strategy& /*strategy*
   return AxisLocalRule(op, {}, "");
 }
 
+Result<ShardRule> ShardWhole(const OpView& op, const Strategy& /*strategy*/) {
+  ShardRule rule = {};
+  const auto uncut = [](const TensorType& type) { return TensorAxes(type.shape.size()); };
+  std::ranges::transform(op.inputs, std::back_inserter(rule.inputs), uncut);
+  std::ranges::transform(op.outputs, std::back_inserter(rule.outputs), uncut);
+  return rule;
+}
+
 ShardRule AxisLocalRule(const OpView& op, std::span<const std::size_t> whole,
                         const std::string& what) {
   const TensorAxes axes = AxesInOrder(op.inputs[0].shape.size());
@@ -418,6 +427,10 @@ Result<Strategy> DefaultWhole(const OpView& op, std::int64_t /*device_count*/) {
 Result<std::vector<ValueId>> EmitLocal(const LocalizeContext& context, AttrMap attrs) {
   NodeSpec spec = context.spec;
   spec.attrs = std::move(attrs);
+  return EmitLocal(context, std::move(spec));
+}
+
+Result<std::vector<ValueId>> EmitLocal(const LocalizeContext& context, NodeSpec spec) {
   DRYDOCK_TRY(const NodeId id, context.builder.AddNode(std::move(spec)));
   Node& node = context.builder.mutable_graph().nodes[ToIndex(id)];
   node.in_strategy = context.sharding.strategy;

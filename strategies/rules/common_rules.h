@@ -106,6 +106,9 @@ namespace drydock::strategies {
 /// One input, every dimension may be cut, all outputs like the input. Source: spec operators 3.1.
 [[nodiscard]] Result<ShardRule> ShardElementwise(const OpView& op, const Strategy& strategy);
 
+/// Nothing is cut: every rank holds all operands and results whole.
+[[nodiscard]] Result<ShardRule> ShardWhole(const OpView& op, const Strategy& strategy);
+
 /// Operands that broadcast to the output. Source: spec operators 3.2.
 [[nodiscard]] Result<ShardRule> ShardBroadcast(const OpView& op, const Strategy& strategy);
 
@@ -143,6 +146,8 @@ namespace drydock::strategies {
 
 /// The plain local copy with other attributes: for LocalizeFn.
 [[nodiscard]] Result<std::vector<ValueId>> EmitLocal(const LocalizeContext& context, AttrMap attrs);
+/// The same with other operands as well.
+[[nodiscard]] Result<std::vector<ValueId>> EmitLocal(const LocalizeContext& context, NodeSpec spec);
 
 // ---- Arithmetic ---------------------------------------------------------------------------------
 

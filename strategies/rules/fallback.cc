@@ -69,23 +69,8 @@ DRYDOCK_OP(BatchParallel, .family = "fallback", .signature = "BatchParallel()(*x
 
 // ---- Stand alone --------------------------------------------------------------------------------
 
-Result<ShardRule> ShardStandAlone(const OpView& op, const Strategy& /*strategy*/) {
-  ShardRule rule;
-  std::ranges::transform(op.inputs, std::back_inserter(rule.inputs), Uncut);
-  std::ranges::transform(op.outputs, std::back_inserter(rule.outputs), Uncut);
-  return rule;
-}
-
-Result<Strategy> AllWhole(const OpView& op, std::int64_t /*device_count*/) {
-  Strategy strategy;
-  for (const TensorType& input : op.inputs) {
-    strategy.emplace_back(input.shape.size(), 1);
-  }
-  return strategy;
-}
-
-DRYDOCK_OP(StandAlone, .family = "fallback", .signature = "StandAlone()(*x)",
-           .shard = ShardStandAlone, .default_strategy = AllWhole);
+DRYDOCK_OP(StandAlone, .family = "fallback", .signature = "StandAlone()(*x)", .shard = ShardWhole,
+           .default_strategy = DefaultWhole);
 
 // ---- Layouts as given ---------------------------------------------------------------------------
 

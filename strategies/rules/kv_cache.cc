@@ -27,11 +27,7 @@ Result<std::vector<ValueId>> EmitWithOwnPositions(const LocalizeContext& context
   if (!positions.empty() && positions[0] == context.global.inputs[0].shape[0]) {
     DRYDOCK_TRY(spec.inputs[operand], EmitOwnSlice(context, spec.inputs[operand], 0, 0));
   }
-  return EmitLocal(LocalizeContext{.builder = context.builder,
-                                   .global = context.global,
-                                   .sharding = context.sharding,
-                                   .spec = spec},
-                   spec.attrs);
+  return EmitLocal(context, std::move(spec));
 }
 
 /// Writes rows of `updates` into `cache` from position positions[sample] of dimension `axis` on.

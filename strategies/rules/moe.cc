@@ -16,17 +16,6 @@
 namespace drydock::strategies {
 namespace {
 
-Result<ShardRule> ShardAllWhole(const OpView& op, const Strategy& /*strategy*/) {
-  ShardRule rule = {};
-  for (const TensorType& input : op.inputs) {
-    rule.inputs.emplace_back(input.shape.size());
-  }
-  for (const TensorType& output : op.outputs) {
-    rule.outputs.emplace_back(output.shape.size());
-  }
-  return rule;
-}
-
 Result<std::int64_t> PositiveAttr(const OpView& op, std::string_view name) {
   DRYDOCK_TRY(const std::int64_t value, IntAttr(*op.attrs, name, 0));
   if (value < 1) {
@@ -67,7 +56,7 @@ Result<std::vector<NdArray>> EvaluateExpertTokens(const EvaluateContext& context
 
 DRYDOCK_OP(MoeComputeExpertTokens, .family = "moe",
            .signature = "MoeComputeExpertTokens()(sorted_experts, #num_expert)",
-           .infer = InferExpertTokens, .shard = ShardAllWhole, .default_strategy = DefaultWhole,
+           .infer = InferExpertTokens, .shard = ShardWhole, .default_strategy = DefaultWhole,
            .evaluate = EvaluateExpertTokens, .flops = FlopsPerInput<1>);
 
 // ---- MoeGatingTopKSoftmax: x [n, e] -> largest k of softmax(x), their experts, row numbers ------
@@ -115,7 +104,7 @@ Result<std::vector<NdArray>> EvaluateGating(const EvaluateContext& context) {
 
 DRYDOCK_OP(MoeGatingTopKSoftmax, .family = "moe",
            .signature = "MoeGatingTopKSoftmax()(x, ?finished, #k=1)", .infer = InferGating,
-           .shard = ShardAllWhole, .default_strategy = DefaultWhole, .evaluate = EvaluateGating,
+           .shard = ShardWhole, .default_strategy = DefaultWhole, .evaluate = EvaluateGating,
            .flops = FlopsPerInput<5>);
 
 // ---- MoeInitRouting: rows repeated and sorted by expert -----------------------------------------
@@ -165,7 +154,7 @@ Result<std::vector<NdArray>> EvaluateInitRouting(const EvaluateContext& context)
 
 DRYDOCK_OP(MoeInitRouting, .family = "moe",
            .signature = "MoeInitRouting()(x, row_idx, expert_idx, #active_num)",
-           .infer = InferInitRouting, .shard = ShardAllWhole, .default_strategy = DefaultWhole,
+           .infer = InferInitRouting, .shard = ShardWhole, .default_strategy = DefaultWhole,
            .evaluate = EvaluateInitRouting);
 
 // ---- MoeFinalizeRouting: sum of the experts' answers, weighted, back in token order -------------
@@ -217,7 +206,7 @@ DRYDOCK_OP(MoeFinalizeRouting, .family = "moe",
            .signature =
                "MoeFinalizeRouting()(expanded_x, x1, ?x2, ?bias, ?scales, "
                "?expanded_row_idx, ?expanded_expert_idx)",
-           .infer = InferFinalize, .shard = ShardAllWhole, .default_strategy = DefaultWhole,
+           .infer = InferFinalize, .shard = ShardWhole, .default_strategy = DefaultWhole,
            .evaluate = EvaluateFinalize, .flops = FlopsPerInput<2>);
 
 // ---- TopKRouter, TopPRouter: expert numbers [g, n, k] -> slots of experts, slots of tokens ------

@@ -191,11 +191,7 @@ Result<std::vector<ValueId>> LocalizePaged(const LocalizeContext& context) {
       }
     }
   }
-  return EmitLocal(LocalizeContext{.builder = context.builder,
-                                   .global = context.global,
-                                   .sharding = context.sharding,
-                                   .spec = spec},
-                   spec.attrs);
+  return EmitLocal(context, std::move(spec));
 }
 
 // ---- Evaluation ---------------------------------------------------------------------------------

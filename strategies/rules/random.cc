@@ -146,18 +146,6 @@ Result<std::vector<TensorType>> InferChoice(const OpView& op) {
       {.shape = {count}, .dtype = DType::kBool}};
 }
 
-/// Everything whole: a choice among all elements.
-Result<ShardRule> ShardWhole(const OpView& op, const Strategy& /*strategy*/) {
-  ShardRule rule = {};
-  for (const TensorType& input : op.inputs) {
-    rule.inputs.emplace_back(input.shape.size());
-  }
-  for (const TensorType& output : op.outputs) {
-    rule.outputs.emplace_back(output.shape.size());
-  }
-  return rule;
-}
-
 Result<std::vector<ValueId>> LocalizeChoice(const LocalizeContext& context) {
   AttrMap attrs = context.spec.attrs;
   DRYDOCK_TRY(const Seeds seeds, SeedsOf(attrs, "seed", "seed2"));

@@ -33,11 +33,7 @@ Result<std::vector<ValueId>> EmitWindowed(const LocalizeContext& context, const 
   attrs["pad_mode"] = "pad";
   attrs[std::string(how.pad)] = pads;
   spec.attrs = std::move(attrs);
-  return EmitLocal(LocalizeContext{.builder = context.builder,
-                                   .global = context.global,
-                                   .sharding = context.sharding,
-                                   .spec = spec},
-                   spec.attrs);
+  return EmitLocal(context, std::move(spec));
 }
 
 }  // namespace drydock::strategies
