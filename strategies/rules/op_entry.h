@@ -97,8 +97,9 @@ struct OpRegistrar {
 /// Defines the entry of operator `id`: DRYDOCK_OP(MatMul, .family = "matmul", .infer = ...).
 #define DRYDOCK_OP(id, ...) DRYDOCK_OP_NAMED(id, #id, __VA_ARGS__)
 /// The same where the name is no C++ identifier of ours ("_VirtualDataset").
-#define DRYDOCK_OP_NAMED(id, op_name, ...)                                       \
-  ::drydock::strategies::OpEntry op_entry_##id = {.name = op_name, __VA_ARGS__}; \
+#define DRYDOCK_OP_NAMED(id, op_name, ...)                                                    \
+  /* The registration list runs through the entries. */                                       \
+  ::drydock::strategies::OpEntry op_entry_##id /* NOLINT */ = {.name = op_name, __VA_ARGS__}; \
   const ::drydock::strategies::OpRegistrar op_registrar_##id(op_entry_##id)
 
 /// Entry by name or alias, null if there is none.
