@@ -204,11 +204,12 @@ double FfnFlops(const OpView& op) {
   return 4 * Elements(op.inputs[0]) * static_cast<double>(op.inputs[1].shape.back());
 }
 
-#define DRYDOCK_FFN(id, positions, call)                                             \
-  DRYDOCK_OP(id, .family = "matmul", .signature = call, .infer = InferFfn,           \
-             .shard = ShardFfn<positions>, .default_strategy = DefaultWhole,         \
-             .localize = LocalizeFfn<positions>, .evaluate = EvaluateFfn<positions>, \
-             .flops = FfnFlops, .cost = CostFamily::kMatMul)
+#define DRYDOCK_FFN(id, positions, call)                                                         \
+  DRYDOCK_OP(id, .family = "matmul", .signature = call, .infer = InferFfn,                       \
+             .shard = ShardFfn<positions>, .default_strategy = DefaultWhole,                     \
+             .localize = LocalizeFfn<positions>, .gradient = NoBackward,                         \
+             .evaluate = EvaluateFfn<positions>, .flops = FfnFlops, .cost = CostFamily::kMatMul, \
+             .example = "()((4, 6), (6, 8), (8, 6))")
 
 DRYDOCK_FFN(FFN, kFfn,
             "FFN(activation='fastgelu', inner_precise=0)(x, weight1, weight2, ?expert_tokens, "

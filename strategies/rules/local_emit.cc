@@ -26,7 +26,8 @@ Result<std::vector<NdArray>> EvaluateRankScalar(const EvaluateContext& context) 
 
 DRYDOCK_OP_NAMED(RankScalar, "_RankScalar", .family = "rank",
                  .signature = "_RankScalar(value=0, dtype='int32')()", .infer = InferRankScalar,
-                 .evaluate = EvaluateRankScalar, .cost = CostFamily::kFree);
+                 .gradient = GradientNotNeeded, .evaluate = EvaluateRankScalar, .flops = NoFlops,
+                 .cost = CostFamily::kFree);
 
 }  // namespace
 
