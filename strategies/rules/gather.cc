@@ -351,7 +351,9 @@ Result<ShardRule> ShardEmbedding(const OpView& op, const Strategy& strategy) {
   const LookUpView look_up(op, Order::kIndicesFirst);
   DRYDOCK_TRY(ShardRule rule,
               ShardGather(look_up.view, TableFirst(strategy, Order::kIndicesFirst)));
-  if (strategy.size() == 2) {
+  const bool of_ranks = strategy.size() == 2 && strategy[0].size() == op.inputs[0].shape.size() &&
+                        strategy[1].size() == op.inputs[1].shape.size();
+  if (of_ranks) {
     const Result<std::int64_t> used = ProductChecked(strategy[1]);
     const bool fills = op.device_count == 0 || (used && *used == op.device_count);
     const bool whole_indices =
