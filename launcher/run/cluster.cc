@@ -44,6 +44,8 @@ Result<std::unique_ptr<SchedulerServer>> StartServer(const MsrunOptions& options
                                                      const CheckedJob& job) {
   DRYDOCK_TRY(SchedulerServerOptions server,
               SchedulerJobOf(SchedulerEnvironment(options, environment, job), {}));
+  server.tls = job.tls;
+  server.job.rules.metadata_answers = job.metadata_answers;
   server.log_path = PathIn(options.log_dir, "scheduler.log");
   return SchedulerServer::Start(std::move(server));
 }
@@ -58,6 +60,7 @@ Result<std::unique_ptr<Agent>> StartAgent(const MsrunOptions& options, const Che
                                           std::int64_t script_port) {
   AgentOptions agent{.scheduler = {.address = job.host.master_ip,
                                    .port = static_cast<std::uint16_t>(options.master_port)},
+                     .tls = job.tls,
                      .master_port = static_cast<std::uint16_t>(script_port)};
   agent.job.worker_num = static_cast<std::uint32_t>(options.worker_num);
   agent.job.topo_timeout = FormingTime(options);
@@ -337,9 +340,17 @@ Result<DetachedScheduler> StartDetachedScheduler(const MsrunOptions& options,
   Descriptor output(ends[1]);
   const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::string folder = options.log_dir.empty() ? "." : options.log_dir;
+  std::vector<std::string> words = {"drydock", "scheduler", "--log_dir=" + folder};
+  for (const auto& [flag, value] : {std::pair("--tls_config=", options.tls_config),
+                                    std::pair("--tls_password_file=", options.tls_password_file),
+                                    std::pair("--mindspore_release=", options.mindspore_release)}) {
+    if (!value.empty()) {
+      words.push_back(flag + value);
+    }
+  }
   DRYDOCK_TRY(const pid_t pid,
               Spawn({.program = program,
-                     .arguments = {"drydock", "scheduler", "--log_dir=" + folder},
+                     .arguments = words,
                      .environment = Assignments(SchedulerEnvironment(options, environment, job)),
                      .input = nothing.get(),
                      .output = output.get(),
