@@ -45,9 +45,12 @@ struct MsrunOptions {
   std::string tail_worker_log = "-1";
 
   Rendezvous rendezvous = Rendezvous::kAuto;
-  std::int64_t grace_s = 10;      ///< From SIGTERM to SIGKILL when a job is ended.
-  std::int64_t script_port = -1;  ///< MASTER_PORT of the scripts; -1: --master_port + 1.
-  bool tag_output = false;        ///< Lines on the console begin with their rank.
+  std::int64_t grace_s = 10;           ///< From SIGTERM to SIGKILL when a job is ended.
+  std::int64_t script_port = -1;       ///< MASTER_PORT of the scripts; -1: --master_port + 1.
+  bool tag_output = false;             ///< Lines on the console begin with their rank.
+  std::string tls_config = {};         ///< The scheduler serves TLS by this file; empty: plain TCP.
+  std::string tls_password_file = {};  ///< First line: the server's password, second: the client's.
+  std::string mindspore_release = {};  ///< Of the workers; empty: the installed one, as a guess.
 
   bool json = false;
   bool quiet = false;

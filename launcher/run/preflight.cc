@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "launcher/exit_code.h"
 #include "launcher/files.h"
+#include "launcher/mindspore_release.h"
 #include "launcher/run/core_binding.h"
 #include "launcher/run/network.h"
 #include "launcher/run/worker_environment.h"
@@ -217,6 +218,17 @@ std::string LockPath(const MsrunOptions& options, const HostFacts& host) {
                 ".msrun." + host.host_name + "." + std::to_string(options.node_rank) + ".lock");
 }
 
+/// What the scheduler has to know of the workers, and both sides of TLS.
+Status ReadSchedulerFacts(const MsrunOptions& options, const Context& context, CheckedJob& job) {
+  const bool asks = options.mindspore_release.empty() && job.join.workers_register;
+  DRYDOCK_TRY(job.metadata_answers,
+              MetadataAnswersFor(
+                  options.mindspore_release,
+                  asks ? FindMindSpore({job.command.program}, context.environment) : std::nullopt));
+  DRYDOCK_TRY(job.tls, ReadTlsFiles(options.tls_config, options.tls_password_file));
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<FolderLock>> FolderLock::Take(const std::string& path) {
@@ -241,6 +253,7 @@ Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context)
   CheckedJob job;
   DRYDOCK_TRY(job.command, TaskCommandOf(options, context.environment));
   job.join = JoinRuleFor(options.rendezvous, job.command.kind);
+  DRYDOCK_RETURN_IF_ERROR(ReadSchedulerFacts(options, context, job));
   WarnOfOddities(options, context);
   DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));
   DRYDOCK_TRY(job.host, FindHost(options, context));
