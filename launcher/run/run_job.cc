@@ -166,7 +166,7 @@ Result<ExitCode> RunJoined(const Job& job) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const std::string status_path = PathIn(job.options.log_dir, std::string(kStatusFile));
   ::unlink(status_path.c_str());
-  DRYDOCK_TRY(const Guard guard,
+  DRYDOCK_TRY(Guard guard,
               Guard::Start(std::string(kJobMarkName) + "=" + job.setting.job_mark, status_path,
                            "{\"schema\": \"drydock.launch/1\", \"state\": \"launcher-died\"}\n"));
   JobWatch watch({.grace = std::chrono::seconds(job.options.grace_s),
@@ -190,6 +190,7 @@ Result<ExitCode> RunJoined(const Job& job) {
     job.context.log.Warning(std::to_string(leftovers) +
                             " processes that ranks left behind were ended (LEFTOVER)");
   }
+  guard.Dismiss();
   return Report(job, watch, start);
 }
 

@@ -30,7 +30,7 @@ class Supervisor {
              Cluster& cluster, JobWatch& watch);
 
   /// Shows the logs of these ranks.
-  void Follow(std::unique_ptr<LogTail> tail) { tail_ = std::move(tail); }
+  void Follow(std::unique_ptr<LogTail> tail);
   /// A process of `index` was started.
   void Started(std::size_t index, std::int64_t pid);
   /// Until no rank runs.
@@ -54,6 +54,8 @@ class Supervisor {
   void ShowForming();
   void TellOthers();
   void FlushConsole();
+  void FollowLogs();
+  [[nodiscard]] TimePoint NextLook() const;
 
   const MsrunOptions& options_;
   const Context& context_;
@@ -61,6 +63,7 @@ class Supervisor {
   Cluster& cluster_;
   JobWatch& watch_;
   std::unique_ptr<LogTail> tail_ = {};
+  TimePoint watch_logs_at_ = kNever;
   std::map<std::int64_t, std::size_t> index_of_pid_ = {};
   TimePoint start_ = {};
   TimePoint show_at_ = kNever;
