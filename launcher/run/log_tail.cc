@@ -38,19 +38,26 @@ void LogTail::Add(const std::string& path, std::string tag) {
     return;
   }
   logs_.push_back({.fd = fd, .tag = std::move(tag)});
+  if (notify_) {
+    WatchLog(logs_.size() - 1);
+  }
+}
+
+void LogTail::WatchLog(std::size_t index) {
+  // Names the open file itself: the log may have been removed or replaced since.
+  const std::string path = "/proc/self/fd/" + std::to_string(logs_[index].fd);
+  const int watch = notify_ ? ::inotify_add_watch(notify_->get(), path.c_str(), IN_MODIFY) : -1;
+  if (watch < 0) {
+    notify_ = nullptr;  // too many watches: the caller looks at all logs now and then
+  } else {
+    log_of_watch_[watch] = index;
+  }
 }
 
 void LogTail::Watch() {
   notify_ = std::make_unique<Descriptor>(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   for (std::size_t i = 0; i < logs_.size(); ++i) {
-    // Names the open file itself: the log may have been removed or replaced since.
-    const std::string path = "/proc/self/fd/" + std::to_string(logs_[i].fd);
-    const int watch = ::inotify_add_watch(notify_->get(), path.c_str(), IN_MODIFY);
-    if (watch < 0) {  // too many watches: the caller looks at all logs now and then
-      notify_ = nullptr;
-      break;
-    }
-    log_of_watch_[watch] = i;
+    WatchLog(i);
   }
   MarkAll();  // what was written before
 }

@@ -49,6 +49,7 @@ class LogTail {
     std::string partial = {};  ///< A line whose end has not been seen.
     bool dirty = true;
   };
+  void WatchLog(std::size_t index);
   [[nodiscard]] bool WritePending();
   [[nodiscard]] bool ReadSome(Log& log);
   void AppendLines(Log& log, std::string_view text);

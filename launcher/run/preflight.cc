@@ -211,6 +211,19 @@ void WarnOfOddities(const MsrunOptions& options, const Context& context) {
   }
 }
 
+/// A scheduler without recovery refuses a worker that registers once more.
+Status CheckRestarts(const MsrunOptions& options, const JoinRule& join,
+                     const Environment& environment) {
+  const bool registers = join.workers_register && !join.may_not_register;
+  if (options.max_restarts > 0 && registers && Variable(environment, "MS_ENABLE_RECOVERY") != "1") {
+    return FailCommand("USAGE",
+                       "argument --max_restarts: MindSpore's workers cannot come back to a job "
+                       "without recovery",
+                       "set MS_ENABLE_RECOVERY=1 and MS_RECOVERY_PATH");
+  }
+  return {};
+}
+
 /// One lock per machine and node of the job: nodes may share the folder.
 std::string LockPath(const MsrunOptions& options, const HostFacts& host) {
   return PathIn(options.log_dir,
@@ -240,7 +253,8 @@ FolderLock::~FolderLock() {
 Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context) {
   CheckedJob job;
   DRYDOCK_TRY(job.command, TaskCommandOf(options, context.environment));
-  job.join = JoinRuleFor(options.rendezvous, job.command.kind);
+  job.join = JoinRuleFor(options, job.command.kind);
+  DRYDOCK_RETURN_IF_ERROR(CheckRestarts(options, job.join, context.environment));
   WarnOfOddities(options, context);
   DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));
   DRYDOCK_TRY(job.host, FindHost(options, context));

@@ -149,15 +149,36 @@ Result<ExitCode> Report(const Job& job, const JobWatch& watch, TimePoint start) 
   return tl::unexpected(*watch.cause());
 }
 
+/// What lines of a worker begin with on the console.
+std::string TagOf(const MsrunOptions& options, const WorkerSpec& worker) {
+  const std::int64_t number = worker.rank.value_or(worker.local_index);
+  return options.tag_output ? "[" + std::to_string(number) + "] " : "";
+}
+
 std::unique_ptr<LogTail> TailOf(const MsrunOptions& options, const CheckedJob& job) {
   auto tail = std::make_unique<LogTail>(STDOUT_FILENO);
   for (const WorkerSpec& worker : job.workers) {
     if (IsTailed(options, worker)) {
-      const std::string number = std::to_string(worker.rank.value_or(worker.local_index));
-      tail->Add(worker.log_path, options.tag_output ? "[" + number + "] " : "");
+      tail->Add(worker.log_path, TagOf(options, worker));
     }
   }
   return tail;
+}
+
+/// How a rank of this job is started again. Source: spec robustness R-24
+RestartRank RestarterOf(const Job& job, Supervisor& supervisor) {
+  return [&job, &supervisor](std::size_t index, std::int64_t restart) -> Result<RestartedRank> {
+    WorkerSpec worker = job.checked.workers[index];
+    worker.log_path = RestartLogPath(worker.log_path, restart);
+    WorkerSetting setting = job.setting;
+    setting.restarts = restart;
+    DRYDOCK_TRY(const pid_t pid,
+                StartRankAgain(job.options, job.context, job.checked, setting, worker));
+    if (IsTailed(job.options, worker)) {
+      supervisor.FollowToo(worker.log_path, TagOf(job.options, worker));
+    }
+    return RestartedRank{.pid = pid, .log_path = worker.log_path};
+  };
 }
 
 /// Starts the ranks and stays until all is over.
@@ -172,9 +193,11 @@ Result<ExitCode> RunJoined(const Job& job) {
   JobWatch watch({.grace = std::chrono::seconds(job.options.grace_s),
                   .sees_registrations = job.cluster.sees_registrations(),
                   .may_not_register = job.checked.join.may_not_register,
+                  .max_restarts = job.options.max_restarts,
                   .host_name = job.checked.host.host_name},
                  RecordsOf(job.checked));
   Supervisor supervisor(job.options, job.context, job.signals, job.cluster, watch);
+  supervisor.RestartBy(RestarterOf(job, supervisor));
   const Status started =
       StartRanks(job.options, job.context, job.checked, job.setting,
                  [&supervisor](std::size_t index, pid_t pid) { supervisor.Started(index, pid); });

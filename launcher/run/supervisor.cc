@@ -225,6 +225,12 @@ void Supervisor::Follow(std::unique_ptr<LogTail> tail) {
   watch_logs_at_ = MonotonicNow() + kWatchDelay;
 }
 
+void Supervisor::FollowToo(const std::string& path, std::string tag) {
+  if (tail_) {
+    tail_->Add(path, std::move(tag));
+  }
+}
+
 /// When logs must be looked at though nothing happens.
 TimePoint Supervisor::NextLook() const {
   if (tail_->fd() >= 0) {
@@ -248,7 +254,23 @@ void Supervisor::FollowLogs() {
 void Supervisor::WatchRanks() {
   while (!watch_.all_ended() && !gave_up_) {
     Obey(watch_.NextOrder(MonotonicNow()));
+    RestartRanks();
     Step(kNever);
+  }
+}
+
+void Supervisor::RestartRanks() {
+  const TimePoint now = MonotonicNow();
+  for (const std::string& notice : watch_.TakeNotices(now)) {
+    context_.log.Warning(notice);
+  }
+  while (const auto index = watch_.NextRestart(now)) {
+    const auto started = restart_(*index, watch_.ranks()[*index].restarts + 1);
+    if (!started) {
+      return watch_.OnCause(started.error(), now);
+    }
+    index_of_pid_[started->pid] = *index;
+    watch_.OnRestarted(*index, started->pid, started->log_path);
   }
 }
 
