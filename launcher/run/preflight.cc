@@ -125,7 +125,8 @@ Status CheckLoopbackName(const MsrunOptions& options, const std::string& ip,
                              : "--master_addr=" + *candidate);
 }
 
-Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context) {
+Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context,
+                           bool workers_register) {
   DRYDOCK_TRY(const std::vector<std::string> candidates,
               ResolvePatiently(options, context.environment));
   const std::vector<std::string> own = OwnAddresses();
@@ -138,6 +139,14 @@ Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context) 
                  .is_master = local != candidates.end()};
   for (const std::string& candidate : candidates) {
     context.log.Debug("'" + options.master_addr + "' is " + candidate);
+  }
+  if (IsIpv6(host.master_ip) && workers_register) {
+    return FailCommand("IPV6_UNSUPPORTED",
+                       "'" + options.master_addr +
+                           "' is an IPv6 address, which MindSpore's workers "
+                           "cannot be told of",
+                       "give an IPv4 address or a name of one; scripts that do not register need "
+                       "--rendezvous=launcher");
   }
   if (host.is_master) {
     DRYDOCK_RETURN_IF_ERROR(CheckLoopbackName(options, host.master_ip, own));
@@ -257,7 +266,7 @@ Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context)
   DRYDOCK_RETURN_IF_ERROR(CheckRestarts(options, job.join, context.environment));
   WarnOfOddities(options, context);
   DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));
-  DRYDOCK_TRY(job.host, FindHost(options, context));
+  DRYDOCK_TRY(job.host, FindHost(options, context, job.join.workers_register));
   job.workers = WorkersOf(options, job.host);
   DRYDOCK_TRY(job.lock, FolderLock::Take(LockPath(options, job.host)));
   DRYDOCK_RETURN_IF_ERROR(CheckLogs(options, job, context));

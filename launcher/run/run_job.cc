@@ -71,10 +71,9 @@ Result<std::int64_t> ScriptPort(const MsrunOptions& options, const CheckedJob& j
   if (options.script_port < 0 && IsSingleNode(options)) {
     return AnyFreePort(job.host.master_ip);
   }
-  return FailCommand(
-      "PORT_IN_USE",
-      job.host.master_ip + ":" + std::to_string(port) + ", MASTER_PORT of the script",
-      "give another one with --script_port");
+  return FailCommand("PORT_IN_USE",
+                     HostAndPort(job.host.master_ip, port) + ", MASTER_PORT of the script",
+                     "give another one with --script_port");
 }
 
 WorkerSetting SettingOf(const MsrunOptions& options, const CheckedJob& job,

@@ -3,6 +3,8 @@
 #include <map>
 #include <string_view>
 
+#include "launcher/run/network.h"
+
 namespace drydock::launcher {
 namespace {
 
@@ -79,7 +81,7 @@ std::vector<std::string> PaddleEndpoints(const std::vector<std::string>& rank_ip
   std::map<std::string_view, std::int64_t> ranks_at;
   std::vector<std::string> endpoints;
   for (const std::string& ip : rank_ips) {
-    endpoints.push_back(ip + ":" + std::to_string(start_port + ranks_at[ip]++));
+    endpoints.push_back(HostAndPort(ip, start_port + ranks_at[ip]++));
   }
   return endpoints;
 }
@@ -137,8 +139,7 @@ void SetPaddleOnly(Environment& variables, const MsrunOptions& options,
     variables["PADDLE_DISTRI_BACKEND"] = "gloo";
   }
   if (!IsSingleNode(options)) {
-    variables["PADDLE_MASTER"] =
-        setting.script_master_ip + ":" + std::to_string(setting.script_port);
+    variables["PADDLE_MASTER"] = HostAndPort(setting.script_master_ip, setting.script_port);
   }
   for (const std::string name : {"http_proxy", "https_proxy"}) {
     if (const auto proxy = Variable(variables, name); proxy) {
