@@ -105,8 +105,9 @@ Result<std::vector<std::string>> ResolveHost(const std::string& name) {
   int failure = 0;
   std::vector<std::string> addresses = Lookup(bare, AF_INET, failure);
   if (addresses.empty()) {
-    int ignored = 0;
-    addresses = Lookup(bare, AF_INET6, ignored);
+    int ipv6_failure = 0;
+    addresses = Lookup(bare, AF_INET6, ipv6_failure);
+    failure = IsIpv6(bare) ? ipv6_failure : failure;
   }
   if (addresses.empty()) {
     return FailCommand("RESOLVE", "'" + name + "': " + ::gai_strerror(failure),

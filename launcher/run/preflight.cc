@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "launcher/exit_code.h"
 #include "launcher/files.h"
+#include "launcher/run/accelerators.h"
 #include "launcher/run/core_binding.h"
 #include "launcher/run/network.h"
 #include "launcher/run/worker_environment.h"
@@ -194,7 +195,7 @@ Status BindJob(const MsrunOptions& options, const Context& context, CheckedJob& 
   }
   std::vector<std::string> warnings;
   DRYDOCK_RETURN_IF_ERROR(
-      BindWorkers(options.bind_core, *cpus,
+      BindWorkers(options.bind_core, *cpus, DeviceShares(ReadMachineNuma("/sys"), *cpus),
                   Variable(context.environment, "ASCEND_RT_VISIBLE_DEVICES").value_or(""),
                   job.workers, warnings));
   for (const std::string& warning : warnings) {

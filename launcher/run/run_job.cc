@@ -17,6 +17,7 @@
 #include "launcher/run/guard.h"
 #include "launcher/run/job_summary.h"
 #include "launcher/run/network.h"
+#include "launcher/run/oom_count.h"
 #include "launcher/run/preflight.h"
 #include "launcher/run/signal_pipe.h"
 #include "launcher/run/start_ranks.h"
@@ -131,7 +132,23 @@ struct Job {
   WorkerSetting& setting;
   SignalPipe& signals;
   Cluster& cluster;
+  std::optional<std::int64_t> oom_kills = {};  ///< Of our control group before the start.
 };
+
+/// What happened to the job besides its ranks. Source: spec robustness
+void WarnOfSurroundings(const Job& job, const JobWatch& watch) {
+  const std::string& log = job.checked.workers.front().log_path;
+  if (watch.ranks().front().pid != 0 && ::access(log.c_str(), F_OK) != 0) {
+    job.context.log.Warning("'" + log +
+                            "' was removed while the job ran; what ranks wrote since is "
+                            "lost (LOG_DIR)");
+  }
+  const auto kills = OwnOomKills();
+  if (kills && job.oom_kills && *kills > *job.oom_kills) {
+    job.context.log.Warning("the kernel killed " + std::to_string(*kills - *job.oom_kills) +
+                            " processes of this control group for lack of memory");
+  }
+}
 
 Result<ExitCode> Report(const Job& job, const JobWatch& watch, TimePoint start) {
   std::vector<std::string> lines;
@@ -213,6 +230,7 @@ Result<ExitCode> RunJoined(const Job& job) {
                             " processes that ranks left behind were ended (LEFTOVER)");
   }
   guard.Dismiss();
+  WarnOfSurroundings(job, watch);
   return Report(job, watch, start);
 }
 
@@ -292,7 +310,8 @@ Result<ExitCode> RunJob(const MsrunOptions& options, const Context& context) {
                 .checked = checked,
                 .setting = setting,
                 .signals = signals,
-                .cluster = *cluster};
+                .cluster = *cluster,
+                .oom_kills = OwnOomKills()};
   if (cluster->agrees()) {
     DRYDOCK_RETURN_IF_ERROR(Agree(job));
   }
