@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "strategies/rules/fallback.h"
 #include "strategies/rules/known_ops.h"
+#include "strategies/rules/strategy_arguments.h"
 
 namespace drydock::strategies {
 namespace {
@@ -99,7 +100,8 @@ Result<NodePlan> PlanGiven(const Graph& graph, const Node& node, const JobConfig
     return NodePlan{.source = StrategySource::kUser, .sharding = std::move(sharding)};
   }
   if (node.in_strategy && (*rule)->shard != nullptr) {
-    DRYDOCK_TRY(OpSharding sharding, ShardNode(graph, node, *node.in_strategy, config));
+    const Strategy strategy = StrategyOfTensors(*node.entry, node.inputs, *node.in_strategy);
+    DRYDOCK_TRY(OpSharding sharding, ShardNode(graph, node, strategy, config));
     return NodePlan{.source = StrategySource::kUser, .sharding = std::move(sharding)};
   }
   return NodePlan{};
