@@ -84,7 +84,7 @@ class SchedulerKilledTest(launch.LaunchTest):
         self.assertIsNone(process.poll(), "it did not start again: seed %d" % self.seed)
 
     def kill(self, process):
-        time.sleep(self.random.uniform(0, 0.02))  # the instant of the fault, not a synchronisation
+        time.sleep(self.random.uniform(0, 0.005))  # the instant of the fault, not a synchronisation
         process.send_signal(signal.SIGKILL)
         process.wait()
         self.assertTrue(launch.wait_until(lambda: self.marked() == []), "ranks outlive their launcher")
@@ -118,14 +118,16 @@ class SchedulerKilledTest(launch.LaunchTest):
         ranks = self.missing()
         self.random.shuffle(ranks)
         clients = [threading.Thread(target=self.register, args=(ranks[part::3],)) for part in range(3)]
+        wanted = len(self.acknowledged) + self.random.randrange(min(8, len(ranks)))
         for client in clients:
             client.start()
+        self.assertTrue(launch.wait_until(lambda: len(self.acknowledged) >= wanted))
         self.kill(scheduler)
         for client in clients:
             client.join()
 
     def play(self, words, rounds):
-        interrupted = 0
+        interrupted = acknowledged = 0
         for _ in range(rounds):
             scheduler = self.start_scheduler(words)
             if self.random.random() < 0.2:
@@ -134,12 +136,14 @@ class SchedulerKilledTest(launch.LaunchTest):
             self.wait_for_port(scheduler)
             self.check_members()
             self.register_and_kill(scheduler)
+            acknowledged += len(self.acknowledged)
             if self.missing():
                 interrupted += 1
             else:  # another job
                 (self.folder / "recovery.dat").unlink()
                 self.acknowledged.clear()
         self.assertGreater(interrupted, rounds // 4, "seed %d" % self.seed)
+        self.assertGreater(acknowledged, rounds, "too few to lose, seed %d" % self.seed)
         scheduler = self.start_scheduler(words)
         self.wait_for_port(scheduler)
         self.check_members()
