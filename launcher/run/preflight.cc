@@ -195,7 +195,11 @@ Status BindJob(const MsrunOptions& options, const Context& context, CheckedJob& 
   return {};
 }
 
-void WarnOfOddities(const MsrunOptions& options, const Context& context) {
+void WarnOfOddities(const MsrunOptions& options, ScriptKind kind, const Context& context) {
+  if (options.rendezvous == Rendezvous::kLauncher && kind == ScriptKind::kMindSpore) {
+    context.log.Warning(
+        "MindSpore's init() finds no scheduler with --rendezvous=launcher; use worker or auto");
+  }
   for (const std::string& variable : StaleVariables(context.environment, options)) {
     context.log.Warning(variable + " is set in the environment; the flags win");
   }
@@ -254,7 +258,7 @@ Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context)
   DRYDOCK_TRY(job.command, TaskCommandOf(options, context.environment));
   job.join = JoinRuleFor(options.rendezvous, job.command.kind);
   DRYDOCK_RETURN_IF_ERROR(ReadSchedulerFacts(options, context, job));
-  WarnOfOddities(options, context);
+  WarnOfOddities(options, job.command.kind, context);
   DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));
   DRYDOCK_TRY(job.host, FindHost(options, context));
   job.workers = WorkersOf(options, job.host);
