@@ -35,7 +35,7 @@ std::string HelpText(const Command& command, const FlagSet& flags, const std::st
       "usage: " + program + " " + command.Usage() + "\n" + std::string(command.Summary()) + "\n";
   const std::string original = flags.HelpLines(FlagOrigin::kMsrun, rare);
   if (!original.empty()) {
-    text += "\nflags of msrun:\n" + original + "\nflags of drydock:\n";
+    text += "flags of msrun:\n" + original + "flags of drydock:\n";
   }
   return text + flags.HelpLines(FlagOrigin::kDrydock, rare);
 }

@@ -101,7 +101,9 @@ Error JoinError(Error error) {
     std::string_view code = {};
     std::string_view hint = {};
   };
-  constexpr std::array<Meaning, 4> kMeanings = {{
+  constexpr std::array<Meaning, 5> kMeanings = {{
+      {kUnreachableReason, "MASTER_UNREACHABLE",
+       "start msrun on the node of --master_addr, and check --master_port and firewalls"},
       {"Worker:build-timeout", "BUILD_TIMEOUT",
        "start the other nodes, check --master_addr and --master_port, or wait longer with "
        "--cluster_time_out"},

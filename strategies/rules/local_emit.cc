@@ -127,7 +127,8 @@ Result<OwnRows> EmitOwnRows(const LocalizeContext& context, ValueId indices, std
   const RankExpr begin{.terms = {{.digit = digit, .scale = rows}}};
   DRYDOCK_TRY(const ValueId begin_value, EmitRankScalar(context, begin, dtype));
   const ValueId last = context.builder.AddScalar(static_cast<double>(rows - 1), dtype);
-  DRYDOCK_TRY(const ValueId shifted, EmitHelper(context, "Sub", {indices, begin_value}));
+  DRYDOCK_TRY(const ValueId shifted,
+              EmitHelper(context, "Sub", {indices, begin_value}, {{"keep_alive", true}}));
   DRYDOCK_TRY(const ValueId positive, EmitHelper(context, "ReLU", {shifted}));
   OwnRows own = {};
   DRYDOCK_TRY(own.indices, EmitHelper(context, "Minimum", {positive, last}));

@@ -29,7 +29,6 @@ struct QuantOperands {
 
 /// Tensor operands of WeightQuantBatchMatmul.
 struct WeightQuantOperands {
-  static constexpr std::size_t kAntiScale = 2;
   static constexpr std::size_t kAntiOffset = 3;
   static constexpr std::size_t kScale = 4;
   static constexpr std::size_t kOffset = 5;

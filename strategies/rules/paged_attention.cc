@@ -13,8 +13,8 @@
 
 /// Attention of one query per sample to keys and values that lie in blocks of a cache, which all
 /// samples share: query (b, 1, hidden), caches (blocks, block size, hidden) or (blocks, block size,
-/// heads, dim), block_tables (b, blocks of the sample), context_lens (b). Inference only. Source:
-/// spec operators 3.11.
+/// heads, dim), block_tables (b, blocks of the sample), context_lens (b; behind those of the batch
+/// there may be more, which are not read). Inference only. Source: spec operators 3.11.
 namespace drydock::strategies {
 namespace {
 
@@ -96,11 +96,11 @@ Result<std::vector<TensorType>> InferPaged(const OpView& op) {
   const TensorType* lengths = TypeAt(op, kLengths);
   const bool fits = tables != nullptr && lengths != nullptr && tables->shape.size() == 2 &&
                     lengths->shape.size() == 1 && tables->shape[0] == op.inputs[0].shape[0] &&
-                    lengths->shape[0] == tables->shape[0];
+                    lengths->shape[0] >= tables->shape[0];
   if (!fits) {
-    return FailOp(
-        op, "shape-mismatch",
-        "'" + std::string(op.op) + "' needs block_tables (batch, blocks) and context_lens (batch)");
+    return FailOp(op, "shape-mismatch",
+                  "'" + std::string(op.op) +
+                      "' needs block_tables (batch, blocks) and context_lens (at least batch)");
   }
   DRYDOCK_RETURN_IF_ERROR(HeadsOf(op));
   return std::vector<TensorType>{op.inputs[0]};
@@ -140,7 +140,8 @@ Result<ShardRule> ShardPaged(const OpView& op, const Strategy& strategy) {
       axes[0] = WithMask ? DimAxes{} : DimAxes{1};
       axes[1] = WithMask ? DimAxes{} : DimAxes{2};
       axes[2] = {head};
-    } else if (operand == kTables || (WithMask && operand == kLengths)) {
+    } else if (operand == kTables ||
+               (WithMask && operand == kLengths && type->shape[0] == op.inputs[0].shape[0])) {
       axes[0] = {0};
     } else if (operand == kAlibiAt<WithMask> && axes.size() == 4) {
       axes[0] = type->shape[0] == 1 ? DimAxes{} : DimAxes{0};

@@ -62,9 +62,17 @@ class RefusedTest(launch.LaunchTest):
         run = self.refuse(3, "RESOLVE", "--master_addr=no..name", "net.py")
         self.assertIn("no..name", run.err)
 
-    def test_r08_ipv6(self):
-        self.refuse(2, "IPV6_UNSUPPORTED", "--master_addr=::1", "net.py")
-        self.refuse(2, "IPV6_UNSUPPORTED", "--master_addr=[fe80::1]", "net.py")
+    def test_r08_ipv6_where_workers_register(self):
+        for address in ("::1", "[::1]"):
+            self.refuse(2, "IPV6_UNSUPPORTED", "--rendezvous=worker", "--master_addr=" + address, "net.py")
+        self.refuse(3, "RESOLVE", "--master_addr=[::1", "net.py")
+        self.refuse(3, "RESOLVE", "--rendezvous=launcher", "--master_addr=fe80::1%no-such-card", "net.py")
+
+    def test_r08_ipv6_where_launchers_agree(self):
+        self.write("show.py", "import os\nprint(os.environ['MASTER_ADDR'])\n")
+        run = self.launch(1, "--rendezvous=launcher", "--master_addr=[::1]", "show.py")
+        self.assertEqual(run.status, 0, run.err)
+        self.assertEqual(self.log("worker_0.log"), "::1\n")
 
     def test_r43_tls_material(self):
         self.write("tls.json", '{"server_cert_path":"no.p12","client_cert_path":"no.p12","ca_cert_path":"no.pem",'

@@ -9,7 +9,7 @@
 namespace drydock::strategies {
 namespace {
 
-constexpr JobConfig kEightRanks = {.world_size = 8, .mode = ParallelMode::kSemiAutoParallel};
+const JobConfig kEightRanks = {.world_size = 8, .mode = ParallelMode::kSemiAutoParallel};
 
 /// x -> Fancy -> ReLU on 8 ranks in data parallel.
 Graph WithUnknown(const Shape& input, const Shape& result) {

@@ -56,7 +56,7 @@ Samples ProductSamples() {
         {{"group_type", 0}, {"split_item", 3}},
         0b1111100}},
       {"FFN", {{Float({4, 6}), Float({6, 8}), Float({8, 6})}, {}, 0b11111111111000}},
-      {"FFNExt", {{Float({4, 6}), Float({6, 8}), Float({8, 6})}, {}, 0b1111111111000}},
+      {"FFNExt", {{Float({4, 6}), Float({6, 8}), Float({8, 6})}, {}, 0b11111111111000}},
       {"MatmulDDS",
        {{Float({8, 64, 16, 16}), Float({8, 64, 16, 16}), Float({32, 4, 16, 16}),
          Float({2, 32, 16, 16})},

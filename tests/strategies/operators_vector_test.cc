@@ -70,7 +70,10 @@ std::vector<std::string> TensorNames(const json& facts) {
     return it->second;
   }
   for (const json& input : facts.at("inputs")) {
-    if (input.at("kind").get<std::string>().starts_with("tensor")) {
+    // A tuple that may be a tensor as well (type_cast in mindspore:
+    // ops/op_def/yaml/ffn_ext_op.yaml).
+    const bool cast = facts.at("name") == "FFNExt" && input.at("name") == "expertTokens";
+    if (cast || input.at("kind").get<std::string>().starts_with("tensor")) {
       names.push_back(input.at("name"));
     }
   }
