@@ -76,8 +76,6 @@ DRYDOCK_OP(StandAlone, .family = "fallback", .signature = "StandAlone()(*x)", .s
 
 DRYDOCK_OP(SelfDefineShard, .family = "fallback", .signature = "SelfDefineShard()(*x)",
            .accepts_layout = true, .accepts_out_layout = true, .layouts_as_given = true);
-DRYDOCK_OP(Custom, .family = "fallback", .signature = "Custom()(*inputs)", .accepts_layout = true,
-           .accepts_out_layout = true, .layouts_as_given = true);
 DRYDOCK_OP(AShardIdentity, .family = "fallback", .signature = "AShardIdentity()(x)",
            .kind = OpKind::kView, .infer = InferSame, .shard = ShardElementwise,
            .gradient = GradientPassedOn, .evaluate = EvaluateCopy, .cost = CostFamily::kFree,
@@ -181,6 +179,10 @@ Result<std::vector<ValueId>> UnknownGradient(const GradientContext& context) {
   }
   return gradients;
 }
+
+DRYDOCK_OP(Custom, .family = "fallback", .signature = "Custom()(*inputs)",
+           .gradient = UnknownGradient, .accepts_layout = true, .accepts_out_layout = true,
+           .layouts_as_given = true);
 
 constexpr OpEntry kUnknown = {.family = "unknown", .gradient = UnknownGradient};
 
