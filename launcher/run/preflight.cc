@@ -205,7 +205,11 @@ Status BindJob(const MsrunOptions& options, const Context& context, CheckedJob& 
   return {};
 }
 
-void WarnOfOddities(const MsrunOptions& options, const Context& context) {
+void WarnOfOddities(const MsrunOptions& options, ScriptKind kind, const Context& context) {
+  if (options.rendezvous == Rendezvous::kLauncher && kind == ScriptKind::kMindSpore) {
+    context.log.Warning(
+        "MindSpore's init() finds no scheduler with --rendezvous=launcher; use worker or auto");
+  }
   for (const std::string& variable : StaleVariables(context.environment, options)) {
     context.log.Warning(variable + " is set in the environment; the flags win");
   }
@@ -278,7 +282,7 @@ Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context)
   job.join = JoinRuleFor(options, job.command.kind);
   DRYDOCK_RETURN_IF_ERROR(CheckRestarts(options, job.join, context.environment));
   DRYDOCK_RETURN_IF_ERROR(ReadSchedulerFacts(options, context, job));
-  WarnOfOddities(options, context);
+  WarnOfOddities(options, job.command.kind, context);
   DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));
   DRYDOCK_TRY(job.host, FindHost(options, context, job.join.workers_register));
   job.workers = WorkersOf(options, job.host);

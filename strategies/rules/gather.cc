@@ -308,7 +308,7 @@ Result<std::vector<ValueId>> LocalizeEmbeddingLookup(const LocalizeContext& cont
   DRYDOCK_TRY(const ShardRule rule, ShardGather(context.global, context.sharding.strategy));
   const auto axis = static_cast<std::size_t>(rule.inputs[0][0].front());
   AttrMap attrs = context.spec.attrs;
-  attrs["offset"] = DigitTimes(context.sharding.axis_digits[axis], rows);
+  attrs["offset"] = Times(context.sharding.axis_parts[axis], rows);
   return EmitLocal(context, std::move(attrs));
 }
 

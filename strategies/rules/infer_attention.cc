@@ -263,13 +263,14 @@ Result<std::vector<ValueId>> LocalizeAttention(const LocalizeContext& context) {
     attrs["num_key_value_heads"] = kv_heads / heads;
   }
   if (const auto sequence = SequenceAxis(axes); sequence) {
-    const RankDigit digit = context.sharding.axis_digits[static_cast<std::size_t>(*sequence)];
-    if (digit.extent > 1) {
+    const auto axis = static_cast<std::size_t>(*sequence);
+    if (const std::int64_t parts = GroupSize(context.sharding.axis_groups[axis]); parts > 1) {
       DRYDOCK_TRY(const SparseMode mode, SparseModeOf(context.global));
       if (!attrs.contains("next_tokens")) {
         attrs["next_tokens"] = P.next_tokens;
       }
-      DRYDOCK_RETURN_IF_ERROR(ShiftTokens(form, mode, digit, attrs));
+      DRYDOCK_RETURN_IF_ERROR(ShiftTokens(
+          form, mode, {.number = context.sharding.axis_parts[axis], .count = parts}, attrs));
     }
   }
   return EmitLocal(context, std::move(attrs));

@@ -69,7 +69,7 @@ void SetPlace(const LocalizeContext& context, const WindowCut& cut, const Window
     extents.push_back(form.dims[i].in);
     if (i < cut.plan.dims.size() && cut.plan.dims[i].parts > 1) {
       const HaloDim& dim = cut.plan.dims[i];
-      place = DigitTimes(context.sharding.axis_digits[i + 2], dim.step);
+      place = Times(context.sharding.axis_parts[i + 2], dim.step);
       place.constant = dim.first;
     } else {
       extents.back() = context.builder.TypeOf(context.spec.inputs[0]).shape[i + 2];

@@ -193,7 +193,7 @@ Result<ShardRule> ShardDynamicQuant(const OpView& op, const Strategy& strategy) 
 /// (The reference leaves every rank with the scale of its own part.)
 Result<std::vector<ValueId>> LocalizeDynamicQuant(const LocalizeContext& context) {
   const auto last = static_cast<AxisIndex>(context.global.inputs[0].shape.size()) - 1;
-  if (context.sharding.axis_digits[static_cast<std::size_t>(last)].extent == 1) {
+  if (GroupSize(context.sharding.axis_groups[static_cast<std::size_t>(last)]) == 1) {
     return EmitLocal(context, context.spec.attrs);
   }
   DRYDOCK_TRY(ValueId x, EmitHelperCast(context, context.spec.inputs[0], DType::kFloat32));

@@ -58,9 +58,9 @@ Result<ShardRule> ShardRandom(const OpView& op, const Strategy& /*strategy*/) {
 RankExpr SliceNumber(const OpSharding& sharding) {
   RankExpr number = {};
   std::int64_t weight = 1;
-  for (std::size_t a = sharding.axis_digits.size(); a-- > 0;) {
-    number = Plus(number, DigitTimes(sharding.axis_digits[a], weight));
-    weight *= sharding.axis_digits[a].extent;
+  for (std::size_t a = sharding.axis_parts.size(); a-- > 0;) {
+    number = Plus(number, Times(sharding.axis_parts[a], weight));
+    weight *= GroupSize(sharding.axis_groups[a]);
   }
   return number;
 }

@@ -174,13 +174,13 @@ Result<std::vector<ValueId>> LocalizeBilinear(const LocalizeContext& context) {
                                 .length = columns + 2}}};
   const AxisIndex width[] = {3};
   DRYDOCK_TRY(const ValueId window, EmitHaloExchange(context, context.spec.inputs[0], plan, width));
-  const RankDigit digit = context.sharding.axis_digits[3];
-  RankExpr source = DigitTimes(digit, columns);
+  const RankExpr& part = context.sharding.axis_parts[3];
+  RankExpr source = Times(part, columns);
   source.constant = -1;
   attrs["ori_image_size"] = std::vector<std::int64_t>{x[2], x[3]};
   attrs["split_size"] = std::vector<std::int64_t>{y[2], y[3]};
   attrs["src_start_w"] = source;
-  attrs["dst_start_w"] = DigitTimes(digit, y[3] / parts);
+  attrs["dst_start_w"] = Times(part, y[3] / parts);
   DRYDOCK_TRY(const ValueId result,
               EmitHelper(context, "ParallelResizeBilinear", {window}, std::move(attrs)));
   return std::vector<ValueId>{result};
