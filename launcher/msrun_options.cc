@@ -110,6 +110,11 @@ FlagSpec Original(std::string name, std::string value, std::string help) {
           .origin = FlagOrigin::kMsrun};
 }
 
+FlagSpec Rare(std::string name, std::string value, std::string help) {
+  return {
+      .name = std::move(name), .value = std::move(value), .help = std::move(help), .rare = true};
+}
+
 void AddOriginalFlags(FlagSet& flags, MsrunOptions& o) {
   flags.AddInt(Original("worker_num", "N", "ranks of the whole job (8)"), &o.worker_num);
   flags.AddInt(Original("local_worker_num", "N", "ranks on this node (8)"), &o.local_worker_num);
@@ -165,6 +170,14 @@ void AddStartFlags(FlagSet& flags, MsrunOptions& o) {
                &o.script_port);
   flags.AddInt({"grace", "S", "seconds ranks get to end by themselves (10)"}, &o.grace_s);
   flags.AddSwitch({"tag_output", "", "begin lines on the console with their rank"}, &o.tag_output);
+  flags.AddText(Rare("tls_config", "FILE", "serve TLS, by MindSpore's configuration file"),
+                &o.tls_config);
+  flags.AddText(Rare("tls_password_file", "FILE",
+                     "first line: password of the server certificate; second: of the client's"),
+                &o.tls_password_file);
+  flags.AddText(Rare("mindspore_release", "X.Y.Z",
+                     "release of the workers (the installed one, then what they prove to be)"),
+                &o.mindspore_release);
 }
 
 void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {

@@ -54,10 +54,13 @@ struct MsrunOptions {
 
   Rendezvous rendezvous = Rendezvous::kAuto;
   Framework framework = Framework::kAuto;
-  std::int64_t max_restarts = 0;  ///< How often each rank is started again after a failure.
-  std::int64_t grace_s = 10;      ///< From SIGTERM to SIGKILL when a job is ended.
-  std::int64_t script_port = -1;  ///< MASTER_PORT of the scripts; -1: --master_port + 1.
-  bool tag_output = false;        ///< Lines on the console begin with their rank.
+  std::int64_t max_restarts = 0;       ///< How often each rank is started again after a failure.
+  std::int64_t grace_s = 10;           ///< From SIGTERM to SIGKILL when a job is ended.
+  std::int64_t script_port = -1;       ///< MASTER_PORT of the scripts; -1: --master_port + 1.
+  bool tag_output = false;             ///< Lines on the console begin with their rank.
+  std::string tls_config = {};         ///< The scheduler serves TLS by this file; empty: plain TCP.
+  std::string tls_password_file = {};  ///< First line: the server's password, second: the client's.
+  std::string mindspore_release = {};  ///< Of the workers; empty: the installed one, as a guess.
 
   bool json = false;
   bool quiet = false;

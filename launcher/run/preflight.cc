@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "launcher/exit_code.h"
 #include "launcher/files.h"
+#include "launcher/mindspore_release.h"
 #include "launcher/run/accelerators.h"
 #include "launcher/run/core_binding.h"
 #include "launcher/run/network.h"
@@ -204,7 +205,11 @@ Status BindJob(const MsrunOptions& options, const Context& context, CheckedJob& 
   return {};
 }
 
-void WarnOfOddities(const MsrunOptions& options, const Context& context) {
+void WarnOfOddities(const MsrunOptions& options, ScriptKind kind, const Context& context) {
+  if (options.rendezvous == Rendezvous::kLauncher && kind == ScriptKind::kMindSpore) {
+    context.log.Warning(
+        "MindSpore's init() finds no scheduler with --rendezvous=launcher; use worker or auto");
+  }
   for (const std::string& variable : StaleVariables(context.environment, options)) {
     context.log.Warning(variable + " is set in the environment; the flags win");
   }
@@ -240,6 +245,17 @@ std::string LockPath(const MsrunOptions& options, const HostFacts& host) {
                 ".msrun." + host.host_name + "." + std::to_string(options.node_rank) + ".lock");
 }
 
+/// What the scheduler has to know of the workers, and both sides of TLS.
+Status ReadSchedulerFacts(const MsrunOptions& options, const Context& context, CheckedJob& job) {
+  const bool asks = options.mindspore_release.empty() && job.join.workers_register;
+  DRYDOCK_TRY(job.metadata_answers,
+              MetadataAnswersFor(
+                  options.mindspore_release,
+                  asks ? FindMindSpore({job.command.program}, context.environment) : std::nullopt));
+  DRYDOCK_TRY(job.tls, ReadTlsFiles(options.tls_config, options.tls_password_file));
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<FolderLock>> FolderLock::Take(const std::string& path) {
@@ -265,7 +281,8 @@ Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context)
   DRYDOCK_TRY(job.command, TaskCommandOf(options, context.environment));
   job.join = JoinRuleFor(options, job.command.kind);
   DRYDOCK_RETURN_IF_ERROR(CheckRestarts(options, job.join, context.environment));
-  WarnOfOddities(options, context);
+  DRYDOCK_RETURN_IF_ERROR(ReadSchedulerFacts(options, context, job));
+  WarnOfOddities(options, job.command.kind, context);
   DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));
   DRYDOCK_TRY(job.host, FindHost(options, context, job.join.workers_register));
   job.workers = WorkersOf(options, job.host);

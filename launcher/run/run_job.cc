@@ -304,6 +304,9 @@ Result<ExitCode> RunJob(const MsrunOptions& options, const Context& context) {
   SignalPipe signals;
   DRYDOCK_TRY(const std::unique_ptr<Cluster> cluster,
               Cluster::Start(options, context.environment, checked, script_port));
+  if (checked.tls) {
+    WipePasswords(*checked.tls);
+  }
   setting.scheduler_port = cluster->port().value_or(setting.scheduler_port);
   const Job job{.options = options,
                 .context = context,

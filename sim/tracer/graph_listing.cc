@@ -71,13 +71,22 @@ json ConstantLiteral(const Graph& graph, const Value& value) {
   return text + ")";
 }
 
-/// Lists of a collective are shown as lists, its ranks and everything else as tuples.
+/// A list of numbers as the reference prints vectors: "[0, 1, 0, 1]".
+std::string VectorText(const strategies::Attr::List& list) {
+  std::string text;
+  for (const strategies::Attr& item : list) {
+    text += (text.empty() ? "" : ", ") + strategies::AttrText(item);
+  }
+  return "[" + text + "]";
+}
+
+/// Lists of a collective are shown as vectors, its ranks and everything else as tuples.
 json AttributeText(const Node& node, const std::string& name, const strategies::Attr& attr) {
-  json literal = Literal(attr);
-  const bool list = std::holds_alternative<strategies::Attr::List>(attr.value);
+  const auto* list = std::get_if<strategies::Attr::List>(&attr.value);
   const bool collective =
       node.entry != nullptr && node.entry->kind == strategies::OpKind::kCollective;
-  return list && collective && name != "rank_list" ? json(AttrJson(attr).dump()) : literal;
+  return list != nullptr && collective && name != "rank_list" ? json(VectorText(*list))
+                                                              : Literal(attr);
 }
 
 class Lister {

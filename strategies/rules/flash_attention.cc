@@ -226,9 +226,9 @@ Result<Strategy> DefaultFlash(const OpView& op, std::int64_t device_count) {
 
 /// Ends of the rank's own sequences, counted from its first token.
 Result<ValueId> EmitOwnEnds(const LocalizeContext& context, ValueId ends, std::int64_t tokens,
-                            const RankDigit& digit) {
-  DRYDOCK_TRY(const ValueId begin, EmitRankScalar(context, DigitTimes(digit, tokens),
-                                                  context.builder.TypeOf(ends).dtype));
+                            const RankExpr& part) {
+  DRYDOCK_TRY(const ValueId begin,
+              EmitRankScalar(context, Times(part, tokens), context.builder.TypeOf(ends).dtype));
   return EmitHelper(context, "Sub", {ends, begin});
 }
 
@@ -250,16 +250,18 @@ Result<std::vector<ValueId>> LocalizeFlash(const LocalizeContext& context) {
     if (ring) {
       return LocalizeRingAttention(local, form, axes.sequence);
     }
-    const RankDigit digit = context.sharding.axis_digits[static_cast<std::size_t>(axes.sequence)];
-    DRYDOCK_RETURN_IF_ERROR(ShiftTokens(form, mode, digit, spec.attrs));
+    const auto axis = static_cast<std::size_t>(axes.sequence);
+    DRYDOCK_RETURN_IF_ERROR(ShiftTokens(
+        form, mode, {.number = context.sharding.axis_parts[axis], .count = cut_of(axes.sequence)},
+        spec.attrs));
   }
   if (form.IsPacked() && cut_of(axes.batch) > 1) {
     const std::int64_t parts = cut_of(axes.batch);
-    const RankDigit digit = context.sharding.axis_digits[static_cast<std::size_t>(axes.batch)];
+    const RankExpr& part = context.sharding.axis_parts[static_cast<std::size_t>(axes.batch)];
     DRYDOCK_TRY(spec.inputs[kQueryEnds],
-                EmitOwnEnds(context, spec.inputs[kQueryEnds], form.q_length / parts, digit));
+                EmitOwnEnds(context, spec.inputs[kQueryEnds], form.q_length / parts, part));
     DRYDOCK_TRY(spec.inputs[kKeyEnds],
-                EmitOwnEnds(context, spec.inputs[kKeyEnds], form.kv_length / parts, digit));
+                EmitOwnEnds(context, spec.inputs[kKeyEnds], form.kv_length / parts, part));
   }
   return EmitLocal(local, spec.attrs);
 }
@@ -362,13 +364,17 @@ DRYDOCK_OP(FlashAttentionScore, .family = "attention",
                         "?prefix, ?actual_seq_qlen, ?actual_seq_kvlen)",
            .infer = InferFlash, .shard = ShardFlash, .default_strategy = DefaultFlash,
            .localize = LocalizeFlash, .gradient = GradientOfFlash, .evaluate = EvaluateFlash,
-           .flops = FlashFlops, .cost = CostFamily::kMatMul, .accepts_layout = true);
+           .flops = FlashFlops, .cost = CostFamily::kMatMul, .accepts_layout = true,
+           .example =
+               "(head_num=2)((4, 8, 6), (4, 8, 6), (4, 8, 6), (4, 2, 8, 8), uint8(4, 2, 8, 1), "
+               "None, uint8(8, 8))");
 DRYDOCK_OP(FlashAttentionScoreGrad, .family = "gradient",
            .signature = "FlashAttentionScoreGrad" DRYDOCK_FLASH_ATTRS
                         "(query, key, value, dy, ?pse_shift, ?drop_mask, ?padding_mask, "
                         "?attn_mask, softmax_max, softmax_sum, ?softmax_in, attention_in, ?prefix, "
                         "?actual_seq_qlen, ?actual_seq_kvlen)",
-           .infer = InferFlashGrad, .evaluate = EvaluateFlashGrad, .flops = FlashGradFlops);
+           .infer = InferFlashGrad, .gradient = GradientNotNeeded, .evaluate = EvaluateFlashGrad,
+           .flops = FlashGradFlops);
 
 }  // namespace
 
@@ -392,12 +398,12 @@ Result<AttentionForm> FlashFormOf(const OpView& op) {
   return AttentionFormOf(op, layout, heads);
 }
 
-Status ShiftTokens(const AttentionForm& form, SparseMode mode, const RankDigit& slice,
+Status ShiftTokens(const AttentionForm& form, SparseMode mode, const OwnPart& queries,
                    AttrMap& attrs) {
   if (mode == SparseMode::kAllMask) {
     return {};
   }
-  const std::int64_t own = form.q_length / slice.extent;
+  const std::int64_t own = form.q_length / queries.count;
   const bool given = mode == SparseMode::kDefault || mode == SparseMode::kBand;
   // The reference takes the query length, which hides keys where there are more keys than queries.
   std::int64_t pre = std::max(form.q_length, form.kv_length);
@@ -407,7 +413,7 @@ Status ShiftTokens(const AttentionForm& form, SparseMode mode, const RankDigit& 
     DRYDOCK_TRY(next, IntAttr(attrs, "next_tokens", kAllTokens));
   }
   // Where the own slice's band begins: at the upper left corner for modes 0, 2 and 8 ...
-  RankExpr shift = DigitTimes(slice, own);
+  RankExpr shift = Times(queries.number, own);
   if (mode == SparseMode::kLeftUpCausal || mode == SparseMode::kVarlenLeft) {
     shift.constant = own - form.kv_length;  // ... which the band mode counts from the lower right,
   } else if (mode != SparseMode::kDefault) {

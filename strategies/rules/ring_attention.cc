@@ -42,7 +42,8 @@ DRYDOCK_OP(
     .signature =
         "NeighborExchange(send_rank_ids, recv_rank_ids, recv_shapes, send_shapes, recv_type, "
         "group='hccl_world_group')(x)",
-    .kind = OpKind::kCollective, .infer = InferShift, .cost = CostFamily::kFree);
+    .kind = OpKind::kCollective, .infer = InferShift, .gradient = GradientNotNeeded,
+    .flops = NoFlops, .cost = CostFamily::kFree);
 
 // ---- RingAttentionUpdate: out, max, sum of what is there and of a step -> joined ----------------
 
@@ -88,7 +89,8 @@ DRYDOCK_OP(RingAttentionUpdate, .family = "rank",
            .signature =
                "RingAttentionUpdate(input_layout='BSH')(prev_attn_out, prev_softmax_max, "
                "prev_softmax_sum, cur_attn_out, cur_softmax_max, cur_softmax_sum)",
-           .infer = InferUpdate, .evaluate = EvaluateUpdate, .flops = FlopsPerInput<4>);
+           .infer = InferUpdate, .gradient = GradientNotNeeded, .evaluate = EvaluateUpdate,
+           .flops = FlopsPerInput<4>);
 
 // ---- _RingAttention: out, max, sum, query, key, value -> out ------------------------------------
 
@@ -149,7 +151,7 @@ Result<std::vector<ValueId>> GradientOfRing(const GradientContext& context) {
 DRYDOCK_OP_NAMED(RingAttention, "_RingAttention", .family = "virtual",
                  .signature = "_RingAttention()(out, softmax_max, softmax_sum, query, key, value)",
                  .kind = OpKind::kView, .infer = InferFirst, .gradient = GradientOfRing,
-                 .evaluate = EvaluateCopy, .cost = CostFamily::kFree);
+                 .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
 
 /// Appends a node of several outputs.
 Result<std::vector<ValueId>> EmitNode(const LocalizeContext& context, std::string_view op,

@@ -57,6 +57,13 @@ class EnvironmentTest(launch.LaunchTest):
         self.assertEqual((seen["RANK_ID"], seen["MS_NODE_ID"], seen["RANK"]), ("0", "0", "0"))
         self.assertNotIn("MS_ROLE", seen)
 
+    def test_mindspore_script_that_registers_nobody(self):
+        """MS_ROLE is not set then, without which init() does not look for a scheduler."""
+        self.write("net.py", "import os\nif os.environ.get('MS_ROLE'):\n    import mindspore\n")
+        run = self.launch(1, "--rendezvous=launcher", "net.py")
+        self.assertEqual(run.status, 0, run.err)
+        self.assertIn("MindSpore's init() finds no scheduler with --rendezvous=launcher", run.err)
+
     def test_rank_table(self):
         self.write("table.json", "{}")
         seen = self.show(1, "--rendezvous=launcher", "--rank_table_file=table.json")[0]

@@ -74,6 +74,21 @@ class RefusedTest(launch.LaunchTest):
         self.assertEqual(run.status, 0, run.err)
         self.assertEqual(self.log("worker_0.log"), "::1\n")
 
+    def test_r43_tls_material(self):
+        self.write("tls.json", '{"server_cert_path":"no.p12","client_cert_path":"no.p12","ca_cert_path":"no.pem",'
+                               '"cipher_list":"ECDHE-RSA-AES128-GCM-SHA256"}')
+        self.write("password", "secret\n")
+        for join in (True, False):
+            worker = ["--rendezvous=worker", "--tls_password_file=password"]
+            self.refuse(3, "TLS_MATERIAL", "--tls_config=missing.json", *worker, "net.py", join=join)
+            run = self.refuse(3, "TLS_MATERIAL", "--tls_config=tls.json", *worker, "net.py", join=join)
+            self.assertIn("no.p12", run.err)
+        self.refuse(3, "TLS_MATERIAL", "--tls_config=tls.json", "net.py")
+        self.refuse(2, "USAGE", "--tls_password_file=password", "net.py")
+
+    def test_r65_release_that_is_none(self):
+        self.refuse(2, "USAGE", "--mindspore_release=newest", "net.py")
+
     def test_r48_log_folder_that_cannot_be_used(self):
         self.refuse(3, "LOG_DIR", "--log_dir=net.py/logs", "net.py")
         self.refuse(3, "LOG_DIR", "--log_dir=/proc/drydock", "net.py")

@@ -150,5 +150,23 @@ TEST_F(Tls, TheConfigurationFileIsReadAsMindSporeWritesIt) {
   }
 }
 
+TEST_F(Tls, OnePasswordIsForBothSidesAndASecondOneForTheClient) {
+  const std::string config = *folder + "/tls.json";
+  std::ofstream(config) << R"({"server_cert_path":"s","client_cert_path":"c",
+      "ca_cert_path":"a","cipher_list":"x"})";
+  const auto passwords = [&config](const std::string& text) {
+    const std::string path = *folder + "/passwords";
+    std::ofstream(path) << text;
+    const auto files = ReadTlsFiles(config, path).value().value();
+    return std::pair(files.server_password, files.client_password);
+  };
+  EXPECT_EQ(passwords("one"), std::pair(std::string("one"), std::string("one")));
+  EXPECT_EQ(passwords("one\n"), std::pair(std::string("one"), std::string("one")));
+  EXPECT_EQ(passwords("one\ntwo\nthree"), std::pair(std::string("one"), std::string("two")));
+  EXPECT_FALSE(ReadTlsFiles("", "").value().has_value());
+  EXPECT_EQ(ReadTlsFiles("", config).error().reason, "USAGE");
+  EXPECT_EQ(ReadTlsFiles(config, "").error().reason, "TLS_MATERIAL");
+}
+
 }  // namespace
 }  // namespace drydock::launcher
