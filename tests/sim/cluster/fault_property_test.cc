@@ -35,6 +35,7 @@ class FaultRun {
     scheduler_options_.recovery = plan_.recovery;
     scheduler_options_.node_timeout = seconds(10);
     scheduler_options_.build_timeout = seconds(100);
+    scheduler_options_.heartbeat_hold = seconds(seed % 2 == 0 ? 0 : 3);
     worker_options_.worker_num = plan_.workers;
     worker_options_.recovery = plan_.recovery;
     worker_options_.topo_timeout = seconds(120);
