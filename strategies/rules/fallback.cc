@@ -77,9 +77,6 @@ DRYDOCK_OP(StandAlone, .family = "fallback", .signature = "StandAlone()(*x)", .s
 DRYDOCK_OP(SelfDefineShard, .family = "fallback", .signature = "SelfDefineShard()(*x)",
            .gradient = NoBackward, .flops = NoFlops, .accepts_layout = true,
            .accepts_out_layout = true, .layouts_as_given = true, .example = "()((4, 6))");
-DRYDOCK_OP(Custom, .family = "fallback", .signature = "Custom()(*inputs)", .gradient = NoBackward,
-           .flops = NoFlops, .accepts_layout = true, .accepts_out_layout = true,
-           .layouts_as_given = true, .example = "()((4, 6))");
 DRYDOCK_OP(AShardIdentity, .family = "fallback", .signature = "AShardIdentity()(x)",
            .kind = OpKind::kView, .infer = InferSame, .shard = ShardElementwise,
            .gradient = GradientPassedOn, .evaluate = EvaluateCopy, .flops = NoFlops,
@@ -184,6 +181,10 @@ Result<std::vector<ValueId>> UnknownGradient(const GradientContext& context) {
   }
   return gradients;
 }
+
+DRYDOCK_OP(Custom, .family = "fallback", .signature = "Custom()(*inputs)",
+           .gradient = UnknownGradient, .flops = NoFlops, .accepts_layout = true,
+           .accepts_out_layout = true, .layouts_as_given = true, .example = "()((4, 6))");
 
 constexpr OpEntry kUnknown = {.family = "unknown", .gradient = UnknownGradient};
 

@@ -418,7 +418,7 @@ DRYDOCK_OP(
     .signature =
         "GroupedMatmul(split_item=0, group_type=-1, transpose_a=False, "
         "transpose_b=False)(*x, *weight, ?bias, ?scale, ?offset, "
-        "?antiquant_scale, ?antiquant_offset, ?group_list)",
+        "?antiquant_scale, ?antiquant_offset, ?group_list) -> *y",
     .infer = InferGrouped, .shard = ShardGrouped, .default_strategy = DefaultWhole,
     .localize = LocalizeGrouped, .gradient = GradientOfGrouped, .evaluate = EvaluateGrouped,
     .flops = GroupedFlops, .cost = CostFamily::kMatMul,

@@ -161,7 +161,7 @@ Result<std::vector<NdArray>> EvaluateSplit(const EvaluateContext& context) {
   return SplitArray(context.inputs[0], axis, std::ssize(context.output_types));
 }
 
-DRYDOCK_OP(Split, .family = "shape", .signature = "Split(axis=0, output_num=1)(input_x)",
+DRYDOCK_OP(Split, .family = "shape", .signature = "Split(axis=0, output_num=1)(input_x) -> *y",
            .infer = InferSplit, .shard = ShardSplit, .default_strategy = DefaultSplit,
            .gradient = SplitGradient, .evaluate = EvaluateSplit, .flops = NoFlops,
            .cost = CostFamily::kCast, .accepts_layout = true, .accepts_interleaved = true,

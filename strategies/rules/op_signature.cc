@@ -172,6 +172,7 @@ OpSignature ParseSignature(std::string_view signature) {
     for (const std::string_view text : SplitList(Bracket(signature, call, end))) {
       parsed.call.push_back(ParseArgument(text, false));
     }
+    parsed.tuple_result = Trimmed(signature.substr(end)).starts_with("-> *");
   }
   return parsed;
 }

@@ -34,6 +34,7 @@ struct SignatureArgument {
 struct OpSignature {
   std::vector<SignatureArgument> constructor = {};
   std::vector<SignatureArgument> call = {};
+  bool tuple_result = false;  ///< "-> *y" behind the call: a tuple of tensors, also if it is one.
 };
 
 /// Takes a signature apart. What does not parse is left out: a default that is not True, False,
