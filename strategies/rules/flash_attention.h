@@ -52,6 +52,9 @@ struct OwnPart {
 [[nodiscard]] Status ShiftTokens(const AttentionForm& form, SparseMode mode, const OwnPart& queries,
                                  AttrMap& attrs);
 
+/// What a rank runs in place of a flash attention.
+[[nodiscard]] Result<std::vector<ValueId>> LocalizeFlash(const LocalizeContext& context);
+
 /// The numbers of a flash attention, or of its gradient kernel: `places[i]` is where operand i of
 /// the forward call stands in the call.
 [[nodiscard]] Result<AttentionProblem> FlashProblemOf(const EvaluateContext& context,

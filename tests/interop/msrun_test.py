@@ -77,6 +77,7 @@ class MsrunTest(JobTest):
         self.assertEqual(statuses, (0, 0), text[-3000:])
         found = {(node, index): line.split()[0] for node in (0, 1) for index in (0, 1) for line in
                  re.findall(r"^RESULT (.*)$", self.text("node%d/worker_%d.log" % (node, index)), re.M)}
+        self.assertEqual(text.count(" 4 [10.0, 10.0]"), 4, "1 + 2 + 3 + 4 on every rank")
         # By address, 10.77.0.1 first; the order within a node is that of ids nobody chose.
         self.assertEqual({found[0, 0], found[0, 1]}, {"0", "1"})
         self.assertEqual({found[1, 0], found[1, 1]}, {"2", "3"})

@@ -55,6 +55,12 @@ TEST(StrategyArguments, ACutOfASettingIsKeptForTheCheckToRefuse) {
   EXPECT_EQ(StrategyOfTensors(kPad, Operands({true, true}), given), given);
 }
 
+TEST(StrategyArguments, SettingsBehindTheLastTensorHaveNoEntry) {
+  constexpr OpEntry kSum = {.name = "S", .signature = "S()(x, #axis=(), #keep=False)"};
+  const Strategy given = {{1, 4}, {1}};
+  EXPECT_EQ(StrategyOfTensors(kSum, Operands({true}), given), given);
+}
+
 TEST(StrategyArguments, MoreEntriesThanArgumentsAreKeptForTheCheckToRefuse) {
   const Strategy given = {{2, 4, 1}, {1}, {}, {}};
   EXPECT_EQ(StrategyOfTensors(kPad, Operands({true, true}), given), given);
