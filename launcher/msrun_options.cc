@@ -370,6 +370,9 @@ Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& fla
   DRYDOCK_RETURN_IF_ERROR(CheckTail(options.tail_worker_log, options.sim_level < 0
                                                                  ? std::optional(options.worker_num)
                                                                  : std::nullopt));
+  if (options.sim_level < 0) {
+    DRYDOCK_RETURN_IF_ERROR(CheckRealStart(options, flags));
+  }
   // A single node can do with any port: 0 lets the system choose.
   const bool any_port = options.master_port == 0 && options.sim_level < 0 &&
                         options.local_worker_num == options.worker_num;
@@ -377,9 +380,6 @@ Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& fla
     return FailCommand("PORT_RANGE",
                        "argument --master_port: " + std::to_string(options.master_port) +
                            " is not from 1024 to 65535");
-  }
-  if (options.sim_level < 0) {
-    DRYDOCK_RETURN_IF_ERROR(CheckRealStart(options, flags));
   }
   return options;
 }

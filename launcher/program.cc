@@ -83,10 +83,7 @@ int RunByName(std::span<const std::string> words, Context context, std::ostream&
   const bool is_msrun = !words.empty() && BaseName(words.front()) == "msrun";
   std::span<const std::string> rest = words.subspan(words.empty() ? 0 : 1);
   std::string name = "msrun";
-  if (is_msrun && !rest.empty() && rest.front() == "--list_operators") {
-    name = "list_operators";
-    rest = rest.subspan(1);
-  } else if (!is_msrun) {
+  if (!is_msrun) {
     if (rest.empty() || rest.front() == "--help" || rest.front() == "-h") {
       (rest.empty() ? err : context.out) << CommandList();
       return Status(rest.empty() ? ExitCode::kUsage : ExitCode::kOk);

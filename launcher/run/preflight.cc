@@ -52,7 +52,7 @@ bool IsWritableByOthers(const std::string& path) {
 Status CheckLogFile(const std::string& path) {
   struct stat facts = {};
   if (::lstat(path.c_str(), &facts) != 0) {
-    return {};
+    return errno == ENOENT ? Status() : FailLog(path, SystemText(errno));
   }
   if (S_ISLNK(facts.st_mode)) {
     if (IsWritableByOthers(path)) {

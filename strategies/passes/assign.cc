@@ -230,6 +230,14 @@ Result<Assignment> AssignGiven(const Graph& graph, const std::vector<Region>& re
     const Node& node = graph.nodes[n];
     const bool given = node.in_strategy || node.in_layout;
     if (regions[n] != Region::kForward) {
+      if (given) {
+        AddDiagnostic(assignment.diagnostics,
+                      {.code = "strategy-ignored",
+                       .text = "'" + node.op +
+                               "' updates what it is given or comes after the gradient, and works "
+                               "on the slices that are there; its strategy is ignored",
+                       .first_place = PlaceOf(graph, node)});
+      }
       continue;
     }
     if (given && node.entry->kind == OpKind::kReshape) {

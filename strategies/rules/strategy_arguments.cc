@@ -15,7 +15,7 @@ namespace {
 enum class Position : std::uint8_t { kTensor, kAbsent, kSetting };
 
 /// The arguments of a call in order; every member of a tuple is one. Tuples follow each other, so
-/// that where one ends does not matter.
+/// that where one ends does not matter. Settings behind the last tensor are left out.
 std::vector<Position> PositionsOf(const OpSignature& signature, std::span<const ValueId> operands) {
   std::size_t singles = 0;
   for (const SignatureArgument& argument : signature.call) {
@@ -43,6 +43,8 @@ std::vector<Position> PositionsOf(const OpSignature& signature, std::span<const 
       add_tensor();
     }
   }
+  const auto last = std::ranges::find(positions.rbegin(), positions.rend(), Position::kTensor);
+  positions.erase(std::remove(last.base(), positions.end(), Position::kSetting), positions.end());
   return positions;
 }
 

@@ -9,10 +9,10 @@ namespace drydock::strategies {
 /// The entries of a strategy that belong to tensors.
 ///
 /// A script may give one entry per argument of the call, also for arguments that are settings or
-/// are left out: `(1,)` for a number, `()` for an absent tensor. Settings always have an entry in
-/// such a strategy, absent tensors all or none of them. Entries that stand for no tensor are
-/// removed if they cut nothing. A strategy that does not fit the call in that way is returned as
-/// it is, for the check of its entries to refuse.
+/// are left out: `(1,)` for a number, `()` for an absent tensor. In such a strategy settings in
+/// front of a tensor always have an entry and those behind the last one never, absent tensors all
+/// or none. Entries that stand for no tensor are removed if they cut nothing. A strategy that does
+/// not fit the call in that way is returned as it is, for the check of its entries to refuse.
 ///
 /// Example: PadV3(x, #paddings, ?constant_value) and ((2, 4, 1), (1,), ()): ((2, 4, 1), ()).
 /// Source: mindspore tests of operators with optional tensors, tests/ut/python/parallel.

@@ -87,6 +87,21 @@ TEST_F(Tls, WorkersJoinAndLeaveWhilePlainPeersAreClosed_R42) {
   EXPECT_EQ(swarm.Run(), 4U) << swarm.failure();
 }
 
+TEST_F(Tls, StalledHandshakesDoNotDelayOthers_R46) {
+  const auto server = Serve({.job = {.worker_num = 4}, .tls = Files()});
+  constexpr std::string_view kBeginOfHello("\x16\x03\x01\x02\x00\x01", 6);
+  std::vector<std::unique_ptr<RawClient>> stalled;
+  for (int i = 0; i < 64; ++i) {
+    stalled.push_back(std::make_unique<RawClient>(server->endpoint()));
+    EXPECT_TRUE(stalled.back()->Send(kBeginOfHello));
+  }
+  const auto context = TlsContext::Load(Files(), TlsSide::kClient);
+  ASSERT_TRUE(context);
+  // A worker gives a connection and its handshake 1.5 s and then tries again: all join at once.
+  Swarm swarm(server->endpoint(), 4, context->get());
+  EXPECT_EQ(swarm.Run(), 4U) << swarm.failure();
+}
+
 TEST_F(Tls, StrangersAndRevokedPeersAreRefusedWhileOthersJoin_R45) {
   TlsFiles server_files = Files();
   server_files.revocation_list = *folder + "/crl.pem";
