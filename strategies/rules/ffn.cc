@@ -192,10 +192,11 @@ double FfnFlops(const OpView& op) {
   return 4 * Elements(op.inputs[0]) * static_cast<double>(op.inputs[1].shape.back());
 }
 
-#define DRYDOCK_FFN(id, call)                                                                    \
-  DRYDOCK_OP(id, .family = "matmul", .signature = call, .infer = InferFfn, .shard = ShardFfn,    \
-             .default_strategy = DefaultWhole, .localize = LocalizeFfn, .evaluate = EvaluateFfn, \
-             .flops = FfnFlops, .cost = CostFamily::kMatMul)
+#define DRYDOCK_FFN(id, call)                                                                   \
+  DRYDOCK_OP(id, .family = "matmul", .signature = call, .infer = InferFfn, .shard = ShardFfn,   \
+             .default_strategy = DefaultWhole, .localize = LocalizeFfn, .gradient = NoBackward, \
+             .evaluate = EvaluateFfn, .flops = FfnFlops, .cost = CostFamily::kMatMul,           \
+             .example = "()((4, 6), (6, 8), (8, 6))")
 
 DRYDOCK_FFN(FFN,
             "FFN(activation='fastgelu', inner_precise=0)(x, weight1, weight2, ?expert_tokens, "
