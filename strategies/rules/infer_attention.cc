@@ -30,7 +30,7 @@ struct Places {
   bool gives_log_sum = false;  ///< Second result.
   std::int64_t next_tokens = 0;
 };
-constexpr Places kPrompt = {.mask = 3, .shift = 4, .operands = 10};
+constexpr Places kPrompt = {.mask = 3, .shift = 6, .q_lengths = 4, .kv_lengths = 5, .operands = 12};
 constexpr Places kIncrement = {
     .mask = 3, .shift = 5, .kv_lengths = 4, .operands = 15, .increment = true};
 constexpr Places kFused = {.mask = 4,
@@ -378,7 +378,7 @@ double AttentionFlops(const OpView& op) {
 
 DRYDOCK_INFER_ATTENTION(
     PromptFlashAttention, kPrompt,
-    "query, key, value, ?attn_mask, #actual_seq_lengths, #actual_seq_lengths_kv, ?pse_shift, "
+    "query, key, value, ?attn_mask, ?actual_seq_lengths, ?actual_seq_lengths_kv, ?pse_shift, "
     "?deq_scale1, ?quant_scale1, ?deq_scale2, ?quant_scale2, ?quant_offset2, #num_heads, "
     "#scale_value=1.0, #pre_tokens=2147483647, #next_tokens=0, #input_layout='BSH', "
     "#num_key_value_heads=0, #sparse_mode=0, #inner_precise=1",

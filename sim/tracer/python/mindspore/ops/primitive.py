@@ -152,8 +152,10 @@ def _bind(name, arguments, args, kwargs):
 def _construct(self, signature, args, kwargs):
     Primitive.__init__(self, signature.name)
     early = _early_settings(signature, len(args), kwargs)
-    bound = _bind(signature.name, signature.constructor + early, args, kwargs)
-    for argument in early:
+    given = [argument for argument in early if argument.default is not REQUIRED or argument.name in kwargs
+             or early.index(argument) < len(args) - len(signature.constructor)]
+    bound = _bind(signature.name, signature.constructor + given, args, kwargs)
+    for argument in given:
         self.attrs[argument.name] = bound[argument.name]
     for argument in signature.constructor:
         value = bound[argument.name]
@@ -172,7 +174,7 @@ def _early_settings(signature, count, kwargs):
         return []
     tail = []
     for argument in reversed(signature.call):
-        if argument.kind != "attr" or argument.default is REQUIRED:
+        if argument.kind != "attr":
             break
         tail.insert(0, argument)
     return tail
@@ -216,7 +218,9 @@ def _call(self, signature, args, kwargs):
     if tuples and len(signature.call) == 1 and len(args) > 1:
         args = (args,)
     args, kwargs = _late_settings(signature, args, kwargs, attrs)
-    bound = _bind("'%s'" % signature.name, signature.call, args, kwargs)
+    settled = {a.name: self.attrs[a.name] for a in signature.call[len(args):]
+               if a.kind == "attr" and a.default is REQUIRED and a.name in self.attrs}
+    bound = _bind("'%s'" % signature.name, signature.call, args, dict(settled, **kwargs))
     operands = []
     for argument in signature.call:
         if argument.kind == "attr":
