@@ -113,20 +113,6 @@ Result<std::string> ReadText(const std::string& path, std::int64_t limit) {
   return std::move(text).str();
 }
 
-#ifdef __SANITIZE_ADDRESS__
-/// Path of a library that this process has loaded; empty if it has not.
-std::string LoadedLibrary(std::string_view name) {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    const std::size_t slash = line.find('/');
-    if (slash != std::string::npos && line.find(name, slash) != std::string::npos) {
-      return line.substr(slash);
-    }
-  }
-  return "";
-}
-#endif
-
 ChildCommand CommandFor(const ScriptJob& job, const std::string& python, std::int64_t rank,
                         const std::string& folder) {
   ChildCommand command{.program = python,
@@ -144,10 +130,9 @@ ChildCommand CommandFor(const ScriptJob& job, const std::string& python, std::in
   SetValue(command.environment, "DEVICE_ID", std::to_string(rank % kRanksPerNode));
   SetValue(command.environment, "DRYDOCK_TRACE_LIBRARY", job.trace_library);
   SetValue(command.environment, "DRYDOCK_TRACE_COMPAT", job.compat);
-#ifdef __SANITIZE_ADDRESS__
+#ifdef DRYDOCK_TRACE_PRELOAD
   // The recorder is instrumented like us; an interpreter that is not must load the runtime first.
-  SetValue(command.environment, "LD_PRELOAD",
-           LoadedLibrary("/libasan.so") + " " + LoadedLibrary("/libstdc++.so"));
+  SetValue(command.environment, "LD_PRELOAD", DRYDOCK_TRACE_PRELOAD);
   SetValue(command.environment, "ASAN_OPTIONS", "detect_leaks=0");
 #endif
   return command;

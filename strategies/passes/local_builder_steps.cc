@@ -197,8 +197,10 @@ Status LocalBuilder::TranslateGradient(NodeId id) {
     wrt.push_back(locals_[ToIndex(node.inputs[i])].id);
   }
   const ValueId sens = has_sens ? locals_[ToIndex(node.inputs.back())].id : kNoValue;
-  DRYDOCK_TRY(const std::vector<ValueId> gradients,
+  DRYDOCK_TRY(const Derivative derivative,
               Differentiate(builder_, locals_[ToIndex(node.inputs.front())].id, wrt, sens));
+  const std::vector<ValueId>& gradients = derivative.gradients;
+  NoteStopped(derivative.stopped);
   for (std::size_t i = 0; i < node.outputs.size() && i < gradients.size(); ++i) {
     Local& local = locals_[ToIndex(node.outputs[i])];
     local.id = gradients[i];
@@ -209,6 +211,18 @@ Status LocalBuilder::TranslateGradient(NodeId id) {
     }
   }
   return {};
+}
+
+void LocalBuilder::NoteStopped(std::span<const NodeId> stopped) {
+  for (const NodeId id : stopped) {
+    const Node& node = builder_.graph().at(id);
+    AddDiagnostic(diagnostics_, {.code = "no-backward",
+                                 .text = "'" + node.op +
+                                         "' has no backward form: gradients end there, and what "
+                                         "lies before it gets zeros",
+                                 .first_place = PlaceOf(builder_.graph(), node),
+                                 .unsupported = true});
+  }
 }
 
 Status LocalBuilder::CheckPost(const Node& node) const {

@@ -38,7 +38,11 @@ std::optional<TensorLayout> WantedLayouts::Of(ValueId value) const {
         continue;
       }
       std::optional<TensorLayout> wanted = AtOperand(user, i);
-      if (!wanted && i == 0 && PassesLayoutOn(node)) {
+      // A placeholder loss passes slices on, but its result has another shape.
+      const bool passes_on =
+          i == 0 && PassesLayoutOn(node) &&
+          traced_.at(node.outputs.front()).type.shape == traced_.at(value).type.shape;
+      if (!wanted && passes_on) {
         wanted = Of(node.outputs.front());
       }
       if (wanted) {

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "strategies/rules/common_gradients.h"
 #include "strategies/rules/common_rules.h"
-#include "strategies/rules/local_emit.h"
 #include "strategies/rules/ring_attention.h"
 
 /// Fused attention for training. Batch and heads are independent; a cut query sequence keeps all
@@ -162,13 +161,34 @@ std::int64_t CutOfAxis(const ShardRule& rule, const Strategy& strategy, AxisInde
   return cut;
 }
 
+/// True if queries are cut inside packed sequences: more often than keys.
+bool CutsInsideSequences(const AttentionForm& form, const Strategy& strategy) {
+  return form.IsPacked() && strategy.size() > 1 && !strategy[0].empty() && !strategy[1].empty() &&
+         strategy[0][0] != strategy[1][0];
+}
+
+/// Queries may be cut inside packed sequences where each sees the keys up to its own place.
+Status CheckInsideSequences(const OpView& op, const AttentionForm& form, SparseMode mode,
+                            const Strategy& strategy) {
+  const bool fits = form.layout == AttentionLayout::kTnd && mode == SparseMode::kRightDownCausal &&
+                    form.q_length == form.kv_length && strategy[1][0] > 0 &&
+                    strategy[0][0] % strategy[1][0] == 0;
+  return fits ? Status()
+              : FailOp(op, "strategy-packed",
+                       "queries of '" + std::string(op.op) +
+                           "' cut inside packed sequences need layout TND, sparse mode 3, as many "
+                           "keys as queries, and parts of the keys that are cut further",
+                       "cut queries and keys alike");
+}
+
 Status CheckSequence(const OpView& op, const AttentionForm& form, SparseMode mode,
-                     const Strategy& strategy, std::int64_t cut) {
-  const bool parts_differ = form.IsPacked() && strategy.size() > 1 && !strategy[0].empty() &&
-                            !strategy[1].empty() && strategy[0][0] != strategy[1][0];
-  if (parts_differ) {
-    return UnsupportedForm(
-        op, "queries of '" + std::string(op.op) + "' cut inside packed sequences are not handled");
+                     std::int64_t cut) {
+  const TensorType* drop = OperandType(op, kDropMask);
+  DRYDOCK_TRY(const bool ring, IsRingAttention(op, form, mode));
+  if (ring && drop != nullptr && form.kv_length / 8 % cut != 0) {
+    return UnsupportedForm(op, "'drop_mask' of '" + std::string(op.op) +
+                                   "' in ring attention needs whole bytes for each part of the "
+                                   "keys");
   }
   const bool has_prefix = mode == SparseMode::kPrefix || mode == SparseMode::kPrefixCompressed;
   if (cut > 1 && (has_prefix || mode == SparseMode::kVarlenRight)) {
@@ -184,7 +204,7 @@ Result<ShardRule> ShardFlash(const OpView& op, const Strategy& strategy) {
   DRYDOCK_TRY(const SparseMode mode, SparseModeOf(op));
   DRYDOCK_TRY(const bool ring, IsRingAttention(op, form, mode));
   const AttentionAxes axes = AxesOf(form.layout);
-  const TensorAxes query = OperandAxes(form.layout, axes.batch, axes.sequence, axes.head);
+  TensorAxes query = OperandAxes(form.layout, axes.batch, axes.sequence, axes.head);
   const TensorAxes key = OperandAxes(
       form.layout, axes.batch, ring ? std::optional<AxisIndex>(axes.sequence) : std::nullopt,
       form.kv_heads == 1 ? std::nullopt : std::optional<AxisIndex>(axes.head));
@@ -194,16 +214,19 @@ Result<ShardRule> ShardFlash(const OpView& op, const Strategy& strategy) {
       rule.inputs.push_back(OptionalAxes(operand, *type, axes, mode));
     }
   }
-  const TensorAxes statistic = form.IsPacked()
-                                   ? OperandAxes(form.layout, axes.batch, {}, axes.head)
-                                   : TensorAxes{{axes.batch}, {axes.head}, {axes.sequence}, {}};
-  rule.outputs = {statistic, statistic, {{}}, query};
-  if (form.IsPacked()) {
+  TensorAxes statistic = form.IsPacked()
+                             ? OperandAxes(form.layout, axes.batch, {}, axes.head)
+                             : TensorAxes{{axes.batch}, {axes.head}, {axes.sequence}, {}};
+  if (CutsInsideSequences(form, strategy)) {
+    DRYDOCK_RETURN_IF_ERROR(CheckInsideSequences(op, form, mode, strategy));
+    query[0] = statistic[0] = {axes.batch, axes.sequence};
+    rule.inputs[kQuery] = query;
+  } else if (form.IsPacked()) {
     rule.uncut.push_back({.axis = axes.sequence, .what = "the inside of packed sequences"});
   }
+  rule.outputs = {statistic, statistic, {{}}, query};
   DRYDOCK_RETURN_IF_ERROR(CheckHeadCut(op, form, CutOfAxis(rule, strategy, axes.head)));
-  DRYDOCK_RETURN_IF_ERROR(
-      CheckSequence(op, form, mode, strategy, CutOfAxis(rule, strategy, axes.sequence)));
+  DRYDOCK_RETURN_IF_ERROR(CheckSequence(op, form, mode, CutOfAxis(rule, strategy, axes.sequence)));
   return rule;
 }
 
@@ -220,48 +243,6 @@ Result<Strategy> DefaultFlash(const OpView& op, std::int64_t device_count) {
     }
   }
   return strategy;
-}
-
-// ---- Local program ------------------------------------------------------------------------------
-
-/// Ends of the rank's own sequences, counted from its first token.
-Result<ValueId> EmitOwnEnds(const LocalizeContext& context, ValueId ends, std::int64_t tokens,
-                            const RankDigit& digit) {
-  DRYDOCK_TRY(const ValueId begin, EmitRankScalar(context, DigitTimes(digit, tokens),
-                                                  context.builder.TypeOf(ends).dtype));
-  return EmitHelper(context, "Sub", {ends, begin});
-}
-
-Result<std::vector<ValueId>> LocalizeFlash(const LocalizeContext& context) {
-  DRYDOCK_TRY(const AttentionForm form, FlashFormOf(context.global));
-  DRYDOCK_TRY(const SparseMode mode, SparseModeOf(context.global));
-  const AttentionAxes axes = AxesOf(form.layout);
-  const auto cut_of = [&](AxisIndex axis) {
-    return GroupSize(context.sharding.axis_groups[static_cast<std::size_t>(axis)]);
-  };
-  NodeSpec spec = context.spec;
-  spec.attrs["head_num"] = form.heads / cut_of(axes.head);
-  const LocalizeContext local{.builder = context.builder,
-                              .global = context.global,
-                              .sharding = context.sharding,
-                              .spec = spec};
-  if (cut_of(axes.sequence) > 1) {
-    DRYDOCK_TRY(const bool ring, IsRingAttention(context.global, form, mode));
-    if (ring) {
-      return LocalizeRingAttention(local, form, axes.sequence);
-    }
-    const RankDigit digit = context.sharding.axis_digits[static_cast<std::size_t>(axes.sequence)];
-    DRYDOCK_RETURN_IF_ERROR(ShiftTokens(form, mode, digit, spec.attrs));
-  }
-  if (form.IsPacked() && cut_of(axes.batch) > 1) {
-    const std::int64_t parts = cut_of(axes.batch);
-    const RankDigit digit = context.sharding.axis_digits[static_cast<std::size_t>(axes.batch)];
-    DRYDOCK_TRY(spec.inputs[kQueryEnds],
-                EmitOwnEnds(context, spec.inputs[kQueryEnds], form.q_length / parts, digit));
-    DRYDOCK_TRY(spec.inputs[kKeyEnds],
-                EmitOwnEnds(context, spec.inputs[kKeyEnds], form.kv_length / parts, digit));
-  }
-  return EmitLocal(local, spec.attrs);
 }
 
 // ---- Gradient -----------------------------------------------------------------------------------
@@ -362,13 +343,17 @@ DRYDOCK_OP(FlashAttentionScore, .family = "attention",
                         "?prefix, ?actual_seq_qlen, ?actual_seq_kvlen)",
            .infer = InferFlash, .shard = ShardFlash, .default_strategy = DefaultFlash,
            .localize = LocalizeFlash, .gradient = GradientOfFlash, .evaluate = EvaluateFlash,
-           .flops = FlashFlops, .cost = CostFamily::kMatMul, .accepts_layout = true);
+           .flops = FlashFlops, .cost = CostFamily::kMatMul, .accepts_layout = true,
+           .example =
+               "(head_num=2)((4, 8, 6), (4, 8, 6), (4, 8, 6), (4, 2, 8, 8), uint8(4, 2, 8, 1), "
+               "None, uint8(8, 8))");
 DRYDOCK_OP(FlashAttentionScoreGrad, .family = "gradient",
            .signature = "FlashAttentionScoreGrad" DRYDOCK_FLASH_ATTRS
                         "(query, key, value, dy, ?pse_shift, ?drop_mask, ?padding_mask, "
                         "?attn_mask, softmax_max, softmax_sum, ?softmax_in, attention_in, ?prefix, "
                         "?actual_seq_qlen, ?actual_seq_kvlen)",
-           .infer = InferFlashGrad, .evaluate = EvaluateFlashGrad, .flops = FlashGradFlops);
+           .infer = InferFlashGrad, .gradient = GradientNotNeeded, .evaluate = EvaluateFlashGrad,
+           .flops = FlashGradFlops);
 
 }  // namespace
 
@@ -390,35 +375,6 @@ Result<AttentionForm> FlashFormOf(const OpView& op) {
   DRYDOCK_TRY(const AttentionLayout layout, AttentionLayoutOf(op, "BSH"));
   DRYDOCK_TRY(const std::int64_t heads, IntAttr(*op.attrs, "head_num", 0));
   return AttentionFormOf(op, layout, heads);
-}
-
-Status ShiftTokens(const AttentionForm& form, SparseMode mode, const RankDigit& slice,
-                   AttrMap& attrs) {
-  if (mode == SparseMode::kAllMask) {
-    return {};
-  }
-  const std::int64_t own = form.q_length / slice.extent;
-  const bool given = mode == SparseMode::kDefault || mode == SparseMode::kBand;
-  // The reference takes the query length, which hides keys where there are more keys than queries.
-  std::int64_t pre = std::max(form.q_length, form.kv_length);
-  std::int64_t next = 0;
-  if (given) {
-    DRYDOCK_TRY(pre, IntAttr(attrs, "pre_tokens", kAllTokens));
-    DRYDOCK_TRY(next, IntAttr(attrs, "next_tokens", kAllTokens));
-  }
-  // Where the own slice's band begins: at the upper left corner for modes 0, 2 and 8 ...
-  RankExpr shift = DigitTimes(slice, own);
-  if (mode == SparseMode::kLeftUpCausal || mode == SparseMode::kVarlenLeft) {
-    shift.constant = own - form.kv_length;  // ... which the band mode counts from the lower right,
-  } else if (mode != SparseMode::kDefault) {
-    shift.constant = own - form.q_length;  // ... as modes 3 and 4 do by themselves.
-  }
-  attrs["pre_tokens"] = Plus({.constant = pre}, Times(shift, -1));
-  attrs["next_tokens"] = Plus({.constant = next}, shift);
-  if (mode != SparseMode::kDefault) {
-    attrs["sparse_mode"] = static_cast<std::int64_t>(SparseMode::kBand);
-  }
-  return {};
 }
 
 Result<AttentionProblem> FlashProblemOf(const EvaluateContext& context,

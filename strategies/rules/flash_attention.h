@@ -41,10 +41,19 @@ inline constexpr std::int64_t kAllTokens = 2147483647;
 /// Form of a flash attention from its attributes head_num and input_layout.
 [[nodiscard]] Result<AttentionForm> FlashFormOf(const OpView& op);
 
-/// Rewrites sparse_mode, pre_tokens and next_tokens for a rank that has the queries of slice
-/// `slice` (of `slices` equal ones) and all keys.
-[[nodiscard]] Status ShiftTokens(const AttentionForm& form, SparseMode mode, const RankDigit& slice,
+/// The part of a dimension that a rank has.
+struct OwnPart {
+  RankExpr number = {};    ///< Counted from 0.
+  std::int64_t count = 1;  ///< Equal parts in all.
+};
+
+/// Rewrites sparse_mode, pre_tokens and next_tokens for a rank that has part `queries` of the
+/// queries and all keys.
+[[nodiscard]] Status ShiftTokens(const AttentionForm& form, SparseMode mode, const OwnPart& queries,
                                  AttrMap& attrs);
+
+/// What a rank runs in place of a flash attention.
+[[nodiscard]] Result<std::vector<ValueId>> LocalizeFlash(const LocalizeContext& context);
 
 /// The numbers of a flash attention, or of its gradient kernel: `places[i]` is where operand i of
 /// the forward call stands in the call.

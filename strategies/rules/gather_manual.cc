@@ -105,7 +105,7 @@ Status CheckManualStrategy(const OpView& op, const GatherForm& form, const Strat
 Result<ValueId> EmitShifted(const LocalizeContext& context, ValueId indices,
                             const std::vector<Part>& parts) {
   const DType dtype = context.builder.TypeOf(indices).dtype;
-  const RankDigit digit = context.sharding.axis_digits[0];
+  const RankExpr& own = context.sharding.axis_parts[0];
   std::vector<double> offsets = {};
   bool regular = true;
   for (std::size_t k = 0; k < parts.size(); ++k) {
@@ -113,7 +113,7 @@ Result<ValueId> EmitShifted(const LocalizeContext& context, ValueId indices,
     offsets.push_back(static_cast<double>(parts[k].offset));
   }
   DRYDOCK_TRY(ValueId offset,
-              EmitRankScalar(context, DigitTimes(digit, regular ? parts[0].rows : 1), dtype));
+              EmitRankScalar(context, Times(own, regular ? parts[0].rows : 1), dtype));
   if (!regular) {
     const Shape shape = {static_cast<std::int64_t>(parts.size())};
     DRYDOCK_TRY(const ValueId table,

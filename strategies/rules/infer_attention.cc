@@ -263,13 +263,14 @@ Result<std::vector<ValueId>> LocalizeAttention(const LocalizeContext& context) {
     attrs["num_key_value_heads"] = kv_heads / heads;
   }
   if (const auto sequence = SequenceAxis(axes); sequence) {
-    const RankDigit digit = context.sharding.axis_digits[static_cast<std::size_t>(*sequence)];
-    if (digit.extent > 1) {
+    const auto axis = static_cast<std::size_t>(*sequence);
+    if (const std::int64_t parts = GroupSize(context.sharding.axis_groups[axis]); parts > 1) {
       DRYDOCK_TRY(const SparseMode mode, SparseModeOf(context.global));
       if (!attrs.contains("next_tokens")) {
         attrs["next_tokens"] = P.next_tokens;
       }
-      DRYDOCK_RETURN_IF_ERROR(ShiftTokens(form, mode, digit, attrs));
+      DRYDOCK_RETURN_IF_ERROR(ShiftTokens(
+          form, mode, {.number = context.sharding.axis_parts[axis], .count = parts}, attrs));
     }
   }
   return EmitLocal(context, std::move(attrs));
@@ -368,25 +369,27 @@ double AttentionFlops(const OpView& op) {
                      static_cast<double>(form->dim + form->value_dim);
 }
 
-#define DRYDOCK_INFER_ATTENTION(id, places, arguments)                                            \
+#define DRYDOCK_INFER_ATTENTION(id, places, arguments, example_call)                              \
   DRYDOCK_OP(id, .family = "attention", .signature = #id "()(" arguments ")",                     \
              .infer = InferAttention<places>, .shard = ShardAttention<places>,                    \
              .default_strategy = DefaultAttention<places>, .localize = LocalizeAttention<places>, \
-             .evaluate = EvaluateAttention<places>, .flops = AttentionFlops,                      \
-             .cost = CostFamily::kMatMul)
+             .gradient = NoBackward, .evaluate = EvaluateAttention<places>,                       \
+             .flops = AttentionFlops, .cost = CostFamily::kMatMul, .example = example_call)
 
 DRYDOCK_INFER_ATTENTION(
     PromptFlashAttention, kPrompt,
     "query, key, value, ?attn_mask, #actual_seq_lengths, #actual_seq_lengths_kv, ?pse_shift, "
     "?deq_scale1, ?quant_scale1, ?deq_scale2, ?quant_scale2, ?quant_offset2, #num_heads, "
     "#scale_value=1.0, #pre_tokens=2147483647, #next_tokens=0, #input_layout='BSH', "
-    "#num_key_value_heads=0, #sparse_mode=0, #inner_precise=1");
+    "#num_key_value_heads=0, #sparse_mode=0, #inner_precise=1",
+    "(num_heads=2)((4, 8, 6), (4, 8, 6), (4, 8, 6))");
 DRYDOCK_INFER_ATTENTION(
     IncreFlashAttention, kIncrement,
     "query, key, value, ?attn_mask, ?actual_seq_lengths, ?pse_shift, ?dequant_scale1, "
     "?quant_scale1, ?dequant_scale2, ?quant_scale2, ?quant_offset2, ?antiquant_scale, "
     "?antiquant_offset, ?block_table, ?kv_padding_size, #num_heads, #input_layout='BSH', "
-    "#scale_value=1.0, #num_key_value_heads=0, #block_size=0, #inner_precise=1");
+    "#scale_value=1.0, #num_key_value_heads=0, #block_size=0, #inner_precise=1",
+    "(num_heads=2)((4, 1, 6), (4, 8, 6), (4, 8, 6))");
 DRYDOCK_INFER_ATTENTION(
     FusedInferAttentionScore, kFused,
     "query, key, value, ?pse_shift, ?attn_mask, ?actual_seq_lengths, ?actual_seq_lengths_kv, "
@@ -397,7 +400,8 @@ DRYDOCK_INFER_ATTENTION(
     "?actual_shared_prefix_len, #num_heads, #scale_value=1.0, #pre_tokens=2147483647, "
     "#next_tokens=2147483647, #input_layout='BSH', #num_key_value_heads=0, #sparse_mode=0, "
     "#inner_precise=1, #block_size=0, #antiquant_mode=0, #softmax_lse_flag=False, "
-    "#key_antiquant_mode=0, #value_antiquant_mode=0");
+    "#key_antiquant_mode=0, #value_antiquant_mode=0",
+    "(num_heads=2)((4, 8, 6), (4, 8, 6), (4, 8, 6))");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -83,9 +83,14 @@ class AxisCollector {
         where_(devices_.size()) {}
 
   Result<AxisDevices> Collect() && {
-    for (std::size_t i = 0; i < layouts_.size(); ++i) {
-      for (std::size_t d = 0; d < layouts_[i].tensor_map.size(); ++d) {
-        DRYDOCK_RETURN_IF_ERROR(Take(i, d));
+    // Dimensions of one axis say how it is cut; where two axes meet, what is left is the second's.
+    for (const bool joined : {false, true}) {
+      for (std::size_t i = 0; i < layouts_.size(); ++i) {
+        for (std::size_t d = 0; d < layouts_[i].tensor_map.size(); ++d) {
+          if ((rule_.inputs[i][d].size() > 1) == joined) {
+            DRYDOCK_RETURN_IF_ERROR(joined ? TakeJoined(i, d) : Take(i, d));
+          }
+        }
       }
     }
     for (const ShardRule::Uncut& uncut : rule_.uncut) {
@@ -121,6 +126,23 @@ class AxisCollector {
     }
     where_[axis] = where;
     devices_[axis] = map;
+    return {};
+  }
+
+  /// The device axes of the first rule axis stand in front, those behind them cut the second one.
+  Status TakeJoined(std::size_t input, std::size_t dim) {
+    const DimAxes& axes = rule_.inputs[input][dim];
+    const std::vector<std::int64_t>& map = layouts_[input].tensor_map[dim];
+    const std::vector<std::int64_t>& outer = devices_[static_cast<std::size_t>(axes[0])];
+    if (outer.size() > map.size() || !std::equal(outer.begin(), outer.end(), map.begin())) {
+      return FailLayout(view_, "axis",
+                        "the layouts of " + Op() + " cut " + CutText(layouts_, view_, input, dim) +
+                            ", but the axes of " + where_[static_cast<std::size_t>(axes[0])] +
+                            " must stand in front");
+    }
+    const auto inner = static_cast<std::size_t>(axes[1]);
+    devices_[inner].assign(map.begin() + std::ssize(outer), map.end());
+    where_[inner] = CutText(layouts_, view_, input, dim);
     return {};
   }
 

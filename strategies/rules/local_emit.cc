@@ -26,7 +26,8 @@ Result<std::vector<NdArray>> EvaluateRankScalar(const EvaluateContext& context) 
 
 DRYDOCK_OP_NAMED(RankScalar, "_RankScalar", .family = "rank",
                  .signature = "_RankScalar(value=0, dtype='int32')()", .infer = InferRankScalar,
-                 .evaluate = EvaluateRankScalar, .cost = CostFamily::kFree);
+                 .gradient = GradientNotNeeded, .evaluate = EvaluateRankScalar, .flops = NoFlops,
+                 .cost = CostFamily::kFree);
 
 }  // namespace
 
@@ -77,16 +78,18 @@ Result<ValueId> EmitGroupCollective(const LocalizeContext& context, std::string_
 
 Result<ValueId> EmitOwnSlice(const LocalizeContext& context, ValueId value, std::size_t dim,
                              AxisIndex axis) {
-  const RankDigit digit = context.sharding.axis_digits[static_cast<std::size_t>(axis)];
-  if (digit.extent == 1) {
+  const std::int64_t parts =
+      GroupSize(context.sharding.axis_groups[static_cast<std::size_t>(axis)]);
+  if (parts == 1) {
     return value;
   }
+  const RankExpr& part = context.sharding.axis_parts[static_cast<std::size_t>(axis)];
   const Shape shape = context.builder.TypeOf(value).shape;
   Attr::List begin;
   Attr::List end;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    const std::int64_t own = d == dim ? shape[d] / digit.extent : shape[d];
-    const RankExpr first = d == dim ? DigitTimes(digit, own) : RankExpr{};
+    const std::int64_t own = d == dim ? shape[d] / parts : shape[d];
+    const RankExpr first = d == dim ? Times(part, own) : RankExpr{};
     begin.emplace_back(first);
     end.emplace_back(Plus(first, RankExpr{.constant = own}));
   }
@@ -108,12 +111,12 @@ Result<ValueId> EmitHelperCast(const LocalizeContext& context, ValueId value, DT
 }
 
 Result<ValueId> EmitOnlyOnFirst(const LocalizeContext& context, ValueId value, AxisIndex axis) {
-  const RankDigit digit = context.sharding.axis_digits[static_cast<std::size_t>(axis)];
-  if (digit.extent == 1 || value == kNoValue) {
+  const RankExpr& part = context.sharding.axis_parts[static_cast<std::size_t>(axis)];
+  if (part.terms.empty() || value == kNoValue) {
     return value;
   }
   const DType dtype = context.builder.TypeOf(value).dtype;
-  DRYDOCK_TRY(const ValueId number, EmitRankScalar(context, DigitTimes(digit, 1), DType::kInt32));
+  DRYDOCK_TRY(const ValueId number, EmitRankScalar(context, part, DType::kInt32));
   const ValueId zero = context.builder.AddScalar(0, DType::kInt32);
   DRYDOCK_TRY(const ValueId first, EmitHelper(context, "Equal", {number, zero}));
   DRYDOCK_TRY(const ValueId factor, EmitHelperCast(context, first, dtype));
@@ -123,11 +126,11 @@ Result<ValueId> EmitOnlyOnFirst(const LocalizeContext& context, ValueId value, A
 Result<OwnRows> EmitOwnRows(const LocalizeContext& context, ValueId indices, std::int64_t rows,
                             AxisIndex axis) {
   const DType dtype = context.builder.TypeOf(indices).dtype;
-  const RankDigit digit = context.sharding.axis_digits[static_cast<std::size_t>(axis)];
-  const RankExpr begin{.terms = {{.digit = digit, .scale = rows}}};
+  const RankExpr begin = Times(context.sharding.axis_parts[static_cast<std::size_t>(axis)], rows);
   DRYDOCK_TRY(const ValueId begin_value, EmitRankScalar(context, begin, dtype));
   const ValueId last = context.builder.AddScalar(static_cast<double>(rows - 1), dtype);
-  DRYDOCK_TRY(const ValueId shifted, EmitHelper(context, "Sub", {indices, begin_value}));
+  DRYDOCK_TRY(const ValueId shifted,
+              EmitHelper(context, "Sub", {indices, begin_value}, {{"keep_alive", true}}));
   DRYDOCK_TRY(const ValueId positive, EmitHelper(context, "ReLU", {shifted}));
   OwnRows own = {};
   DRYDOCK_TRY(own.indices, EmitHelper(context, "Minimum", {positive, last}));

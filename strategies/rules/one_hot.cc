@@ -114,12 +114,11 @@ Result<ValueId> EmitOwnClasses(const LocalizeContext& context, std::int64_t own_
   const DType dtype = context.builder.TypeOf(index).dtype;
   const ValueId own = context.builder.AddScalar(static_cast<double>(own_classes), dtype);
   const ValueId one = context.builder.AddScalar(1, dtype);
-  const RankDigit digit = context.sharding.axis_digits[static_cast<std::size_t>(axis)];
+  const RankExpr& part = context.sharding.axis_parts[static_cast<std::size_t>(axis)];
   DRYDOCK_TRY(const ValueId block, EmitHelper(context, "FloorDiv", {index, own}));
   DRYDOCK_TRY(const ValueId begin, EmitHelper(context, ops::kMul, {block, own}));
   DRYDOCK_TRY(const ValueId inside, EmitHelper(context, "Sub", {index, begin}));
-  DRYDOCK_TRY(const ValueId own_block,
-              EmitRankScalar(context, {.terms = {{.digit = digit, .scale = 1}}}, dtype));
+  DRYDOCK_TRY(const ValueId own_block, EmitRankScalar(context, part, dtype));
   DRYDOCK_TRY(const ValueId is_own, EmitHelper(context, "Equal", {block, own_block}));
   DRYDOCK_TRY(const ValueId mask, EmitHelperCast(context, is_own, dtype));
   DRYDOCK_TRY(const ValueId from_one, EmitHelper(context, ops::kAdd, {inside, one}));
@@ -129,7 +128,8 @@ Result<ValueId> EmitOwnClasses(const LocalizeContext& context, std::int64_t own_
 
 Result<std::vector<ValueId>> LocalizeOneHot(const LocalizeContext& context) {
   const auto axis = static_cast<AxisIndex>(context.global.inputs[0].shape.size());
-  const std::int64_t parts = context.sharding.axis_digits[static_cast<std::size_t>(axis)].extent;
+  const std::int64_t parts =
+      GroupSize(context.sharding.axis_groups[static_cast<std::size_t>(axis)]);
   if (parts == 1) {
     return EmitLocal(context, context.spec.attrs);
   }
@@ -163,14 +163,16 @@ Result<std::vector<NdArray>> EvaluateOneHot(const EvaluateContext& context) {
 DRYDOCK_OP(OneHot, .family = "one_hot",
            .signature = "OneHot(axis=-1)(indices, #depth, on_value, off_value)",
            .infer = InferOneHot, .shard = ShardOneHot, .default_strategy = DefaultOneHot,
-           .localize = LocalizeOneHot, .evaluate = EvaluateOneHot, .flops = FlopsPerOutput<1>,
-           .cost = CostFamily::kOneHot);
+           .localize = LocalizeOneHot, .gradient = GradientNotNeeded, .evaluate = EvaluateOneHot,
+           .flops = FlopsPerOutput<1>, .cost = CostFamily::kOneHot,
+           .example = "(axis=-1, depth=8)(int32(4), (), ())");
 
 DRYDOCK_OP(OneHotExt, .family = "one_hot",
            .signature = "OneHotExt()(tensor, #num_classes, on_value, off_value, #axis=-1)",
            .infer = InferOneHotExt, .shard = ShardOneHot, .default_strategy = DefaultOneHot,
-           .localize = LocalizeOneHot, .evaluate = EvaluateOneHot, .flops = FlopsPerOutput<1>,
-           .cost = CostFamily::kOneHot);
+           .localize = LocalizeOneHot, .gradient = GradientNotNeeded, .evaluate = EvaluateOneHot,
+           .flops = FlopsPerOutput<1>, .cost = CostFamily::kOneHot,
+           .example = "(axis=-1, num_classes=8)(int32(4), int32(), int32())");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -90,7 +90,8 @@ struct OpSharding {
   std::int64_t interleave = 1;
   std::int64_t loss_divisor = 1;  ///< Ranks that hold the same slice of the loss output.
   std::vector<GroupPattern> axis_groups = {};  ///< Group of each rule axis (repeat excluded).
-  std::vector<RankDigit> axis_digits = {};     ///< Digit of each rule axis.
+  /// Which part of each rule axis the rank has, counted from 0; several device axes may cut one.
+  std::vector<RankExpr> axis_parts = {};
 };
 
 /// What an operator may do to the local program instead of being copied with its attributes.

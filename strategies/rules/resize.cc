@@ -174,13 +174,13 @@ Result<std::vector<ValueId>> LocalizeBilinear(const LocalizeContext& context) {
                                 .length = columns + 2}}};
   const AxisIndex width[] = {3};
   DRYDOCK_TRY(const ValueId window, EmitHaloExchange(context, context.spec.inputs[0], plan, width));
-  const RankDigit digit = context.sharding.axis_digits[3];
-  RankExpr source = DigitTimes(digit, columns);
+  const RankExpr& part = context.sharding.axis_parts[3];
+  RankExpr source = Times(part, columns);
   source.constant = -1;
   attrs["ori_image_size"] = std::vector<std::int64_t>{x[2], x[3]};
   attrs["split_size"] = std::vector<std::int64_t>{y[2], y[3]};
   attrs["src_start_w"] = source;
-  attrs["dst_start_w"] = DigitTimes(digit, y[3] / parts);
+  attrs["dst_start_w"] = Times(part, y[3] / parts);
   DRYDOCK_TRY(const ValueId result,
               EmitHelper(context, "ParallelResizeBilinear", {window}, std::move(attrs)));
   return std::vector<ValueId>{result};
@@ -281,27 +281,31 @@ DRYDOCK_OP(ResizeNearestNeighbor, .family = "conv_pool",
                "ResizeNearestNeighbor(size, align_corners=False, "
                "half_pixel_centers=False)(input_x)",
            .infer = InferResize, .shard = ShardNearest, .localize = LocalizeNearest,
-           .gradient = GradientOfNearest, .evaluate = EvaluateNearest, .flops = FlopsPerOutput<1>);
+           .gradient = GradientOfNearest, .evaluate = EvaluateNearest, .flops = FlopsPerOutput<1>,
+           .example = "(size=(4, 3))((2, 3, 8, 6))");
 DRYDOCK_OP(ResizeNearestNeighborGrad, .family = "gradient",
            .signature = "ResizeNearestNeighborGrad(align_corners=False)(grads, #size)",
-           .infer = InferResize, .evaluate = EvaluateNearestGrad, .flops = FlopsPerInput<1>);
+           .infer = InferResize, .gradient = GradientNotNeeded, .evaluate = EvaluateNearestGrad,
+           .flops = FlopsPerInput<1>);
 DRYDOCK_OP(
     ResizeBilinearV2, .family = "conv_pool",
     .signature = "ResizeBilinearV2(align_corners=False, half_pixel_centers=False)(image, #size)",
     .infer = InferResize, .shard = ShardBilinear, .localize = LocalizeBilinear,
     .gradient = GradientOfBilinear<kBilinearGrad>, .evaluate = EvaluateBilinear,
-    .flops = FlopsPerOutput<8>);
+    .flops = FlopsPerOutput<8>, .example = "(size=(4, 3))((2, 3, 8, 6))");
 DRYDOCK_OP(
     ResizeBilinearGrad, .family = "gradient",
     .signature = "ResizeBilinearGrad(align_corners=False, half_pixel_centers=False)(grads, image)",
-    .infer = InferSecond, .evaluate = EvaluateBilinearGrad, .flops = FlopsPerInput<8>);
+    .infer = InferSecond, .gradient = GradientNotNeeded, .evaluate = EvaluateBilinearGrad,
+    .flops = FlopsPerInput<8>);
 DRYDOCK_OP(ParallelResizeBilinear, .family = "rank",
            .signature = "ParallelResizeBilinear" DRYDOCK_PLACE_ATTRS "(x, #size)",
            .infer = InferResize, .gradient = GradientOfBilinear<kParallelGrad>,
            .evaluate = EvaluateBilinear, .flops = FlopsPerOutput<8>);
 DRYDOCK_OP(ParallelResizeBilinearGrad, .family = "gradient",
            .signature = "ParallelResizeBilinearGrad" DRYDOCK_PLACE_ATTRS "(grad, x)",
-           .infer = InferSecond, .evaluate = EvaluateBilinearGrad, .flops = FlopsPerInput<8>);
+           .infer = InferSecond, .gradient = GradientNotNeeded, .evaluate = EvaluateBilinearGrad,
+           .flops = FlopsPerInput<8>);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -42,7 +43,8 @@ DRYDOCK_OP(
     .signature =
         "NeighborExchange(send_rank_ids, recv_rank_ids, recv_shapes, send_shapes, recv_type, "
         "group='hccl_world_group')(x)",
-    .kind = OpKind::kCollective, .infer = InferShift, .cost = CostFamily::kFree);
+    .kind = OpKind::kCollective, .infer = InferShift, .gradient = GradientNotNeeded,
+    .flops = NoFlops, .cost = CostFamily::kFree);
 
 // ---- RingAttentionUpdate: out, max, sum of what is there and of a step -> joined ----------------
 
@@ -67,7 +69,11 @@ Result<std::vector<NdArray>> EvaluateUpdate(const EvaluateContext& context) {
   std::vector<NdArray> joined = {in[kOut], in[kMax], in[kSum]};
   for (std::int64_t row = 0; row < rows; ++row) {
     const auto at = static_cast<std::size_t>(8 * row);
-    const double top = std::max(in[kMax].data[at], in[kStepMax].data[at]);
+    // Without any key the statistics are 0 and say nothing.
+    const bool sees_both = in[kSum].data[at] > 0 && in[kStepSum].data[at] > 0;
+    const double top = sees_both               ? std::max(in[kMax].data[at], in[kStepMax].data[at])
+                       : in[kSum].data[at] > 0 ? in[kMax].data[at]
+                                               : in[kStepMax].data[at];
     const double before = in[kSum].data[at] * std::exp(in[kMax].data[at] - top);
     const double step = in[kStepSum].data[at] * std::exp(in[kStepMax].data[at] - top);
     const double sum = before + step;
@@ -88,9 +94,60 @@ DRYDOCK_OP(RingAttentionUpdate, .family = "rank",
            .signature =
                "RingAttentionUpdate(input_layout='BSH')(prev_attn_out, prev_softmax_max, "
                "prev_softmax_sum, cur_attn_out, cur_softmax_max, cur_softmax_sum)",
-           .infer = InferUpdate, .evaluate = EvaluateUpdate, .flops = FlopsPerInput<4>);
+           .infer = InferUpdate, .gradient = GradientNotNeeded, .evaluate = EvaluateUpdate,
+           .flops = FlopsPerInput<4>);
 
-// ---- _RingAttention: out, max, sum, query, key, value -> out ------------------------------------
+// ---- Operands with a column for each key --------------------------------------------------------
+
+/// They stay with the queries' rank, which takes the columns of the keys that are there.
+constexpr FlashOperand kByKey[] = {kRealShift, kDropMask, kAttnMask};
+/// Their places in the call of the gradient kernel.
+constexpr std::size_t kByKeyBackward[] = {4, 5, 7};
+
+/// Which keys are with this rank after each step.
+class RingPlace {
+ public:
+  RingPlace(const LocalizeContext& context, GroupPattern group, AxisIndex sequence)
+      : context_(context), group_(std::move(group)) {
+    const RankExpr& part = context.sharding.axis_parts[static_cast<std::size_t>(sequence)];
+    for (const std::int64_t member : GroupRanks(group_, 0, 0)) {
+      part_of_member_.push_back(ValueAt(part, member));
+    }
+  }
+
+  /// The columns of `value` that belong to the keys of `step`: what member m has then began with
+  /// member m - step.
+  [[nodiscard]] Result<ValueId> EmitColumns(ValueId value, std::int64_t step) const {
+    const auto members = std::ssize(part_of_member_);
+    const std::int64_t dim = std::ssize(context_.builder.TypeOf(value).shape) - 1;
+    const std::int64_t columns = context_.builder.TypeOf(value).shape.back() / members;
+    std::vector<double> table;
+    for (std::int64_t row = 0; row < 2 * members; ++row) {
+      const std::int64_t part = part_of_member_[static_cast<std::size_t>(row % members)];
+      for (std::int64_t c = 0; c < columns; ++c) {
+        table.push_back(static_cast<double>(part * columns + c));
+      }
+    }
+    DRYDOCK_TRY(const ValueId all,
+                context_.builder.AddConstant(
+                    {.shape = {2 * members, columns}, .dtype = DType::kInt32}, std::move(table)));
+    DRYDOCK_TRY(
+        const ValueId row,
+        EmitRankScalar(context_, Plus(IndexExpr(group_), RankExpr{.constant = members - step}),
+                       DType::kInt32));
+    DRYDOCK_TRY(const ValueId own, EmitHelper(context_, "Gather", {all, row}, {{"axis", 0}}));
+    return EmitHelper(context_, "Gather", {value, own}, {{"axis", dim}});
+  }
+
+ private:
+  const LocalizeContext& context_;
+  GroupPattern group_;
+  std::vector<std::int64_t> part_of_member_ = {};
+};
+
+constexpr std::string_view kGiven = "by_key";  ///< Attribute: places in kByKey that are given.
+
+// ---- _RingAttention: out, max, sum, query, key, value, columns of all steps -> out --------------
 
 /// Keys, values and their gradients as they stand with the rank.
 struct Travelling {
@@ -124,17 +181,26 @@ Result<std::vector<ValueId>> GradientOfRing(const GradientContext& context) {
   }
   const std::vector<ValueId>& in = node.inputs;
   Travelling ring{.key = in[4], .value = in[5]};
+  DRYDOCK_TRY(const auto given, IntListAttr(node.attrs, std::string(kGiven)));
+  std::size_t next = 6;  // Columns of the step.
   for (std::int64_t step = 0; step < GroupSize(*node.group); ++step) {
     if (step > 0) {
       for (ValueId* value : {&ring.key, &ring.value, &ring.key_gradient, &ring.value_gradient}) {
         DRYDOCK_RETURN_IF_ERROR(Shift(context, *value));
       }
     }
+    std::vector<ValueId> operands = {in[3],    ring.key, ring.value, dy,    kNoValue, kNoValue,
+                                     kNoValue, kNoValue, in[1],      in[2], kNoValue, in[0]};
+    std::optional<std::size_t> shift;
+    for (const std::int64_t place : given.value_or(std::vector<std::int64_t>())) {
+      shift = kByKey[place] == kRealShift ? next : shift;
+      operands[kByKeyBackward[place]] = in[next++];
+    }
     DRYDOCK_TRY(const std::vector<ValueId> parts,
-                EmitAll(context, "FlashAttentionScoreGrad",
-                        {in[3], ring.key, ring.value, dy, kNoValue, kNoValue, kNoValue, kNoValue,
-                         in[1], in[2], kNoValue, in[0]},
-                        node.attrs));
+                EmitAll(context, "FlashAttentionScoreGrad", operands, node.attrs));
+    if (shift) {
+      gradients[*shift] = parts[3];
+    }
     DRYDOCK_RETURN_IF_ERROR(AddTo(context, gradients[3], parts[0]));
     DRYDOCK_RETURN_IF_ERROR(AddTo(context, ring.key_gradient, parts[1]));
     DRYDOCK_RETURN_IF_ERROR(AddTo(context, ring.value_gradient, parts[2]));
@@ -147,9 +213,11 @@ Result<std::vector<ValueId>> GradientOfRing(const GradientContext& context) {
 }
 
 DRYDOCK_OP_NAMED(RingAttention, "_RingAttention", .family = "virtual",
-                 .signature = "_RingAttention()(out, softmax_max, softmax_sum, query, key, value)",
+                 .signature =
+                     "_RingAttention()(out, softmax_max, softmax_sum, query, key, value, "
+                     "*columns)",
                  .kind = OpKind::kView, .infer = InferFirst, .gradient = GradientOfRing,
-                 .evaluate = EvaluateCopy, .cost = CostFamily::kFree);
+                 .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
 
 /// Appends a node of several outputs.
 Result<std::vector<ValueId>> EmitNode(const LocalizeContext& context, std::string_view op,
@@ -170,13 +238,18 @@ Result<bool> IsRingAttention(const OpView& op, const AttentionForm& form, Sparse
   if (!ring && !sequence_parallel) {
     return false;
   }
-  const bool plain =
-      op.inputs.size() == 3 && mode == SparseMode::kDefault &&
-      (form.layout == AttentionLayout::kBsh || form.layout == AttentionLayout::kBnsd);
-  if (!plain) {
+  const bool plain = mode == SparseMode::kDefault && (form.layout == AttentionLayout::kBsh ||
+                                                      form.layout == AttentionLayout::kBnsd);
+  const bool fits = plain && OperandType(op, kPrefixLengths) == nullptr &&
+                    OperandType(op, kQueryEnds) == nullptr && OperandType(op, kKeyEnds) == nullptr;
+  const bool masked = op.inputs.size() > 3;
+  DRYDOCK_TRY(const std::int64_t pre, IntAttr(*op.attrs, "pre_tokens", kAllTokens));
+  DRYDOCK_TRY(const std::int64_t next, IntAttr(*op.attrs, "next_tokens", kAllTokens));
+  const bool banded = pre < form.q_length || next < form.kv_length;
+  if (!fits || (masked && (sequence_parallel || banded))) {
     return UnsupportedForm(op, "ring attention of '" + std::string(op.op) +
-                                   "' is handled in layouts BSH and BNSD, in sparse mode 0 and "
-                                   "without masks");
+                                   "' is handled in layouts BSH and BNSD, in sparse mode 0, with "
+                                   "masks only without enable_flash_sp and without a band");
   }
   return true;
 }
@@ -187,8 +260,17 @@ Result<std::vector<ValueId>> LocalizeRingAttention(const LocalizeContext& contex
   const AxisIndex axes[] = {sequence};
   const GroupPattern group = HelperGroup(context, axes);
   const std::string why = "keys and values of ring attention";
-  const std::vector<ValueId> inputs(context.spec.inputs.begin(), context.spec.inputs.begin() + 3);
-  const AttrMap& attrs = context.spec.attrs;
+  std::vector<ValueId> inputs = context.spec.inputs;
+  inputs.resize(kFlashOperands, kNoValue);
+  const RingPlace place(context, group, sequence);
+  AttrMap attrs = context.spec.attrs;
+  std::vector<std::int64_t> given;
+  for (std::size_t i = 0; i < std::size(kByKey); ++i) {
+    if (inputs[kByKey[i]] != kNoValue) {
+      given.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  std::vector<ValueId> columns;
   std::vector<ValueId> moving = {inputs[kKey], inputs[kValue]};
   ValueId nothing = kNoValue;  // softmax_out
   std::vector<ValueId> joined;
@@ -199,9 +281,16 @@ Result<std::vector<ValueId>> LocalizeRingAttention(const LocalizeContext& contex
                                                group, CommReason::kRedistribution, why));
       }
     }
-    DRYDOCK_TRY(
-        const std::vector<ValueId> part,
-        EmitNode(context, context.global.op, {inputs[kQuery], moving[0], moving[1]}, attrs));
+    std::vector<ValueId> call(kFlashOperands, kNoValue);
+    call[kQuery] = inputs[kQuery];
+    call[kKey] = moving[0];
+    call[kValue] = moving[1];
+    for (const std::int64_t i : given) {
+      DRYDOCK_TRY(call[kByKey[i]], place.EmitColumns(inputs[kByKey[i]], step));
+      columns.push_back(call[kByKey[i]]);
+    }
+    DRYDOCK_TRY(const std::vector<ValueId> part,
+                EmitNode(context, context.global.op, std::move(call), attrs));
     if (step == 0) {
       joined = {part[3], part[0], part[1]};
       nothing = part[2];
@@ -215,9 +304,12 @@ Result<std::vector<ValueId>> LocalizeRingAttention(const LocalizeContext& contex
                                  {joined[0], joined[1], joined[2], part[3], part[0], part[1]},
                                  std::move(layout)));
   }
+  std::vector<ValueId> operands = {joined[0],      joined[1],    joined[2],
+                                   inputs[kQuery], inputs[kKey], inputs[kValue]};
+  operands.insert(operands.end(), columns.begin(), columns.end());
+  attrs[std::string(kGiven)] = given;
   DRYDOCK_TRY(const std::vector<ValueId> out,
-              EmitNode(context, "_RingAttention",
-                       {joined[0], joined[1], joined[2], inputs[0], inputs[1], inputs[2]}, attrs));
+              EmitNode(context, "_RingAttention", std::move(operands), std::move(attrs)));
   Graph& graph = context.builder.mutable_graph();
   Node& node = graph.nodes[ToIndex(graph.at(out[0]).producer)];
   node.group = group;  // The gradient sends keys, values and their gradients around the same ring.

@@ -26,7 +26,7 @@ Result<ValueId> EmitBegins(const LocalizeContext& context, const ScatterForm& fo
     unit[j] = 1;
     DRYDOCK_TRY(const ValueId direction,
                 context.builder.AddConstant({.shape = shape, .dtype = dtype}, std::move(unit)));
-    const RankExpr begin = DigitTimes(context.sharding.axis_digits[j], local_x[j]);
+    const RankExpr begin = Times(context.sharding.axis_parts[j], local_x[j]);
     DRYDOCK_TRY(const ValueId number, EmitRankScalar(context, begin, dtype));
     DRYDOCK_TRY(const ValueId part, EmitHelper(context, ops::kMul, {direction, number}));
     if (sum == kNoValue) {

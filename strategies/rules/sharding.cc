@@ -43,6 +43,17 @@ GroupPattern PatternOf(const OpSharding& sharding, const AxisDevices& devices,
   return AxesPattern(sharding.device_matrix, from_left);
 }
 
+/// Number of the rank's part of a rule axis; the first device axis is the outermost cut.
+RankExpr PartOf(const OpSharding& sharding, const std::vector<std::int64_t>& device_axes) {
+  RankExpr part;
+  for (const std::int64_t axis : device_axes) {
+    const RankDigit digit = AxisDigit(
+        sharding.device_matrix, sharding.device_matrix.size() - 1 - static_cast<std::size_t>(axis));
+    part = Plus(Times(part, digit.extent), DigitTimes(digit, 1));
+  }
+  return Canonical(part);
+}
+
 /// A layout that follows from the strategy may still not fit a tensor the strategy does not name.
 Status CheckFits(const OpView& view, std::string_view side, std::size_t index,
                  const TensorLayout& layout) {
@@ -51,6 +62,7 @@ Status CheckFits(const OpView& view, std::string_view side, std::size_t index,
     Error error = std::move(status).error();
     error.message = std::string(side) + " " + std::to_string(index) + " of '" +
                     std::string(view.op) + "' cannot be cut so: " + error.message;
+    error.reason = std::string(view.op) + ":strategy-" + std::string(side);
     return tl::unexpected(std::move(error));
   }
   return {};
@@ -70,8 +82,7 @@ Status FillSharding(const ShardRule& rule, const OpView& view, const AxisDevices
   }
   for (std::int32_t axis = 0; axis < rule.axis_count; ++axis) {
     sharding.axis_groups.push_back(PatternOf(sharding, devices, {axis}));
-    const auto& digits = sharding.axis_groups.back().digits;
-    sharding.axis_digits.push_back(digits.size() == 1 ? digits.front() : RankDigit{});
+    sharding.axis_parts.push_back(PartOf(sharding, devices[static_cast<std::size_t>(axis)]));
   }
   for (const ForwardCommunication& what : rule.communication) {
     GroupPattern group = PatternOf(sharding, devices, what.axes);
@@ -109,7 +120,10 @@ Result<ShardRule> RuleOf(const OpEntry& entry, OpView view, const Strategy& stra
     return Fail(ErrorCode::kUnsupported,
                 "operator '" + std::string(view.op) + "' has no sharding rule");
   }
-  DRYDOCK_RETURN_IF_ERROR(CheckCutRange(view, strategy));
+  if (!CheckCutRange(view, strategy)) {
+    const auto whole = entry.shard(view, {});
+    return tl::unexpected(CheckCutRange(view, strategy, whole ? &*whole : nullptr).error());
+  }
   DRYDOCK_TRY(ShardRule rule, entry.shard(view, strategy));
   if (rule.inputs.size() != view.inputs.size()) {
     return FailInput(std::string(view.op) + ":input-count",

@@ -59,12 +59,35 @@ Operand Ends(std::int64_t batch, std::int64_t length) {
   return FedAs(Fixed({batch}, ends, DType::kInt64), Feed::kInput);
 }
 
+/// Keys are cut like queries; masks and shifts have a column for each key.
+void AddRing(Draw& draw, const Attention& a, ProofCase& one) {
+  one.attrs["enable_ring_attention"] = true;
+  const std::int64_t batch = draw.Chance(2) ? 1 : a.batch;
+  if (draw.Chance(3)) {
+    one.operands[3] =
+        Floats({batch, a.heads, draw.Chance(2) ? 1 : a.q_length, a.kv_length}, -1.0, 1.0);
+  }
+  if (draw.Chance(3)) {
+    one.operands[6] = draw.Chance(2) ? HiddenKeys({a.q_length, a.kv_length})
+                                     : HiddenKeys({batch, a.heads, a.q_length, a.kv_length});
+  }
+  if (draw.Chance(4) && a.kv_length % 8 == 0) {
+    one.operands[4] =
+        OfType(Integers({a.batch, a.heads, a.q_length, a.kv_length / 8}, 0, 255), DType::kUInt8);
+    one.attrs["keep_prob"] = 0.8;
+  }
+}
+
 ProofCase FlashCase(Draw& draw) {
   const std::string layout =
       draw.Pick<const char*>({"BSH", "BSH", "SBH", "BNSD", "BSND", "TND", "TH"});
   const bool packed = layout[0] == 'T';
+  const bool ring = (layout == "BSH" || layout == "BNSD") && draw.Chance(3);
   Attention a = DrawAttention(draw);
-  const std::int64_t mode = draw.Pick<std::int64_t>({0, 0, 1, 2, 3, 4, 8});
+  const std::int64_t mode = ring ? 0 : draw.Pick<std::int64_t>({0, 0, 1, 2, 3, 4, 8});
+  if (ring && draw.Chance(2)) {
+    a.kv_length = 16;  // Two bytes of dropped weights.
+  }
   if (mode == 3) {
     a.kv_length = std::max(a.kv_length, a.q_length);
   }
@@ -85,8 +108,8 @@ ProofCase FlashCase(Draw& draw) {
     // Sequences whose keys a rank does not hold would be cut apart.
     return one;
   }
-  if (mode == 0 && (layout == "BSH" || layout == "BNSD") && draw.Chance(2)) {
-    one.attrs["enable_ring_attention"] = true;  // Keys are cut like queries; no masks.
+  if (ring) {
+    AddRing(draw, a, one);
     return one;
   }
   if (draw.Chance(3)) {

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "base/checked.h"
 #include "tests/proof/proof_case.h"
 
 namespace drydock::strategies::proof {
@@ -36,6 +38,17 @@ ProofCase TensorDotCase(Draw& draw) {
           .attrs = {{"axes", Attr::List{Dims(first), Dims(second)}}}};
 }
 
+/// Numbers in steps of 0.5 from `shift` on, moved by a part of `per_column` in every column: their
+/// differences from numbers without that move are never equal in two columns.
+Operand InSteps(Draw& draw, const Shape& shape, double shift, double per_column) {
+  std::vector<double> data = {};
+  for (std::int64_t i = 0; i < Product(shape); ++i) {
+    const double column = static_cast<double>(i % shape.back()) / static_cast<double>(shape.back());
+    data.push_back(0.5 * static_cast<double>(draw.Uniform(0, 4)) + shift + per_column * column);
+  }
+  return Fixed(shape, std::move(data));
+}
+
 ProofCase CdistCase(Draw& draw) {
   const std::int64_t length = draw.Extent(4);
   Shape a = {draw.Extent(8), length};
@@ -47,7 +60,11 @@ ProofCase CdistCase(Draw& draw) {
   }
   // Other ranges, so that no two elements are equal.
   ProofCase one{.operands = {Floats(a, -2.0, 1.0), Floats(b, 1.1, 3.0)}};
-  one.attrs = {{"p", draw.Pick({1.0, 2.0, 3.0, std::numeric_limits<double>::infinity()})}};
+  const double p = draw.Pick({1.0, 2.0, 3.0, std::numeric_limits<double>::infinity()});
+  if (std::isinf(p)) {
+    one.operands = {InSteps(draw, a, -2.0, 0.0), InSteps(draw, b, 1.2, 0.4)};
+  }
+  one.attrs = {{"p", p}};
   return one;
 }
 
@@ -158,15 +175,7 @@ ProofCase FfnCase(Draw& draw) {
   ProofCase one{.operands = {NoGradient(Floats({rows, h})), NoGradient(Floats(by_expert({h, f}))),
                              NoGradient(Floats(by_expert({f, h})))}};
   one.attrs = {{"activation", draw.Pick({"relu", "gelu", "silu", "fastgelu"})}};
-  if (draw.op() == "FFN") {
-    one.operands.push_back(experts == 0 ? Absent() : Fixed({experts}, counts, DType::kInt64));
-  } else if (experts > 0) {
-    one.attrs["expertTokens"] = Attr::List();
-    for (const double count : counts) {
-      std::get<Attr::List>(one.attrs["expertTokens"].value)
-          .emplace_back(static_cast<std::int64_t>(count));
-    }
-  }
+  one.operands.push_back(experts == 0 ? Absent() : Fixed({experts}, counts, DType::kInt64));
   one.operands.push_back(draw.Chance(2) ? Absent() : NoGradient(Floats(by_expert({f}))));
   one.operands.push_back(draw.Chance(2) ? Absent() : NoGradient(Floats(by_expert({h}))));
   return one;

@@ -1,3 +1,4 @@
+#include "base/checked.h"
 #include "tests/proof/proof_case.h"
 
 /// Operators that write parameters: operand 0 is a weight, others its state, its gradient, numbers.
@@ -54,11 +55,40 @@ ProofCase AdamWeightDecayCase(Draw& draw) {
                        Number(0.99), Number(1e-6), Number(0.01), GradientOperand(shape)}};
 }
 
+/// The step is scaled by norms that every rank takes over its own slice (docs/differences.md). A
+/// weight of zeros is not scaled, so it may be cut; any other is proven whole.
+ProofCase LambCase(Draw& draw) {
+  const Shape shape = WeightShape(draw);
+  const bool zeros = draw.Chance(2);
+  const auto count = static_cast<std::size_t>(Product(shape));
+  return {.operands = {zeros ? Fixed(shape, std::vector<double>(count, 0.0)) : Floats(shape),
+                       FedAs(Floats(shape), Feed::kParameter), State(shape), Number(0.1),
+                       Number(0.9), Number(0.99), Number(1e-6), Number(0.01),
+                       Number(static_cast<double>(draw.Uniform(0, 3))), GradientOperand(shape)},
+          .whole = !zeros};
+}
+
+ProofCase FtrlCase(Draw& draw) {
+  const Shape shape = WeightShape(draw);
+  return {.operands = {Floats(shape), State(shape), FedAs(Floats(shape), Feed::kParameter),
+                       GradientOperand(shape), Number(0.1), Number(0.3), Number(0.05),
+                       Number(-0.5)}};
+}
+
+ProofCase AdagradCase(Draw& draw) {
+  const Shape shape = WeightShape(draw);
+  return {.operands = {Floats(shape), State(shape), Number(0.1), GradientOperand(shape)},
+          .attrs = {{"update_slots", draw.Chance(2)}}};
+}
+
 PROOF_CASES_OF(Assign, AssignCase, "Assign", "AssignAdd", "AssignSub");
 PROOF_CASES(ApplyMomentum, MomentumCase);
 PROOF_CASES(SGD, SgdCase);
 PROOF_CASES(Adam, AdamCase);
 PROOF_CASES(AdamWeightDecay, AdamWeightDecayCase);
+PROOF_CASES(Lamb, LambCase);
+PROOF_CASES(ApplyFtrl, FtrlCase);
+PROOF_CASES(ApplyAdagrad, AdagradCase);
 
 }  // namespace
 }  // namespace drydock::strategies::proof

@@ -83,6 +83,8 @@ struct ProofCase {
   /// Outputs of which every rank has its own: the mean over all ranks is the whole's; none if
   /// empty.
   std::vector<bool> per_rank = {};
+  /// The operator (of an update: its weight) is not cut.
+  bool whole = false;
   /// Sharded against whole, relative to max(1, |value|).
   double tolerance = 1e-8;
   /// Gradient against finite difference, relative to max(1, |slope|), and the difference's step.

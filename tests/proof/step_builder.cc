@@ -14,6 +14,11 @@ bool Listed(const std::vector<bool>& flags, std::size_t i) {
   return flags.empty() || (i < flags.size() && flags[i]);
 }
 
+/// A loss of each rank's own slice; what stands in front of it decides by what it is divided.
+bool IsPlaceholderLoss(const OpEntry& entry) {
+  return entry.kind == OpKind::kTransparent && entry.shard == nullptr && entry.gradient != nullptr;
+}
+
 std::string LayoutsText(const std::vector<TensorLayout>& layouts) {
   std::string text = "layouts on device matrix " + TupleText(layouts.front().device_matrix) + ":";
   for (const TensorLayout& layout : layouts) {
@@ -155,7 +160,8 @@ Result<ValueId> StepBuilder::Source(const Operand& operand) {
     program_.leaves.push_back(leaf);
     leaf_values_.push_back(id);
   }
-  if (!any || !floating || !draw_.Chance(3)) {
+  const bool behind_other = draw_.Chance(3) || IsPlaceholderLoss(*FindOp(program_.op));
+  if (!any || !floating || !behind_other) {
     return id;
   }
   // Through another operator with cuts of its own: the gradient crosses a redistribution.
@@ -190,6 +196,9 @@ Result<ValueId> StepBuilder::Term(ValueId output, bool alone) {
   // Without a rule, or per rank, a loss is not divided by its replicas (spec operators 1.9).
   const bool may_be_loss =
       entry.kind == OpKind::kCompute && entry.shard != nullptr && program_.per_rank_outputs.empty();
+  if (IsPlaceholderLoss(entry)) {
+    return output;  // The placeholder loss: nothing may stand behind it.
+  }
   if (alone && may_be_loss && type.shape.empty() && draw_.Chance(2)) {
     return output;
   }
@@ -233,9 +242,10 @@ Status StepBuilder::Finish() {
 }
 
 void StepBuilder::ChooseStrategy(Node& node, bool is_subject) {
-  const bool cuttable =
+  const bool has_rule =
       (node.entry->kind == OpKind::kCompute || node.entry->kind == OpKind::kView) &&
       node.entry->shard != nullptr;
+  const bool cuttable = has_rule && !(is_subject && program_.one.whole);
   std::string how = "no strategy";
   OpViewStorage storage;
   const OpView view = ViewOf(builder_.graph(), node, storage);
@@ -251,7 +261,7 @@ void StepBuilder::ChooseStrategy(Node& node, bool is_subject) {
     node.out_strategy =
         RandomOutStrategy(*node.entry, view, *node.in_strategy, Devices(), draw_.random());
     how += node.out_strategy ? " out " + StrategyText(*node.out_strategy) : "";
-  } else if (cuttable && !node.in_layout) {
+  } else if (has_rule && !node.in_layout) {
     node.in_strategy = ReplicatedStrategy(*node.entry, view);
     how = "uncut";
   }

@@ -1,15 +1,15 @@
 #include <algorithm>
 #include <bit>
-#include <iostream>
 #include <set>
 
 #include <gtest/gtest.h>
 
+#include "strategies/rules/op_outline.h"
 #include "strategies/rules/op_signature.h"
 #include "tests/strategies/op_cases.h"
 
 /// operators.json: the facts about every operator of our table, and its worked examples through the
-/// rule engine. Operators outside the table are listed, and their examples skipped by name.
+/// rule engine.
 namespace drydock::strategies::cases {
 namespace {
 
@@ -70,7 +70,10 @@ std::vector<std::string> TensorNames(const json& facts) {
     return it->second;
   }
   for (const json& input : facts.at("inputs")) {
-    if (input.at("kind").get<std::string>().starts_with("tensor")) {
+    // A tuple that may be a tensor as well (type_cast in mindspore:
+    // ops/op_def/yaml/ffn_ext_op.yaml).
+    const bool cast = facts.at("name") == "FFNExt" && input.at("name") == "expertTokens";
+    if (cast || input.at("kind").get<std::string>().starts_with("tensor")) {
       names.push_back(input.at("name"));
     }
   }
@@ -212,7 +215,7 @@ TEST_P(OperatorFacts, SignatureHasTheAttributesOfTheVector) {
 
 TEST_P(OperatorFacts, SampleGivesTheOutputsOfTheVector) {
   const std::optional<OpCase> sample = SampleOf(entry());
-  ASSERT_TRUE(sample) << "no sample in tests/strategies/op_samples.cc";
+  ASSERT_TRUE(sample) << "its entry needs an .example";
   const json& outputs = facts().at("outputs");
   const bool any_number = entry().kind == OpKind::kDataset || entry().name.starts_with("Split");
   EXPECT_TRUE(any_number || sample->outputs.size() == outputs.size())
@@ -221,15 +224,15 @@ TEST_P(OperatorFacts, SampleGivesTheOutputsOfTheVector) {
 
 TEST_P(OperatorFacts, ElementTypeFollowsTheVector) {
   const std::optional<OpCase> sample = SampleOf(entry());
-  ASSERT_TRUE(sample) << "no sample in tests/strategies/op_samples.cc";
+  ASSERT_TRUE(sample) << "its entry needs an .example";
   CheckDType(*sample, facts().value("dtype", ""));
 }
 
 TEST_P(OperatorFacts, GradientReadsWhatTheVectorSaves) {
   const std::optional<OpCase> sample = SampleOf(entry());
-  ASSERT_TRUE(sample) << "no sample in tests/strategies/op_samples.cc";
+  ASSERT_TRUE(sample) << "its entry needs an .example";
   const std::set<std::string> saved = NamesIn(facts(), "saved_for_backward");
-  if (entry().gradient == nullptr) {
+  if (GradientSupportOf(entry()) != GradientSupport::kYes) {
     EXPECT_TRUE(saved.empty()) << "no gradient, but the vector saves " << json(saved);
     return;
   }
@@ -257,18 +260,14 @@ TEST_P(OperatorFacts, OutStrategyAndLayoutsAreAcceptedAsInTheVector) {
 INSTANTIATE_TEST_SUITE_P(Table, OperatorFacts, ::testing::ValuesIn(KnownOperators()),
                          [](const auto& suite) { return TestName(suite.param.name); });
 
-TEST(OperatorVectorFile, OperatorsOutsideTheTableAreListed) {
+TEST(OperatorVectorFile, EveryOperatorIsInTheTable) {
   std::string missing;
-  std::size_t count = 0;
   for (const json& facts : Section("operators")) {
     const std::string name = facts.at("name");
-    if (EntryOf(name, 0) == nullptr) {
-      missing += (count++ % 8 == 0 ? "\n  " : " ") + name;
-    }
+    missing += EntryOf(name, 0) == nullptr ? " " + name : "";
   }
-  std::cout << count << " operators of the vector are not in the table:" << missing << "\n";
   EXPECT_EQ(Section("operators").size(), 336U);
-  EXPECT_LE(count, 66U) << "operators disappeared from the table";
+  EXPECT_EQ(missing, "");
 }
 
 // ---- Worked examples
@@ -321,9 +320,7 @@ class WorkedExample : public ::testing::TestWithParam<Example> {
     const json& one = GetParam().example;
     const std::string op = one.at("op");
     entry_ = EntryOf(op, 0);
-    if (entry_ == nullptr || entry_->shard == nullptr) {
-      GTEST_SKIP() << "operator '" << op << "' is not in the table";
-    }
+    ASSERT_TRUE(entry_ != nullptr && entry_->shard != nullptr) << "no rule for " << op;
     json attrs = one.value("attrs", json::object());
     attrs["transpose_b"] = one.value("variant", "") == "transpose_b";
     attrs.update(UnsaidAttrs(op));
@@ -382,9 +379,6 @@ TEST_P(WorkedExample, ForwardCommunication) {
 
 TEST_P(WorkedExample, GlobalShapesAreInferred) {
   const json& one = GetParam().example;
-  if (!case_.attrs.contains("depth") && entry_->family == "one_hot") {
-    GTEST_SKIP() << "the example has no depth";
-  }
   const OpView view{.op = entry_->name, .inputs = case_.inputs, .attrs = &case_.attrs};
   const auto outputs = entry_->infer(view);
   ASSERT_TRUE(outputs) << outputs.error().message;

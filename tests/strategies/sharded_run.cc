@@ -33,20 +33,24 @@ std::string CompareSlice(const NdArray& whole, const TensorLayout& layout, const
 
 /// What one rank holds against the slices of the whole that its layouts say.
 std::string CompareRank(const CompiledProgram& sharded, const RankOutcome& whole,
-                        const RankOutcome& outcome, std::int64_t rank, double tolerance) {
+                        const RankOutcome& outcome, std::int64_t rank, const Comparison& how) {
   for (std::size_t i = 0; i < sharded.output_layouts.size(); ++i) {
-    if (!sharded.output_layouts[i]) {
+    // A mean over all ranks is the same everywhere.
+    const bool is_mean = std::ranges::find(how.mean_outputs, i) != how.mean_outputs.end();
+    if (!sharded.output_layouts[i] && !is_mean) {
       return "output " + std::to_string(i) + " has no layout";
     }
-    const std::string text = CompareSlice(whole.outputs[i], *sharded.output_layouts[i],
-                                          outcome.outputs[i], rank, tolerance);
+    const TensorLayout layout =
+        sharded.output_layouts[i].value_or(ReplicatedLayout(1, whole.outputs[i].shape));
+    const std::string text =
+        CompareSlice(whole.outputs[i], layout, outcome.outputs[i], rank, how.tolerance);
     if (!text.empty()) {
       return "output " + std::to_string(i) + ": " + text;
     }
   }
   for (std::size_t p = 0; p < sharded.local.parameters.size(); ++p) {
     const std::string text = CompareSlice(whole.parameters[p], sharded.parameter_layouts[p],
-                                          outcome.parameters[p], rank, tolerance);
+                                          outcome.parameters[p], rank, how.tolerance);
     if (!text.empty()) {
       return "parameter " + std::to_string(p) + ": " + text;
     }
@@ -114,8 +118,8 @@ Result<std::string> CompareRuns(const CompiledStep& step, const StepData& data,
     TakeMean(output, ranks);
   }
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    std::string text = CompareRank(step.sharded, single.front(), ranks[r],
-                                   static_cast<std::int64_t>(r), how.tolerance);
+    std::string text =
+        CompareRank(step.sharded, single.front(), ranks[r], static_cast<std::int64_t>(r), how);
     if (!text.empty()) {
       return text;
     }

@@ -233,7 +233,7 @@ def _call(self, signature, args, kwargs):
     if session.next_strategy is not None and signature.name != "Cast":
         self, session.next_strategy = copy.deepcopy(self).shard(*session.next_strategy), None
     results = tracing.apply(signature.name, operands, attrs, self, dtypes)
-    return results[0] if len(results) == 1 else tuple(results)
+    return results[0] if len(results) == 1 and not signature.tuple_result else tuple(results)
 
 
 def make_class(signature):

@@ -1,0 +1,207 @@
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "strategies/rules/strategy_check.h"
+#include "tests/strategies/op_cases.h"
+
+/// operators.json: what the vector says of every operator's rule (default strategy, entries of a
+/// strategy, mirrors, where there is no communication), on the operator's sample. Every field of
+/// the vector is read by a test, or listed here with the reason why not.
+namespace drydock::strategies::cases {
+namespace {
+
+constexpr DeviceContext kTwoDevices = {.stage_devices = 2, .job_devices = 2};
+constexpr DeviceContext kFourDevices = {.stage_devices = 4, .job_devices = 4};
+
+struct Fact {
+  std::string name = {};
+  json facts = {};
+  friend void PrintTo(const Fact& one, std::ostream* out) { *out << one.name; }
+};
+
+const json& Document() {
+  static const json kDocument = VectorDocument("operators.json");
+  return kDocument;
+}
+
+/// Operators with a rule of their own.
+std::vector<Fact> OperatorsWithRule() {
+  std::vector<Fact> known;
+  for (const json& facts : Document().at("operators")) {
+    const OpEntry* entry = EntryOf(facts.at("name").get<std::string>(), 0);
+    if (entry != nullptr && entry->shard != nullptr && SampleOf(*entry)) {
+      known.push_back({.name = facts.at("name"), .facts = facts});
+    }
+  }
+  return known;
+}
+
+class OperatorRuleFacts : public ::testing::TestWithParam<Fact> {
+ protected:
+  OperatorRuleFacts()
+      : facts_(GetParam().facts), entry_(*EntryOf(GetParam().name, 0)), case_(*SampleOf(entry_)) {}
+
+  const json& facts_;
+  const OpEntry& entry_;
+  OpCase case_;
+};
+
+/// Largest cut of an extent on two devices.
+std::int64_t CutOnTwo(std::int64_t extent) {
+  return extent > 0 && extent % 2 == 0 ? 2 : 1;
+}
+
+/// What the vector's words for a default strategy mean on the sample; nullopt for other words.
+std::optional<Strategy> DefaultInWords(const std::string& words, const OpCase& one) {
+  Strategy ones;
+  std::size_t longest = 0;
+  for (const TensorType& input : one.inputs) {
+    ones.emplace_back(input.shape.size(), 1);
+    longest = std::max(longest, input.shape.size());
+  }
+  if (words == "all 1" || words == "must be all 1") {
+    return ones;
+  }
+  const bool each = words == "batch:each input whose right-aligned dim 0 is not 1";
+  if (!each && words != "batch:input0") {
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < (each ? ones.size() : std::min<std::size_t>(1, ones.size())); ++i) {
+    if (!ones[i].empty() && (!each || ones[i].size() == longest)) {
+      ones[i][0] = CutOnTwo(one.inputs[i].shape[0]);
+    }
+  }
+  return ones;
+}
+
+/// Operators whose default strategy is another one on purpose (docs/differences.md), or whose first
+/// dimension is whole in the sample.
+const std::set<std::string, std::less<>>& OtherDefaults() {
+  static const std::set<std::string, std::less<>> kOthers = {};
+  return kOthers;
+}
+
+TEST_P(OperatorRuleFacts, DefaultStrategyIsThatOfTheVector) {
+  const auto wanted = DefaultInWords(facts_.at("default_strategy"), case_);
+  if (!wanted || OtherDefaults().contains(entry_.name)) {
+    return;  // In words of its own: checked by the test of its family.
+  }
+  const auto strategy = DefaultStrategy(entry_, case_.View(), kTwoDevices);
+  ASSERT_TRUE(strategy) << strategy.error().message;
+  ASSERT_FALSE(strategy->empty());
+  EXPECT_EQ(strategy->front(), wanted->front());
+}
+
+TEST_P(OperatorRuleFacts, StrategyHasTheEntriesOfTheVector) {
+  const auto rule = entry_.shard(case_.View(), {});
+  ASSERT_TRUE(rule) << rule.error().message;
+  const std::size_t listed = facts_.at("strategy_inputs").size();
+  const bool open_ended = entry_.signature.find('*') != std::string_view::npos;
+  if (case_.absent == 0 && !open_ended && case_.inputs.size() >= listed) {
+    EXPECT_EQ(EntriesOf(*rule, case_.View()).axes.size(), listed) << facts_.at("strategy_inputs");
+  }
+}
+
+TEST_P(OperatorRuleFacts, MirrorsAreThoseOfTheVector) {
+  const std::string mirror = facts_.at("mirror");
+  const bool one_operand = case_.inputs.size() < 2;
+  if (mirror == "all_tensor_inputs") {
+    EXPECT_TRUE(entry_.mirrored.empty() || one_operand) << entry_.mirrored;
+  } else if (mirror == "input0") {
+    EXPECT_TRUE(entry_.mirrored == "0" || one_operand) << entry_.mirrored;
+  }
+}
+
+TEST_P(OperatorRuleFacts, CommunicatesOnlyWhereTheVectorSaysSo) {
+  if (!facts_.at("forward_comm").empty()) {
+    return;
+  }
+  const auto candidates = EnumerateStrategies(entry_, case_.View(), kFourDevices, false);
+  ASSERT_TRUE(candidates) << candidates.error().message;
+  for (const Strategy& strategy : *candidates) {
+    const auto sharding = TrySharding(entry_, case_.View(), strategy, kFourDevices);
+    EXPECT_TRUE(!sharding || sharding->communication.empty()) << json(strategy);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, OperatorRuleFacts, ::testing::ValuesIn(OperatorsWithRule()),
+                         [](const auto& suite) { return TestName(suite.param.name); });
+
+// ---- Coverage of the file
+// -------------------------------------------------------------------------
+
+TEST(OperatorRuleVectorFile, EveryFieldIsReadOrListed) {
+  const std::set<std::string> read = {
+      // operators_vector_test.cc
+      "name", "family", "inputs", "outputs", "dtype", "saved_for_backward", "kept_as_input",
+      "out_strategy", "layout",
+      // here
+      "default_strategy", "strategy_inputs", "mirror", "forward_comm",
+      // tests/proof/illegal_strategy_test.cc
+      "errors"};
+  const std::map<std::string, std::string> listed = {
+      {"axes", "proven by numbers: tests/proof"},
+      {"unsplittable", "proven by numbers, and refused by tests/proof/illegal_strategy_test.cc"},
+      {"dev_matrix", "worked examples and layout.json"},
+      {"loss_divisor", "layout.json, and proven by numbers"},
+      {"attr_rewrite", "prose; proven by numbers"},
+      {"backward", "prose; proven by slopes"},
+      {"flops", "prose; estimates of capacity, tests/memory"},
+      {"shape", "prose; tests of the families' inference"},
+      {"notes", "prose"},
+      {"review", "how well the vector was checked"},
+      {"variants", "prose; worked examples"},
+      {"aliases", "other names in the documentation"},
+      {"dtype_group", "implicit casts happen in the traced script"},
+      {"saved_when", "prose; conditions of saved_for_backward"},
+      {"writes", "tests of the updates"},
+      {"in_doc_list", "about the reference's documentation"},
+      {"in_splittable_list", "about the reference's source"},
+      {"layout_documented", "about the reference's documentation"},
+      {"pseudo_rule", "about the reference's source"}};
+  for (const json& facts : Document().at("operators")) {
+    for (const auto& [field, value] : facts.items()) {
+      EXPECT_TRUE(read.contains(field) || listed.contains(field))
+          << "'" << field << "' of " << facts.at("name") << " is neither read nor listed";
+    }
+  }
+}
+
+TEST(OperatorRuleVectorFile, EveryFieldOfTheExamplesIsReadOrListed) {
+  const std::set<std::string> read = {"op",
+                                      "devices",
+                                      "input_shapes",
+                                      "strategy",
+                                      "dev_matrix",
+                                      "input_maps",
+                                      "output_maps",
+                                      "output_shapes",
+                                      "local_inputs",
+                                      "local_outputs",
+                                      "mirror_groups_rank0",
+                                      "attrs",
+                                      "variant",
+                                      "forward_comm",
+                                      "forward_comm_group_rank0",
+                                      "bias_rank3",
+                                      "bias_rank5",
+                                      "depth_local",
+                                      "mod_rank_of_rank5",
+                                      "local_dims"};
+  const std::map<std::string, std::string> listed = {
+      {"repeat", "follows from devices and dev_matrix"},
+      {"ut", "where the reference tests it"},
+      {"mode", "of the lookup; follows from the strategy"},
+      {"diagonal_by_rank", "clipped there, not here: docs/differences.md"}};
+  for (const json& example : Document().at("examples")) {
+    for (const auto& [field, value] : example.items()) {
+      EXPECT_TRUE(read.contains(field) || listed.contains(field))
+          << "'" << field << "' of " << example.at("op") << " is neither read nor listed";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace drydock::strategies::cases
