@@ -3,7 +3,8 @@
 
     bench/start_processes.py [--msrun PATH] [--sizes 8 64 512] [--repeats 5] [--python /usr/bin/python3]
 
-Whole commands, wall time: least / median / greatest of the repeats, in a table for docs/benchmarks.md. The
+Whole commands, wall time: least / median / greatest of the repeats, the
+launchers in turn so that other load meets all of them, in a table for docs/benchmarks.md. The
 process is /bin/true, so that what is measured is the launcher. The bare loop opens a log for each process and
 waits for all, as every launcher must. Peers that are not installed are left out and named.
 """
@@ -75,18 +76,46 @@ def seconds(command, folder):
     return (took, "") if done.returncode == 0 else (None, done.stderr.decode("utf-8", "replace").strip()[-100:])
 
 
-def measure(command, folder, repeats):
-    times = []
-    for _ in range(repeats):
+class Times:
+    """Of one launcher; a failure ends its measurements."""
+
+    def __init__(self, name, command, repeats):
+        self.name, self.command, self.repeats = name, command, repeats
+        self.times, self.problem = [], ""
+
+    def measure(self, folder):
         try:
-            took, problem = seconds(command, folder)
+            took, self.problem = seconds(self.command, folder)
         except (OSError, subprocess.TimeoutExpired) as failure:
-            took, problem = None, str(failure)
-        if took is None:
-            return "failed: " + problem.replace("\n", " "), None
-        times.append(took)
-    middle = statistics.median(times)
-    return "%.3f / %.3f / %.3f" % (min(times), middle, max(times)), middle
+            took, self.problem = None, str(failure)
+        if took is not None:
+            self.times.append(took)
+
+    def median(self):
+        return statistics.median(self.times) if self.times and not self.problem else None
+
+    def text(self):
+        if self.problem or not self.times:
+            return "failed: " + self.problem.replace("\n", " ")
+        return "%.3f / %.3f / %.3f" % (min(self.times), self.median(), max(self.times))
+
+
+def measure_size(arguments, loop, size, folder):
+    launchers = []
+    for name, command in commands(arguments, loop, size):
+        if not shutil.which(command[0]):
+            print("| %d | %s | not installed | |" % (size, name))
+        elif name != "torchrun" or size <= arguments.torch_limit:
+            few = name in ("mpirun", "torchrun")
+            launchers.append(Times(name, command, arguments.peer_repeats if few else arguments.repeats))
+    for turn in range(arguments.repeats):
+        for launcher in launchers:
+            if turn < launcher.repeats and not launcher.problem:
+                launcher.measure(folder)
+    bare = launchers[0].median()
+    for launcher in launchers:
+        times = "%.2f" % (launcher.median() / bare) if launcher.median() and bare else ""
+        print("| %d | %s | %s | %s |" % (size, launcher.name, launcher.text(), times), flush=True)
 
 
 def main():
@@ -94,24 +123,16 @@ def main():
     parser.add_argument("--msrun", default="build/release/bin/msrun")
     parser.add_argument("--python", default="/usr/bin/python3", help="interpreter with torch")
     parser.add_argument("--sizes", type=int, nargs="+", default=[8, 64, 512])
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--torch-repeats", type=int, default=1, help="torchrun takes long")
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--peer-repeats", type=int, default=1, help="mpirun and torchrun take long")
+    parser.add_argument("--torch-limit", type=int, default=64, help="largest size for torchrun")
     arguments = parser.parse_args()
     arguments.msrun = os.path.abspath(arguments.msrun)
     with tempfile.TemporaryDirectory(prefix="drydock-bench-") as folder:
         loop = compiled_loop(folder)
         print("| processes | launcher | wall s | times the bare loop |\n|---:|---|---:|---:|")
         for size in arguments.sizes:
-            bare = None
-            for name, command in commands(arguments, loop, size):
-                if not shutil.which(command[0]):
-                    print("| %d | %s | not installed | |" % (size, name))
-                    continue
-                repeats = arguments.torch_repeats if name == "torchrun" else arguments.repeats
-                text, middle = measure(command, folder, repeats)
-                bare = bare or middle
-                print("| %d | %s | %s | %s |" % (size, name, text, "%.2f" % (middle / bare) if middle else ""),
-                      flush=True)
+            measure_size(arguments, loop, size, folder)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,26 @@ if(DRYDOCK_SANITIZE)
   endif()
 endif()
 
+# DRYDOCK_TRACE_PRELOAD: what an interpreter without the address sanitizer must load before the recorder
+# that is built with it; empty without that sanitizer.
+set(DRYDOCK_TRACE_PRELOAD "")
+if(DRYDOCK_SANITIZE MATCHES address)
+  set(runtimes libasan.so)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    set(runtimes libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so)
+  endif()
+  foreach(library ${runtimes} libstdc++.so)
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${library}
+      OUTPUT_VARIABLE path OUTPUT_STRIP_TRAILING_WHITESPACE)
+    string(JOIN " " DRYDOCK_TRACE_PRELOAD ${DRYDOCK_TRACE_PRELOAD} ${path})
+  endforeach()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    # One runtime for the programs and for the recorder that Python loads.
+    string(REGEX MATCH "^[^ ]+/" folder "${DRYDOCK_TRACE_PRELOAD}")
+    target_link_options(drydock_options INTERFACE -shared-libasan -Wl,-rpath,${folder})
+  endif()
+endif()
+
 # drydock_library(name SRCS ... DEPS ... PRIVATE_DEPS ...): static library drydock_<name>, or an
 # interface library while the folder has no sources yet. Alias drydock::<name>.
 function(drydock_library name)

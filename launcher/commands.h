@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "launcher/command.h"
 
@@ -12,5 +13,8 @@ namespace drydock::launcher {
 [[nodiscard]] std::unique_ptr<Command> MakeSchedulerCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeManCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeVersionCommand();
+
+/// The table of operators, for `drydock list_operators` and `msrun --list_operators`.
+[[nodiscard]] std::string OperatorsText(bool json);
 
 }  // namespace drydock::launcher

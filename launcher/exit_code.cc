@@ -11,13 +11,14 @@ namespace {
 struct CodeFacts {
   std::string_view code = {};
   ExitCode exit = ExitCode::kInternal;
+  std::string_view hint = {};  ///< What helps if whoever fails knows nothing better.
 };
 
 /// Codes of failures that commands report themselves.
 constexpr auto kCodes = std::to_array<CodeFacts>({
-    {"USAGE", ExitCode::kUsage},
-    {"PORT_RANGE", ExitCode::kUsage},
-    {"LOG_DIR", ExitCode::kPreflight},
+    {"USAGE", ExitCode::kUsage, "--help lists the flags and their values"},
+    {"PORT_RANGE", ExitCode::kUsage, "choose a free port of that range"},
+    {"LOG_DIR", ExitCode::kPreflight, "choose another folder with --log_dir"},
     {"REPORT_WRITE", ExitCode::kPreflight},
     {"NO_SCRIPT", ExitCode::kPreflight},
     {"NO_INTERPRETER", ExitCode::kPreflight},
@@ -75,7 +76,11 @@ std::string PrintableText(std::string_view text) {
 }
 
 tl::unexpected<Error> FailCommand(std::string_view code, std::string message, std::string hint) {
-  DRYDOCK_CHECK(FindCode(code) != nullptr);
+  const CodeFacts* const facts = FindCode(code);
+  DRYDOCK_CHECK(facts != nullptr);
+  if (hint.empty()) {
+    hint = facts->hint;
+  }
   return FailInput(std::string(code), std::move(message), std::move(hint));
 }
 

@@ -22,7 +22,7 @@ enum class ExitCode : int {
 };
 
 /// Failure of a command with a stable code (spec robustness section 4), e.g. "NO_SCRIPT".
-/// The code decides the exit status.
+/// The code decides the exit status, and the hint where none is given.
 [[nodiscard]] tl::unexpected<Error> FailCommand(std::string_view code, std::string message,
                                                 std::string hint = {});
 

@@ -188,10 +188,13 @@ std::vector<FlagSpec> FlagSet::SpecsOf(FlagOrigin origin) const {
   return specs;
 }
 
-std::string FlagSet::HelpLines(FlagOrigin origin) const {
+std::string FlagSet::HelpLines(FlagOrigin origin, bool rare) const {
   constexpr std::size_t kColumn = 28;
   std::string text;
   for (const FlagSpec& spec : SpecsOf(origin)) {
+    if (spec.rare && !rare) {
+      continue;
+    }
     std::string line = "  --" + spec.name + (spec.value.empty() ? "" : " " + spec.value);
     line.resize(std::max(line.size() + 1, kColumn), ' ');
     text += line + spec.help + "\n";

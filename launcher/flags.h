@@ -23,6 +23,7 @@ struct FlagSpec {
   std::string value = {};  ///< How the help text calls its value: "N"; empty for a switch.
   std::string help = {};   ///< One line.
   FlagOrigin origin = FlagOrigin::kDrydock;
+  bool rare = false;  ///< Left out of --help; in --all_flags and in the manual page.
 };
 
 /// Flags of one command, read the way Python's argparse does for the original msrun.
@@ -53,8 +54,8 @@ class FlagSet {
   [[nodiscard]] bool Given(std::string_view name) const;
   /// The flags of `origin`, in the order of declaration.
   [[nodiscard]] std::vector<FlagSpec> SpecsOf(FlagOrigin origin) const;
-  /// One line per flag of `origin`, aligned.
-  [[nodiscard]] std::string HelpLines(FlagOrigin origin) const;
+  /// One line per flag of `origin`, aligned; `rare` ones only if asked for.
+  [[nodiscard]] std::string HelpLines(FlagOrigin origin, bool rare = false) const;
 
  private:
   struct Flag {

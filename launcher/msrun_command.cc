@@ -16,9 +16,16 @@ class MsrunCommand : public Command {
   [[nodiscard]] std::string Usage() const override {
     return "[flags] task_script [task_script_args ...]";
   }
-  void AddFlags(FlagSet& flags) override { AddMsrunFlags(flags, options_); }
+  void AddFlags(FlagSet& flags) override {
+    AddMsrunFlags(flags, options_);
+    flags.AddSwitch({"list_operators", "", "print the operators that are handled, and end"},
+                    &list_operators_);
+  }
 
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
+    if (list_operators_) {
+      return ListOperators(flags, context);
+    }
     DRYDOCK_TRY(const MsrunOptions options,
                 FinishMsrunOptions(std::move(options_), flags, context.environment));
     if (options.quiet) {
@@ -38,6 +45,15 @@ class MsrunCommand : public Command {
   }
 
  private:
+  [[nodiscard]] Result<ExitCode> ListOperators(const FlagSet& flags, const Context& context) const {
+    if (!flags.rest().empty()) {
+      return FailCommand("USAGE", "--list_operators takes no script: " + flags.rest().front());
+    }
+    context.out << OperatorsText(options_.json);
+    return ExitCode::kOk;
+  }
+
+  bool list_operators_ = false;
   MsrunOptions options_ = {};
 };
 

@@ -1,6 +1,7 @@
 #include "launcher/msrun_options.h"
 
 #include <algorithm>
+#include <array>
 
 #include "launcher/exit_code.h"
 #include "sim/memory/device_memory.h"
@@ -72,18 +73,34 @@ Result<std::int64_t> ReadSimLevel(std::string_view word) {
   return level;
 }
 
-Result<Rendezvous> ReadRendezvous(std::string_view word) {
-  if (word == "auto") {
-    return Rendezvous::kAuto;
-  }
-  if (word == "worker") {
-    return Rendezvous::kWorker;
-  }
-  if (word == "launcher") {
-    return Rendezvous::kLauncher;
+template <typename T>
+struct Choice {
+  std::string_view word = {};
+  T value = {};
+};
+constexpr std::array<Choice<Rendezvous>, 3> kRendezvousWords = {{
+    {"auto", Rendezvous::kAuto},
+    {"worker", Rendezvous::kWorker},
+    {"launcher", Rendezvous::kLauncher},
+}};
+constexpr std::array<Choice<Framework>, 4> kFrameworkWords = {{
+    {"auto", Framework::kAuto},
+    {"mindspore", Framework::kMindSpore},
+    {"torch", Framework::kTorch},
+    {"paddle", Framework::kPaddle},
+}};
+
+template <typename T, std::size_t kCount>
+Result<T> ReadChoice(const std::array<Choice<T>, kCount>& choices, std::string_view word) {
+  std::string words;
+  for (const Choice<T>& choice : choices) {
+    if (choice.word == word) {
+      return choice.value;
+    }
+    words.append(words.empty() ? "" : ", ").append(choice.word);
   }
   return Fail(ErrorCode::kInvalidArgument,
-              "invalid choice: '" + std::string(word) + "' (choose from auto, worker, launcher)");
+              "invalid choice: '" + std::string(word) + "' (choose from " + words + ")");
 }
 
 FlagSpec Original(std::string name, std::string value, std::string help) {
@@ -91,6 +108,11 @@ FlagSpec Original(std::string name, std::string value, std::string help) {
           .value = std::move(value),
           .help = std::move(help),
           .origin = FlagOrigin::kMsrun};
+}
+
+FlagSpec Rare(std::string name, std::string value, std::string help) {
+  return {
+      .name = std::move(name), .value = std::move(value), .help = std::move(help), .rare = true};
 }
 
 void AddOriginalFlags(FlagSet& flags, MsrunOptions& o) {
@@ -135,13 +157,27 @@ void AddOriginalFlags(FlagSet& flags, MsrunOptions& o) {
 void AddStartFlags(FlagSet& flags, MsrunOptions& o) {
   flags.Add({"rendezvous", "HOW", "who registers the ranks: auto, worker or launcher (auto)"},
             [&o](std::string_view word) -> Status {
-              DRYDOCK_TRY(o.rendezvous, ReadRendezvous(word));
+              DRYDOCK_TRY(o.rendezvous, ReadChoice(kRendezvousWords, word));
               return {};
             });
+  flags.Add({"framework", "NAME", "variables of ranks: auto, mindspore, torch, paddle (auto)"},
+            [&o](std::string_view word) -> Status {
+              DRYDOCK_TRY(o.framework, ReadChoice(kFrameworkWords, word));
+              return {};
+            });
+  flags.AddInt({"max_restarts", "N", "times a failed rank is started again (0)"}, &o.max_restarts);
   flags.AddInt({"script_port", "PORT", "MASTER_PORT of the scripts (--master_port + 1)"},
                &o.script_port);
   flags.AddInt({"grace", "S", "seconds ranks get to end by themselves (10)"}, &o.grace_s);
   flags.AddSwitch({"tag_output", "", "begin lines on the console with their rank"}, &o.tag_output);
+  flags.AddText(Rare("tls_config", "FILE", "serve TLS, by MindSpore's configuration file"),
+                &o.tls_config);
+  flags.AddText(Rare("tls_password_file", "FILE",
+                     "first line: password of the server certificate; second: of the client's"),
+                &o.tls_password_file);
+  flags.AddText(Rare("mindspore_release", "X.Y.Z",
+                     "release of the workers (the installed one, then what they prove to be)"),
+                &o.mindspore_release);
 }
 
 void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
@@ -288,6 +324,12 @@ Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
   if (o.grace_s < 0 || o.grace_s > 3600) {
     return Usage("argument --grace: must be from 0 to 3600 seconds");
   }
+  if (o.max_restarts < 0 || o.max_restarts > 1000) {
+    return Usage("argument --max_restarts: must be from 0 to 1000");
+  }
+  if (o.max_restarts > 0 && !o.join) {
+    return Usage("argument --max_restarts: nobody watches the ranks", "add --join=True");
+  }
   if (o.script_port != -1 && (o.script_port < 1024 || o.script_port > 65535)) {
     return FailCommand("PORT_RANGE", "argument --script_port: " + std::to_string(o.script_port) +
                                          " is not from 1024 to 65535");
@@ -328,6 +370,9 @@ Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& fla
   DRYDOCK_RETURN_IF_ERROR(CheckTail(options.tail_worker_log, options.sim_level < 0
                                                                  ? std::optional(options.worker_num)
                                                                  : std::nullopt));
+  if (options.sim_level < 0) {
+    DRYDOCK_RETURN_IF_ERROR(CheckRealStart(options, flags));
+  }
   // A single node can do with any port: 0 lets the system choose.
   const bool any_port = options.master_port == 0 && options.sim_level < 0 &&
                         options.local_worker_num == options.worker_num;
@@ -335,9 +380,6 @@ Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& fla
     return FailCommand("PORT_RANGE",
                        "argument --master_port: " + std::to_string(options.master_port) +
                            " is not from 1024 to 65535");
-  }
-  if (options.sim_level < 0) {
-    DRYDOCK_RETURN_IF_ERROR(CheckRealStart(options, flags));
   }
   return options;
 }

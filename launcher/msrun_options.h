@@ -27,6 +27,14 @@ enum class Rendezvous : std::uint8_t {
   kLauncher,  ///< The launchers of all nodes agree before the scripts start.
 };
 
+/// Whose environment the ranks get, and so who registers them.
+enum class Framework : std::uint8_t {
+  kAuto,       ///< By what the script imports; variables of all of them.
+  kMindSpore,  ///< Workers register with the scheduler.
+  kTorch,      ///< As torchrun starts them.
+  kPaddle,     ///< As paddle.distributed.launch starts them.
+};
+
 /// Values of msrun's flags; names and defaults as in the original. Source: spec launcher section 1.
 struct MsrunOptions {
   std::int64_t worker_num = 8;
@@ -45,9 +53,14 @@ struct MsrunOptions {
   std::string tail_worker_log = "-1";
 
   Rendezvous rendezvous = Rendezvous::kAuto;
-  std::int64_t grace_s = 10;      ///< From SIGTERM to SIGKILL when a job is ended.
-  std::int64_t script_port = -1;  ///< MASTER_PORT of the scripts; -1: --master_port + 1.
-  bool tag_output = false;        ///< Lines on the console begin with their rank.
+  Framework framework = Framework::kAuto;
+  std::int64_t max_restarts = 0;       ///< How often each rank is started again after a failure.
+  std::int64_t grace_s = 10;           ///< From SIGTERM to SIGKILL when a job is ended.
+  std::int64_t script_port = -1;       ///< MASTER_PORT of the scripts; -1: --master_port + 1.
+  bool tag_output = false;             ///< Lines on the console begin with their rank.
+  std::string tls_config = {};         ///< The scheduler serves TLS by this file; empty: plain TCP.
+  std::string tls_password_file = {};  ///< First line: the server's password, second: the client's.
+  std::string mindspore_release = {};  ///< Of the workers; empty: the installed one, as a guess.
 
   bool json = false;
   bool quiet = false;

@@ -29,14 +29,15 @@ std::string CommandList() {
          "\n'drydock <command> --help' lists the flags of a command. 'msrun' is 'drydock msrun'.\n";
 }
 
-std::string HelpText(const Command& command, const FlagSet& flags, const std::string& program) {
+std::string HelpText(const Command& command, const FlagSet& flags, const std::string& program,
+                     bool rare) {
   std::string text =
       "usage: " + program + " " + command.Usage() + "\n" + std::string(command.Summary()) + "\n";
-  const std::string original = flags.HelpLines(FlagOrigin::kMsrun);
+  const std::string original = flags.HelpLines(FlagOrigin::kMsrun, rare);
   if (!original.empty()) {
-    text += "\nflags of msrun:\n" + original + "\nflags of drydock:\n";
+    text += "flags of msrun:\n" + original + "flags of drydock:\n";
   }
-  return text + flags.HelpLines(FlagOrigin::kDrydock);
+  return text + flags.HelpLines(FlagOrigin::kDrydock, rare);
 }
 
 int Report(const Error& error, const std::string& program, std::ostream& err) {
@@ -48,18 +49,20 @@ int RunCommand(Command& command, std::span<const std::string> words, const Conte
                std::ostream& err) {
   FlagSet flags;
   bool help = false;
+  bool all_flags = false;
   bool version = false;
   command.AddFlags(flags);
   flags.AddSwitch({"version", "", "print the version"}, &version);
-  flags.AddSwitch({"help", "", "print this text"}, &help);
+  flags.AddSwitch({"help", "", "print this text; --all_flags prints the rarer ones, too"}, &help);
+  flags.AddSwitch({.name = "all_flags", .help = "print all flags", .rare = true}, &all_flags);
   const auto parsed = flags.Parse(words);
   if (!parsed) {
     err << "usage: " << context.program << " " << command.Usage() << "\n";
     return Report(parsed.error(), context.program, err);
   }
-  if (help || version) {
-    context.out << (help ? HelpText(command, flags, context.program)
-                         : "drydock " + std::string(Version()) + "\n");
+  if (help || all_flags || version) {
+    context.out << (help || all_flags ? HelpText(command, flags, context.program, all_flags)
+                                      : "drydock " + std::string(Version()) + "\n");
     return Status(ExitCode::kOk);
   }
   const Result<ExitCode> code = command.Run(flags, context);
@@ -80,10 +83,7 @@ int RunByName(std::span<const std::string> words, Context context, std::ostream&
   const bool is_msrun = !words.empty() && BaseName(words.front()) == "msrun";
   std::span<const std::string> rest = words.subspan(words.empty() ? 0 : 1);
   std::string name = "msrun";
-  if (is_msrun && !rest.empty() && rest.front() == "--list_operators") {
-    name = "list_operators";
-    rest = rest.subspan(1);
-  } else if (!is_msrun) {
+  if (!is_msrun) {
     if (rest.empty() || rest.front() == "--help" || rest.front() == "-h") {
       (rest.empty() ? err : context.out) << CommandList();
       return Status(rest.empty() ? ExitCode::kUsage : ExitCode::kOk);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "launcher/commands.h"
 #include "launcher/files.h"
+#include "launcher/mindspore_release.h"
 #include "launcher/net/scheduler_log.h"
 #include "launcher/net/scheduler_server.h"
 #include "launcher/scheduler_job.h"
@@ -18,7 +19,6 @@ namespace {
 /// How long a finished scheduler still answers members whose last answer was lost.
 constexpr std::chrono::milliseconds kLinger(1000);
 constexpr std::chrono::milliseconds kLingerStep(20);
-constexpr std::size_t kMaxPasswordBytes = 4096;
 
 using State = sim::SchedulerState;
 
@@ -29,15 +29,6 @@ bool IsOver(State state) {
 void WaitFor(int fd, std::chrono::milliseconds time) {
   pollfd readable = {.fd = fd, .events = POLLIN, .revents = 0};
   (void)::poll(&readable, 1, static_cast<int>(time.count()));
-}
-
-/// First line of a file. @error TLS_MATERIAL
-Result<std::string> ReadPassword(const std::string& path) {
-  const auto text = ReadFile(path, kMaxPasswordBytes);
-  if (!text) {
-    return FailCommand("TLS_MATERIAL", text.error().message, "name a file with the password");
-  }
-  return text->substr(0, text->find('\n'));
 }
 
 /// `drydock scheduler`: the scheduler of a cluster whose workers are started by hand.
@@ -57,7 +48,7 @@ class SchedulerCommand : public Command {
     flags.AddText({"tls_password_file", "FILE", "first line: password of the server certificate"},
                   &password_file_);
     flags.AddText({"mindspore_release", "X.Y.Z",
-                   "release of the workers; not given: found out from what they ask"},
+                   "release of the workers (the installed one, then what they prove to be)"},
                   &release_);
   }
 
@@ -101,18 +92,9 @@ class SchedulerCommand : public Command {
       }
     }
     DRYDOCK_TRY(SchedulerServerOptions options, SchedulerJobOf(variables, {}));
-    if (!release_.empty()) {
-      const auto version = sim::ParseProtocolVersion(release_);
-      if (!version) {
-        return FailCommand("USAGE", "'" + release_ + "' is no release of MindSpore",
-                           "give a release such as 2.7.0");
-      }
-      options.job.rules.metadata_answers = sim::ReferenceRules(*version).metadata_answers;
-    }
-    if (!tls_config_.empty()) {
-      DRYDOCK_TRY(options.tls, ReadTlsConfig(tls_config_));
-      DRYDOCK_TRY(options.tls->server_password, ReadPassword(password_file_));
-    }
+    DRYDOCK_TRY(options.job.rules.metadata_answers,
+                MetadataAnswersFor(release_, FindMindSpore({}, environment)));
+    DRYDOCK_TRY(options.tls, ReadTlsFiles(tls_config_, password_file_));
     return options;
   }
 

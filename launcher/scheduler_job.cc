@@ -1,5 +1,6 @@
 #include "launcher/scheduler_job.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -106,6 +107,9 @@ Result<SchedulerServerOptions> SchedulerJobOf(const Environment& environment,
   options.job.recovery = options.job.recovery || IsOn(environment, "MS_ENABLE_RECOVERY");
   options.job.heartbeat_disabled =
       options.job.heartbeat_disabled || IsOn(environment, "MS_DISABLE_HEARTBEAT");
+  // A member whose answer waits is silent meanwhile.
+  options.job.heartbeat_hold = std::min<Duration>(
+      sim::kHeartbeatHold, options.job.node_timeout.value_or(4 * sim::kHeartbeatHold) / 4);
   if (const auto folder = Variable(environment, "MS_RECOVERY_PATH")) {
     options.recovery_folder = *folder;
   }

@@ -11,14 +11,8 @@ set(environment DRYDOCK_SOURCE_DIR=${PROJECT_SOURCE_DIR} DRYDOCK_BUILD_DIR=${PRO
 if(TARGET drydock_trace)
   list(APPEND environment DRYDOCK_TRACE_LIBRARY=$<TARGET_FILE:drydock_trace>)
 endif()
-if(DRYDOCK_SANITIZE MATCHES address)
-  # An interpreter without the sanitizer must load its runtime before the instrumented library.
-  foreach(library libasan.so libstdc++.so)
-    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${library}
-      OUTPUT_VARIABLE path OUTPUT_STRIP_TRAILING_WHITESPACE)
-    string(JOIN " " preload ${preload} ${path})
-  endforeach()
-  list(APPEND environment "DRYDOCK_TRACE_PRELOAD=${preload}")
+if(DRYDOCK_TRACE_PRELOAD)
+  list(APPEND environment "DRYDOCK_TRACE_PRELOAD=${DRYDOCK_TRACE_PRELOAD}")
 endif()
 function(drydock_python_tests label)
   file(GLOB scripts CONFIGURE_DEPENDS ${ARGN})

@@ -115,10 +115,20 @@ class Agent::Impl {
         if (phase_ == Phase::kLeaving) {
           return ++left_ == workers_.size() ? Finish({.kind = AgentEvent::Kind::kLeft}) : void();
         }
-        return Finish({.kind = AgentEvent::Kind::kFailed, .error = *worker.core().failure()});
+        return Finish({.kind = AgentEvent::Kind::kFailed, .error = FailureOf(worker)});
       default:
         return;
     }
+  }
+
+  /// Why a worker gave up; if it never reached the scheduler, what the attempts met with.
+  static Error FailureOf(const TcpWorker& worker) {
+    Error error = *worker.core().failure();
+    if (error.reason == "Worker:build-timeout" && !worker.connect_trouble().empty()) {
+      error.reason = kUnreachableReason;
+      error.message += "; " + worker.connect_trouble();
+    }
+    return error;
   }
 
   void TellRanks() {

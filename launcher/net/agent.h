@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -37,6 +38,9 @@ struct AgentJob {
   Endpoint master = {};                       ///< Node of rank 0 and the port for its own use.
   friend bool operator==(const AgentJob&, const AgentJob&) = default;
 };
+
+/// Error::reason of an agent that never reached the scheduler; the message tells what it met with.
+inline constexpr std::string_view kUnreachableReason = "Agent:unreachable";
 
 /// Something an agent tells its launcher.
 struct AgentEvent {

@@ -33,6 +33,7 @@ constexpr std::chrono::milliseconds kAcceptPause(100);
 constexpr int kKeepIdleSeconds = 15;
 constexpr int kKeepIntervalSeconds = 5;
 constexpr int kKeepProbes = 3;
+constexpr int kUnansweredMilliseconds = 30'000;
 
 Error StreamError(ErrorCode code, std::string message) {
   return Fail(code, std::move(message)).value();
@@ -47,6 +48,8 @@ void SetSocketOptions(Tcp::socket& socket) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kKeepIdleSeconds, sizeof(int));
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kKeepIntervalSeconds, sizeof(int));
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kKeepProbes, sizeof(int));
+  // While something was sent and not taken there are no probes.
+  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnansweredMilliseconds, sizeof(int));
 }
 
 Endpoint ToEndpoint(const Tcp::endpoint& endpoint) {

@@ -1,7 +1,9 @@
 #include "launcher/net/tcp_worker.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace drydock::launcher {
@@ -9,6 +11,17 @@ namespace {
 
 /// Largest answer that is taken: host names of very large jobs.
 constexpr std::size_t kMaxAnswerBytes = std::size_t{256} << 20U;
+
+/// What a failed attempt to connect tells about the other side. @param reason  the system's words
+std::string TroubleText(const std::string& reason) {
+  if (reason == std::error_code(ECONNREFUSED, std::generic_category()).message()) {
+    return "it refuses connections: the machine is up, but nobody listens at this port";
+  }
+  return "it cannot be reached: " + reason;
+}
+
+constexpr std::string_view kSilent =
+    "it does not answer: the machine is down, or a firewall drops what is sent";
 
 }  // namespace
 
@@ -19,6 +32,7 @@ class TcpWorker::Link final : public StreamHandler {
 
   void OnOpen(TcpStream& opened) override {
     connect_deadline = kNever;
+    worker_.connect_trouble_.clear();
     worker_.core_.OnConnected(channel_, opened.local_address(), worker_.place_.loop.Now(),
                               worker_.out_);
     worker_.Do();
@@ -37,7 +51,7 @@ class TcpWorker::Link final : public StreamHandler {
       worker_.Do();
     }
   }
-  void OnClosed(TcpStream& /*closed*/, const Error& /*why*/) override {
+  void OnClosed(TcpStream& /*closed*/, const Error& why) override {
     const bool was_open = connect_deadline == kNever;
     stream.reset();
     connect_deadline = kNever;
@@ -45,6 +59,7 @@ class TcpWorker::Link final : public StreamHandler {
     if (was_open) {
       worker_.core_.OnDisconnected(channel_, now, worker_.out_);
     } else {
+      worker_.connect_trouble_ = TroubleText(why.message);
       worker_.core_.OnConnectFailed(now, worker_.out_);
     }
     worker_.Do();
@@ -143,6 +158,8 @@ void TcpWorker::GiveUpConnecting(TimePoint now) {
     if (each->connect_deadline <= now) {
       each->stream.reset();
       each->connect_deadline = kNever;
+      // A packet that no machine of the network answers to is reported after longer than this.
+      connect_trouble_ = kSilent;
       core_.OnConnectFailed(now, out_);
       return Do();
     }

@@ -35,6 +35,9 @@ class TcpWorker {
   void Ask(sim::MessageName name, std::string_view subject);
   void Leave();
   [[nodiscard]] const sim::WorkerCore& core() const { return core_; }
+  /// Why the last attempt to connect failed: "connection refused: the machine is up, but nobody
+  /// listens". Empty once connected. Source: spec robustness R-06
+  [[nodiscard]] const std::string& connect_trouble() const { return connect_trouble_; }
 
  private:
   class Link;
@@ -54,6 +57,7 @@ class TcpWorker {
   Hear hear_;
   sim::WorkerOutput out_;
   bool doing_ = false;
+  std::string connect_trouble_;
   std::array<std::unique_ptr<Link>, 2> links_;
   std::unique_ptr<Timer> timer_;
 };

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "launcher/exit_code.h"
@@ -10,6 +12,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20U;
+constexpr std::size_t kMaxPasswordBytes = 4096;
 // Source: spec cluster-protocol 12.
 constexpr std::int64_t kMinWarnDays = 7;
 constexpr std::int64_t kMaxWarnDays = 180;
@@ -55,6 +58,31 @@ Result<TlsFiles> ReadTlsConfig(const std::string& path) {
     files.warn_days = days->get<std::int64_t>();
   }
   return files;
+}
+
+Result<std::optional<TlsFiles>> ReadTlsFiles(const std::string& config,
+                                             const std::string& password_file) {
+  if (config.empty() && password_file.empty()) {
+    return std::optional<TlsFiles>();
+  }
+  if (config.empty()) {
+    return FailCommand("USAGE", "--tls_password_file without --tls_config",
+                       "name the configuration of TLS, too");
+  }
+  DRYDOCK_TRY(TlsFiles files, ReadTlsConfig(config));
+  auto text = ReadFile(password_file, kMaxPasswordBytes);
+  if (!text) {
+    return FailCommand("TLS_MATERIAL", "password file: " + text.error().message,
+                       "name a file with the password with --tls_password_file");
+  }
+  const std::size_t end = std::min(text->find('\n'), text->size());
+  files.server_password = text->substr(0, end);
+  const std::string second = end < text->size() ? text->substr(end + 1) : std::string();
+  files.client_password = second.substr(0, second.find('\n'));
+  if (files.client_password.empty()) {
+    files.client_password = files.server_password;
+  }
+  return std::optional(std::move(files));
 }
 
 }  // namespace drydock::launcher

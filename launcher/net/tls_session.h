@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,14 @@ void WipePasswords(TlsFiles& files);
 /// `crl_path`, `cipher_list`, `cert_expire_warning_time_in_day`.
 /// @error TLS_MATERIAL  not JSON, a key is missing, a value out of range
 [[nodiscard]] Result<TlsFiles> ReadTlsConfig(const std::string& path);
+
+/// TLS by MindSpore's configuration file and a file with one password on each of the first two
+/// lines: the server's and the client's (one line: both are the same). Nothing without a
+/// configuration file.
+/// @error TLS_MATERIAL  a file cannot be read or is wrong
+/// @error USAGE         passwords without a configuration file
+[[nodiscard]] Result<std::optional<TlsFiles>> ReadTlsFiles(const std::string& config,
+                                                           const std::string& password_file);
 
 /// Keys, certificates and rules of one side, checked. Shared by its sessions, which it outlives.
 class TlsContext {

@@ -12,6 +12,7 @@
 #include "launcher/files.h"
 #include "launcher/install_paths.h"
 #include "launcher/net/agent.h"
+#include "launcher/net/failure_line.h"
 #include "launcher/net/scheduler_server.h"
 #include "launcher/run/spawn.h"
 #include "launcher/run/worker_environment.h"
@@ -44,6 +45,8 @@ Result<std::unique_ptr<SchedulerServer>> StartServer(const MsrunOptions& options
                                                      const CheckedJob& job) {
   DRYDOCK_TRY(SchedulerServerOptions server,
               SchedulerJobOf(SchedulerEnvironment(options, environment, job), {}));
+  server.tls = job.tls;
+  server.job.rules.metadata_answers = job.metadata_answers;
   server.log_path = PathIn(options.log_dir, "scheduler.log");
   return SchedulerServer::Start(std::move(server));
 }
@@ -58,6 +61,7 @@ Result<std::unique_ptr<Agent>> StartAgent(const MsrunOptions& options, const Che
                                           std::int64_t script_port) {
   AgentOptions agent{.scheduler = {.address = job.host.master_ip,
                                    .port = static_cast<std::uint16_t>(options.master_port)},
+                     .tls = job.tls,
                      .master_port = static_cast<std::uint16_t>(script_port)};
   agent.job.worker_num = static_cast<std::uint32_t>(options.worker_num);
   agent.job.topo_timeout = FormingTime(options);
@@ -97,7 +101,9 @@ Error JoinError(Error error) {
     std::string_view code = {};
     std::string_view hint = {};
   };
-  constexpr std::array<Meaning, 4> kMeanings = {{
+  constexpr std::array<Meaning, 5> kMeanings = {{
+      {kUnreachableReason, "MASTER_UNREACHABLE",
+       "start msrun on the node of --master_addr, and check --master_port and firewalls"},
       {"Worker:build-timeout", "BUILD_TIMEOUT",
        "start the other nodes, check --master_addr and --master_port, or wait longer with "
        "--cluster_time_out"},
@@ -124,6 +130,7 @@ Error BuildTimeError(const sim::SchedulerEvent& event) {
 struct Cluster::Impl {
   std::unique_ptr<SchedulerServer> server = {};
   std::unique_ptr<Agent> agent = {};
+  std::unique_ptr<FailureLine> line = {};  ///< To the other nodes, where there are no agents.
   JoinRule join = {};
   bool single_node = true;
   bool recovery = false;
@@ -136,6 +143,7 @@ struct Cluster::Impl {
 
   void TakeServerEvents(std::vector<ClusterNews>& news);
   void TakeAgentEvents(std::vector<ClusterNews>& news);
+  void TakeLine(std::vector<ClusterNews>& news);
   void TakeEvent(const sim::SchedulerEvent& event, std::vector<ClusterNews>& news);
 };
 
@@ -218,6 +226,15 @@ void Cluster::Impl::TakeAgentEvents(std::vector<ClusterNews>& news) {
   }
 }
 
+void Cluster::Impl::TakeLine(std::vector<ClusterNews>& news) {
+  for (const std::string& what : line->Take()) {
+    failed = true;
+    news.push_back(
+        {.kind = ClusterNews::Kind::kFailed,
+         .error = FailCommand("RANK_FAILED", what, "look at the log on its node").value()});
+  }
+}
+
 Cluster::Cluster(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Cluster::~Cluster() = default;
@@ -238,6 +255,12 @@ Result<std::unique_ptr<Cluster>> Cluster::Start(const MsrunOptions& options,
   if (agrees) {
     DRYDOCK_TRY(impl->agent, StartAgent(options, job, script_port));
   }
+  // With recovery a node that failed may come back: its failure is not the job's.
+  if (options.join && job.join.workers_register && !impl->single_node && !impl->recovery) {
+    const auto port = static_cast<std::uint16_t>(options.master_port);
+    DRYDOCK_TRY(impl->line,
+                FailureLine::Start({.address = job.host.master_ip, .port = port}, job.tls));
+  }
   return std::unique_ptr<Cluster>(new Cluster(std::move(impl)));
 }
 
@@ -249,6 +272,9 @@ std::vector<int> Cluster::fds() const {
   if (impl_->agent) {
     fds.push_back(impl_->agent->event_fd());
   }
+  if (impl_->line) {
+    fds.push_back(impl_->line->event_fd());
+  }
   return fds;
 }
 
@@ -259,6 +285,9 @@ std::vector<ClusterNews> Cluster::Take() {
   }
   if (impl_->agent) {
     impl_->TakeAgentEvents(news);
+  }
+  if (impl_->line) {
+    impl_->TakeLine(news);
   }
   return news;
 }
@@ -298,6 +327,9 @@ void Cluster::TellFailure(const std::vector<std::string>& ids, const std::string
   if (impl_->agent) {
     impl_->agent->ReportFailure(what);
   }
+  if (impl_->line) {
+    impl_->line->Tell(what);
+  }
   if (impl_->server && !impl_->agent) {
     for (const std::string& id : ids) {
       impl_->server->DeclareLost(id);
@@ -323,8 +355,12 @@ bool Cluster::finished() const {
   if (impl_->agent) {
     return false;
   }
-  const SchedulerStatus status = served ? SchedulerStatus() : impl_->server->Look();
-  return served || status.connections == 0 || status.state == sim::SchedulerState::kAborted;
+  if (served) {
+    return !impl_->line || impl_->line->settled();
+  }
+  const SchedulerStatus status = impl_->server->Look();
+  const std::size_t own = impl_->line && impl_->line->connected() ? 1 : 0;
+  return status.connections <= own || status.state == sim::SchedulerState::kAborted;
 }
 
 Result<DetachedScheduler> StartDetachedScheduler(const MsrunOptions& options,
@@ -337,9 +373,17 @@ Result<DetachedScheduler> StartDetachedScheduler(const MsrunOptions& options,
   Descriptor output(ends[1]);
   const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::string folder = options.log_dir.empty() ? "." : options.log_dir;
+  std::vector<std::string> words = {"drydock", "scheduler", "--log_dir=" + folder};
+  for (const auto& [flag, value] : {std::pair("--tls_config=", options.tls_config),
+                                    std::pair("--tls_password_file=", options.tls_password_file),
+                                    std::pair("--mindspore_release=", options.mindspore_release)}) {
+    if (!value.empty()) {
+      words.push_back(flag + value);
+    }
+  }
   DRYDOCK_TRY(const pid_t pid,
               Spawn({.program = program,
-                     .arguments = {"drydock", "scheduler", "--log_dir=" + folder},
+                     .arguments = words,
                      .environment = Assignments(SchedulerEnvironment(options, environment, job)),
                      .input = nothing.get(),
                      .output = output.get(),

@@ -59,14 +59,35 @@ Result<std::vector<int>> ListedCpus(const std::string& device,
   return cpus;
 }
 
+/// Number of the device that a worker uses.
+std::int64_t DeviceOf(const WorkerSpec& worker, const std::vector<std::int64_t>& visible) {
+  const auto index = static_cast<std::size_t>(worker.local_index);
+  return index < visible.size() ? visible[index] : worker.local_index;
+}
+
+void BindToDevices(const std::vector<std::vector<int>>& device_shares,
+                   const std::string& visible_devices, std::vector<WorkerSpec>& workers,
+                   std::vector<std::string>& warnings) {
+  const std::vector<std::int64_t> visible = VisibleDevices(visible_devices);
+  for (WorkerSpec& worker : workers) {
+    const std::int64_t device = DeviceOf(worker, visible);
+    if (device >= 0 && device < std::ssize(device_shares)) {
+      worker.cpus = device_shares[static_cast<std::size_t>(device)];
+    }
+    if (worker.cpus.empty()) {
+      warnings.push_back("worker " + std::to_string(worker.local_index) +
+                         " is not bound: there are no processors for device " +
+                         std::to_string(device));
+    }
+  }
+}
+
 Status BindAsListed(const CoreBinding& binding, const std::vector<int>& cpus,
                     const std::string& visible_devices, std::vector<WorkerSpec>& workers,
                     std::vector<std::string>& warnings) {
   const std::vector<std::int64_t> devices = VisibleDevices(visible_devices);
   for (WorkerSpec& worker : workers) {
-    const auto index = static_cast<std::size_t>(worker.local_index);
-    const std::int64_t number = index < devices.size() ? devices[index] : worker.local_index;
-    const std::string device = "device" + std::to_string(number);
+    const std::string device = "device" + std::to_string(DeviceOf(worker, devices));
     const auto listed = binding.ranges_of_device.find(device);
     if (listed == binding.ranges_of_device.end() || listed->second.empty()) {
       warnings.push_back("worker " + std::to_string(worker.local_index) +
@@ -138,10 +159,13 @@ std::optional<std::vector<int>> CpusOfRange(const std::string& range) {
 }
 
 Status BindWorkers(const CoreBinding& binding, const std::vector<int>& cpus,
+                   const std::vector<std::vector<int>>& device_shares,
                    const std::string& visible_devices, std::vector<WorkerSpec>& workers,
                    std::vector<std::string>& warnings) {
   if (!binding.ranges_of_device.empty()) {
     DRYDOCK_RETURN_IF_ERROR(BindAsListed(binding, cpus, visible_devices, workers, warnings));
+  } else if (!device_shares.empty()) {
+    BindToDevices(device_shares, visible_devices, workers, warnings);
   } else {
     const auto shares = EqualShares(cpus, static_cast<std::int64_t>(workers.size()));
     if (shares.empty()) {

@@ -24,13 +24,16 @@ namespace drydock::launcher {
 /// Numbers of "0-3"; nothing if the first is greater than the last.
 [[nodiscard]] std::optional<std::vector<int>> CpusOfRange(const std::string& range);
 
-/// Gives each worker its processors: equal shares, or those listed for the device it uses (device i
-/// of ASCEND_RT_VISIBLE_DEVICES in ascending order, else its local index). Source: spec launcher 6
+/// Gives each worker its processors: those listed for the device it uses (device i of
+/// ASCEND_RT_VISIBLE_DEVICES in ascending order, else its local index), else those of that device's
+/// NUMA node, else equal shares. Source: spec launcher 6
 /// @param cpus             as UsableCpus
+/// @param device_shares    as DeviceShares; empty: equal shares
 /// @param visible_devices  value of ASCEND_RT_VISIBLE_DEVICES; empty: none
 /// @param warnings         workers that stay unbound, and why
 /// @error USAGE  a listed processor that we may not use
 [[nodiscard]] Status BindWorkers(const CoreBinding& binding, const std::vector<int>& cpus,
+                                 const std::vector<std::vector<int>>& device_shares,
                                  const std::string& visible_devices,
                                  std::vector<WorkerSpec>& workers,
                                  std::vector<std::string>& warnings);

@@ -75,6 +75,13 @@ Guard::Guard(Guard&& other) noexcept : pid_(other.pid_), pipe_end_(other.pipe_en
 }
 
 Guard::~Guard() {
+  Dismiss();
+  if (pid_ > 0) {
+    ::waitpid(pid_, nullptr, 0);
+  }
+}
+
+void Guard::Dismiss() {
   if (pipe_end_ < 0) {
     return;
   }
@@ -83,7 +90,7 @@ Guard::~Guard() {
     // The guard is gone already; SIGPIPE is ignored.
   }
   ::close(pipe_end_);
-  ::waitpid(pid_, nullptr, 0);
+  pipe_end_ = -1;
 }
 
 }  // namespace drydock::launcher

@@ -19,8 +19,10 @@ class Guard {
   /// @error NPROC
   [[nodiscard]] static Result<Guard> Start(const std::string& mark, const std::string& note_path,
                                            const std::string& note);
-  /// Dismisses the guard: the job is over.
+  /// Dismisses the guard and waits for its end.
   ~Guard();
+  /// Tells the guard that the job is over: it ends by itself meanwhile.
+  void Dismiss();
   Guard(Guard&& other) noexcept;
   Guard& operator=(Guard&&) = delete;
   Guard(const Guard&) = delete;

@@ -59,8 +59,11 @@ ScriptKind ScriptKindOf(std::string_view text) {
   return kind;
 }
 
-JoinRule JoinRuleFor(Rendezvous asked, ScriptKind kind) {
-  switch (asked) {
+JoinRule JoinRuleFor(const MsrunOptions& options, ScriptKind kind) {
+  if (options.framework != Framework::kAuto) {
+    kind = options.framework == Framework::kMindSpore ? ScriptKind::kMindSpore : ScriptKind::kOther;
+  }
+  switch (options.rendezvous) {
     case Rendezvous::kWorker:
       return {.workers_register = true, .may_not_register = false};
     case Rendezvous::kLauncher:
@@ -101,6 +104,12 @@ std::string WorkerLogPath(const MsrunOptions& options, const HostFacts& host,
   stem = Replaced(std::move(stem), "{hostname}", host.host_name);
   const std::int64_t number = worker.rank.value_or(worker.local_index);
   return PathIn(options.log_dir, stem + "_" + std::to_string(number) + ".log");
+}
+
+std::string RestartLogPath(const std::string& log_path, std::int64_t restart) {
+  constexpr std::string_view kSuffix = ".log";
+  const std::string number = ".r" + std::to_string(restart);
+  return log_path.substr(0, log_path.size() - kSuffix.size()) + number + std::string(kSuffix);
 }
 
 std::vector<WorkerSpec> WorkersOf(const MsrunOptions& options, const HostFacts& host) {

@@ -28,8 +28,8 @@ struct JoinRule {
 };
 
 /// Source: design of --rendezvous: what is asked for wins; else only scripts of other frameworks
-/// are started by the launchers' agreement.
-[[nodiscard]] JoinRule JoinRuleFor(Rendezvous asked, ScriptKind kind);
+/// are started by the launchers' agreement. --framework says what kind a script is.
+[[nodiscard]] JoinRule JoinRuleFor(const MsrunOptions& options, ScriptKind kind);
 
 /// This machine as seen from the job.
 struct HostFacts {
@@ -65,6 +65,10 @@ struct WorkerSpec {
 /// launcher 2.3
 [[nodiscard]] std::string WorkerLogPath(const MsrunOptions& options, const HostFacts& host,
                                         const WorkerSpec& worker);
+
+/// Log of a worker that is started again for the `restart`-th time: "worker_3.r1.log" beside
+/// "worker_3.log". Source: spec robustness R-24
+[[nodiscard]] std::string RestartLogPath(const std::string& log_path, std::int64_t restart);
 
 /// The local workers with their ranks and log files.
 [[nodiscard]] std::vector<WorkerSpec> WorkersOf(const MsrunOptions& options, const HostFacts& host);

@@ -20,6 +20,8 @@ std::string_view EndName(RankEnd end) {
       return "never-started";
     case RankEnd::kRunning:
       return "running";
+    case RankEnd::kRestarting:
+      return "restarting";
     case RankEnd::kOk:
       return "ok";
     case RankEnd::kFailed:
@@ -133,6 +135,8 @@ std::string JobStatusJson(const JobWatch& watch, const std::string& code, int ex
     json.Text(EndName(rank.end));
     json.Key("status");
     json.Integer(rank.how.signalled ? 128 + rank.how.value : rank.how.value);
+    json.Key("restarts");
+    json.Integer(rank.restarts);
     json.Key("log");
     json.Text(rank.log_path);
     json.EndObject();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "launcher/exit_code.h"
 #include "sim/tracer/run_script.h"
@@ -48,6 +49,12 @@ void JobWatch::Begin(Error cause, TimePoint now) {
     cause_ = std::move(cause);
     due_ = Order::kTerminate;
     due_at_ = now;
+    for (RankRecord& rank : ranks_) {
+      if (rank.end == RankEnd::kRestarting) {
+        rank.end = rank.how.signalled ? RankEnd::kSignalled : RankEnd::kFailed;
+        rank.restart_at = kNever;
+      }
+    }
   }
 }
 
@@ -79,13 +86,70 @@ void JobWatch::OnEnded(std::size_t index, ProcessEnd end, TimePoint now) {
   rank.how = end;
   if (!end.signalled && end.value == 0) {
     rank.end = RankEnd::kOk;
+    if (!first_ok_) {
+      first_ok_ = index;
+      early_end_at_ = AddSaturated(now, kEarlyEndNotice);
+    }
     CheckRegistrations(now);
   } else if (cause_ && end.signalled) {
     rank.end = RankEnd::kEndedByUs;
+  } else if (MayRestart(rank)) {
+    PlanRestart(index, now);
   } else {
     rank.end = end.signalled ? RankEnd::kSignalled : RankEnd::kFailed;
     BlameRank(index, now);
   }
+}
+
+bool JobWatch::MayRestart(const RankRecord& rank) const {
+  return !cause_ && rank.restarts < rules_.max_restarts;
+}
+
+void JobWatch::PlanRestart(std::size_t index, TimePoint now) {
+  RankRecord& rank = ranks_[index];
+  // 1, 2, 4, ... seconds; more than 9 hours are no use to anybody.
+  const Duration pause =
+      kRestartPause * (std::int64_t{1} << std::min<std::int64_t>(rank.restarts, 15));
+  rank.end = RankEnd::kRestarting;
+  rank.restart_at = AddSaturated(now, pause);
+  notices_.push_back(
+      Who(index) + " ended with " + EndText(rank.how) + "; it is started again in " +
+      std::to_string(std::chrono::duration_cast<std::chrono::seconds>(pause).count()) + " s (" +
+      std::to_string(rank.restarts + 1) + " of " + std::to_string(rules_.max_restarts) +
+      "); its output is in " + rank.log_path);
+}
+
+std::optional<std::size_t> JobWatch::NextRestart(TimePoint now) const {
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    if (ranks_[i].end == RankEnd::kRestarting && ranks_[i].restart_at <= now) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+void JobWatch::OnRestarted(std::size_t index, std::int64_t pid, std::string log_path) {
+  RankRecord& rank = ranks_[index];
+  ++rank.restarts;
+  rank.restart_at = kNever;
+  rank.log_path = std::move(log_path);
+  OnStarted(index, pid);
+}
+
+std::vector<std::string> JobWatch::TakeNotices(TimePoint now) {
+  if (now >= early_end_at_) {
+    early_end_at_ = kNever;
+    const auto running = std::ranges::count_if(
+        ranks_, [](const RankRecord& rank) { return rank.end == RankEnd::kRunning; });
+    if (!cause_ && running > 0) {
+      notices_.push_back(
+          Who(*first_ok_) + " ended well " +
+          std::to_string(
+              std::chrono::duration_cast<std::chrono::seconds>(kEarlyEndNotice).count()) +
+          " s ago, and " + std::to_string(running) + " ranks of this node still run");
+    }
+  }
+  return std::exchange(notices_, {});
 }
 
 /// A rank that is gone without having registered makes the job impossible, once it is clear that
@@ -153,12 +217,20 @@ JobWatch::Order JobWatch::NextOrder(TimePoint now) {
 }
 
 TimePoint JobWatch::NextDeadline() const {
-  return due_ == Order::kNone ? kNever : due_at_;
+  TimePoint next = due_ == Order::kNone ? kNever : due_at_;
+  if (!all_ended() && !cause_) {
+    next = std::min(next, early_end_at_);
+  }
+  for (const RankRecord& rank : ranks_) {
+    next = std::min(next, rank.restart_at);
+  }
+  return next;
 }
 
 bool JobWatch::all_ended() const {
-  return std::ranges::none_of(ranks_,
-                              [](const RankRecord& rank) { return rank.end == RankEnd::kRunning; });
+  return std::ranges::none_of(ranks_, [](const RankRecord& rank) {
+    return rank.end == RankEnd::kRunning || rank.end == RankEnd::kRestarting;
+  });
 }
 
 }  // namespace drydock::launcher

@@ -22,6 +22,7 @@ struct ProcessEnd {
 enum class RankEnd : std::uint8_t {
   kNeverStarted,
   kRunning,
+  kRestarting,  ///< Failed, and is about to be started again.
   kOk,
   kFailed,           ///< Exit status other than 0.
   kSignalled,        ///< By a signal that we did not send.
@@ -38,6 +39,8 @@ struct RankRecord {
   RankEnd end = RankEnd::kNeverStarted;
   ProcessEnd how = {};
   bool registered = false;
+  std::int64_t restarts = 0;      ///< How often it was started again.
+  TimePoint restart_at = kNever;  ///< With kRestarting: when.
 };
 
 /// What a job's supervision is told.
@@ -45,8 +48,16 @@ struct WatchRules {
   Duration grace = std::chrono::seconds(10);  ///< From SIGTERM to SIGKILL.
   bool sees_registrations = false;            ///< The scheduler is ours.
   bool may_not_register = false;  ///< Ranks that never register are no failure if none does.
+  std::int64_t max_restarts = 0;  ///< Of each rank.
   std::string host_name = {};
 };
+
+/// A rank that ended well is spoken of when others still run after this time. Source: spec
+/// robustness R-25
+inline constexpr Duration kEarlyEndNotice = std::chrono::seconds(60);
+/// Pause before a rank is started again for the first time; doubled each further time. Source: spec
+/// robustness R-24
+inline constexpr Duration kRestartPause = std::chrono::seconds(1);
 
 /// How long a killed process may take to vanish. Source: spec robustness R-59
 inline constexpr Duration kKillTime = std::chrono::seconds(5);
@@ -81,10 +92,17 @@ class JobWatch {
   void OnCause(Error cause, TimePoint now);
   /// What is due at `now`; each order is given once.
   [[nodiscard]] Order NextOrder(TimePoint now);
-  /// When NextOrder may have something new, kNever if only events matter.
+  /// A rank that is to be started again at `now`; OnRestarted must follow.
+  [[nodiscard]] std::optional<std::size_t> NextRestart(TimePoint now) const;
+  /// A new process of a rank runs. @param log_path  where its output goes
+  void OnRestarted(std::size_t index, std::int64_t pid, std::string log_path);
+  /// What people should know and is no failure, once.
+  [[nodiscard]] std::vector<std::string> TakeNotices(TimePoint now);
+  /// When NextOrder, NextRestart or TakeNotices may have something new, kNever if only events
+  /// matter.
   [[nodiscard]] TimePoint NextDeadline() const;
 
-  /// No rank runs.
+  /// No rank runs or is to be started again.
   [[nodiscard]] bool all_ended() const;
   /// The job is being ended.
   [[nodiscard]] bool stopping() const { return cause_.has_value(); }
@@ -103,6 +121,8 @@ class JobWatch {
   void Begin(Error cause, TimePoint now);
   void BlameRank(std::size_t index, TimePoint now);
   void CheckRegistrations(TimePoint now);
+  [[nodiscard]] bool MayRestart(const RankRecord& rank) const;
+  void PlanRestart(std::size_t index, TimePoint now);
   [[nodiscard]] std::string Who(std::size_t index) const;
 
   WatchRules rules_;
@@ -113,6 +133,9 @@ class JobWatch {
   bool any_registered_ = false;
   Order due_ = Order::kNone;  ///< The next order, at `due_at_`.
   TimePoint due_at_ = kNever;
+  std::vector<std::string> notices_ = {};
+  std::optional<std::size_t> first_ok_ = {};  ///< The rank that ended well first.
+  TimePoint early_end_at_ = kNever;           ///< When it is spoken of.
 };
 
 /// "exit status 3", "signal KILL (9)".

@@ -21,8 +21,7 @@ constexpr std::size_t kConsoleBytes = 4096;
 
 }  // namespace
 
-LogTail::LogTail(int console)
-    : console_(console), notify_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+LogTail::LogTail(int console) : console_(console) {
   struct stat facts = {};
   console_is_file_ = ::fstat(console, &facts) == 0 && S_ISREG(facts.st_mode);
 }
@@ -38,19 +37,35 @@ void LogTail::Add(const std::string& path, std::string tag) {
   if (fd < 0) {
     return;
   }
-  const int watch = ::inotify_add_watch(notify_.get(), path.c_str(), IN_MODIFY);
-  if (watch >= 0) {
-    log_of_watch_[watch] = logs_.size();
-  } else {
-    (void)notify_.Close();  // too many watches: the caller looks at all logs now and then
-  }
   logs_.push_back({.fd = fd, .tag = std::move(tag)});
+  if (notify_) {
+    WatchLog(logs_.size() - 1);
+  }
+}
+
+void LogTail::WatchLog(std::size_t index) {
+  // Names the open file itself: the log may have been removed or replaced since.
+  const std::string path = "/proc/self/fd/" + std::to_string(logs_[index].fd);
+  const int watch = notify_ ? ::inotify_add_watch(notify_->get(), path.c_str(), IN_MODIFY) : -1;
+  if (watch < 0) {
+    notify_ = nullptr;  // too many watches: the caller looks at all logs now and then
+  } else {
+    log_of_watch_[watch] = index;
+  }
+}
+
+void LogTail::Watch() {
+  notify_ = std::make_unique<Descriptor>(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  for (std::size_t i = 0; i < logs_.size(); ++i) {
+    WatchLog(i);
+  }
+  MarkAll();  // what was written before
 }
 
 void LogTail::TakeChanges() {
   alignas(inotify_event) std::array<char, 4096> bytes = {};
   ssize_t count = 0;
-  while ((count = ::read(notify_.get(), bytes.data(), bytes.size())) > 0) {
+  while ((count = ::read(notify_->get(), bytes.data(), bytes.size())) > 0) {
     for (ssize_t at = 0; at < count;) {
       inotify_event event = {};
       std::memcpy(&event, bytes.data() + at, sizeof(event));

@@ -15,65 +15,78 @@
 
 #include "base/descriptor.h"
 #include "launcher/exit_code.h"
+#include "launcher/flags.h"
 
 namespace drydock::launcher {
 namespace {
 
+/// An address with its port, of either family.
+struct SocketAddress {
+  sockaddr_storage bytes = {};
+  socklen_t length = 0;
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&bytes); }
+  [[nodiscard]] sockaddr* get() { return reinterpret_cast<sockaddr*>(&bytes); }
+};
+
+/// "10.0.0.1", "fe80::1%eth0"
 std::string TextOf(const sockaddr* address) {
-  std::array<char, INET_ADDRSTRLEN> text = {};
-  sockaddr_in ipv4 = {};
-  std::memcpy(&ipv4, address, sizeof(ipv4));
-  ::inet_ntop(AF_INET, &ipv4.sin_addr, text.data(), text.size());
+  std::array<char, NI_MAXHOST> text = {};
+  const socklen_t length =
+      address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  if (::getnameinfo(address, length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return "";
+  }
   return text.data();
 }
 
-sockaddr_in SocketAddress(const std::string& ip, std::int64_t port) {
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  ::inet_pton(AF_INET, ip.c_str(), &address.sin_addr);
+SocketAddress AddressOf(const std::string& ip, std::int64_t port) {
+  addrinfo wanted = {};
+  wanted.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  SocketAddress address;
+  if (::getaddrinfo(ip.c_str(), std::to_string(port).c_str(), &wanted, &found) == 0) {
+    std::memcpy(&address.bytes, found->ai_addr, found->ai_addrlen);
+    address.length = found->ai_addrlen;
+    ::freeaddrinfo(found);
+  }
   return address;
 }
 
 /// A socket bound like a listener's; negative if that is not possible.
 int BoundSocket(const std::string& ip, std::int64_t port) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const SocketAddress address = AddressOf(ip, port);
+  const int fd = ::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int reuse = 1;
-  const sockaddr_in address = SocketAddress(ip, port);
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
-  if (fd >= 0 && (::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
-                  ::listen(fd, 1) != 0)) {
+  if (fd >= 0 && (::bind(fd, address.get(), address.length) != 0 || ::listen(fd, 1) != 0)) {
     ::close(fd);
     return -1;
   }
   return fd;
 }
 
-}  // namespace
-
-Result<std::vector<std::string>> ResolveHost(const std::string& name) {
-  in6_addr ipv6 = {};
-  const std::string bare =
-      name.size() > 2 && name.front() == '[' ? name.substr(1, name.size() - 2) : name;
-  if (::inet_pton(AF_INET6, bare.substr(0, bare.find('%')).c_str(), &ipv6) == 1) {
-    return FailCommand("IPV6_UNSUPPORTED", "'" + name + "' is an IPv6 address",
-                       "msrun's workers meet over IPv4 only: give an IPv4 address or a name");
+/// Local address of a socket.
+SocketAddress NameOf(int fd) {
+  SocketAddress own;
+  own.length = sizeof(own.bytes);
+  if (::getsockname(fd, own.get(), &own.length) != 0) {
+    own.length = 0;
   }
+  return own;
+}
+
+/// Addresses of one family; empty with a reason of getaddrinfo in `failure`.
+std::vector<std::string> Lookup(const std::string& name, int family, int& failure) {
   addrinfo wanted = {};
-  wanted.ai_family = AF_INET;
+  wanted.ai_family = family;
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (const int failure = ::getaddrinfo(name.c_str(), nullptr, &wanted, &found); failure != 0) {
-    wanted.ai_family = AF_INET6;
-    if (::getaddrinfo(name.c_str(), nullptr, &wanted, &found) == 0) {
-      ::freeaddrinfo(found);
-      return FailCommand("IPV6_UNSUPPORTED", "'" + name + "' has IPv6 addresses only",
-                         "msrun's workers meet over IPv4 only: give an IPv4 address");
-    }
-    return FailCommand("RESOLVE", "'" + name + "': " + ::gai_strerror(failure),
-                       "check --master_addr, or give an address");
-  }
   std::vector<std::string> addresses;
+  failure = ::getaddrinfo(name.c_str(), nullptr, &wanted, &found);
+  if (failure != 0) {
+    return addresses;
+  }
   for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
     const std::string text = TextOf(entry->ai_addr);
     if (std::ranges::find(addresses, text) == addresses.end()) {
@@ -84,6 +97,33 @@ Result<std::vector<std::string>> ResolveHost(const std::string& name) {
   return addresses;
 }
 
+}  // namespace
+
+Result<std::vector<std::string>> ResolveHost(const std::string& name) {
+  const bool bracketed = name.size() > 2 && name.front() == '[' && name.back() == ']';
+  const std::string bare = bracketed ? name.substr(1, name.size() - 2) : name;
+  int failure = 0;
+  std::vector<std::string> addresses = Lookup(bare, AF_INET, failure);
+  if (addresses.empty()) {
+    int ipv6_failure = 0;
+    addresses = Lookup(bare, AF_INET6, ipv6_failure);
+    failure = IsIpv6(bare) ? ipv6_failure : failure;
+  }
+  if (addresses.empty()) {
+    return FailCommand("RESOLVE", "'" + name + "': " + ::gai_strerror(failure),
+                       "check --master_addr, or give an address");
+  }
+  return addresses;
+}
+
+bool IsIpv6(const std::string& ip) {
+  return ip.find(':') != std::string::npos;
+}
+
+std::string HostAndPort(const std::string& ip, std::int64_t port) {
+  return (IsIpv6(ip) ? "[" + ip + "]:" : ip + ":") + std::to_string(port);
+}
+
 std::vector<std::string> OwnAddresses() {
   std::vector<std::string> addresses;
   ifaddrs* all = nullptr;
@@ -91,7 +131,8 @@ std::vector<std::string> OwnAddresses() {
     return addresses;
   }
   for (const ifaddrs* entry = all; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr != nullptr && entry->ifa_addr->sa_family == AF_INET) {
+    if (entry->ifa_addr != nullptr &&
+        (entry->ifa_addr->sa_family == AF_INET || entry->ifa_addr->sa_family == AF_INET6)) {
       addresses.push_back(TextOf(entry->ifa_addr));
     }
   }
@@ -100,21 +141,18 @@ std::vector<std::string> OwnAddresses() {
 }
 
 bool IsLoopback(const std::string& ip) {
-  return ip.starts_with("127.");
+  return ip.starts_with("127.") || ip == "::1";
 }
 
 std::string SourceAddressTo(const std::string& ip) {
-  const Descriptor fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  const sockaddr_in target =
-      SocketAddress(ip, 9);  // any port: connecting a UDP socket sends nothing
-  sockaddr_in own = {};
-  socklen_t length = sizeof(own);
-  if (fd.get() < 0 ||
-      ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&target), sizeof(target)) != 0 ||
-      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &length) != 0) {
+  // Any port: connecting a UDP socket sends nothing.
+  const SocketAddress target = AddressOf(ip, 9);
+  const Descriptor fd(::socket(target.bytes.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (fd.get() < 0 || ::connect(fd.get(), target.get(), target.length) != 0) {
     return "";
   }
-  return TextOf(reinterpret_cast<const sockaddr*>(&own));
+  const SocketAddress own = NameOf(fd.get());
+  return own.length == 0 ? "" : TextOf(own.get());
 }
 
 std::string HostName() {
@@ -129,12 +167,13 @@ bool PortIsFree(const std::string& ip, std::int64_t port) {
 
 std::int64_t AnyFreePort(const std::string& ip) {
   const Descriptor fd(BoundSocket(ip, 0));
-  sockaddr_in own = {};
-  socklen_t length = sizeof(own);
-  if (fd.get() < 0 || ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &length) != 0) {
+  std::array<char, NI_MAXSERV> port = {};
+  const SocketAddress own = fd.get() < 0 ? SocketAddress() : NameOf(fd.get());
+  if (own.length == 0 || ::getnameinfo(own.get(), own.length, nullptr, 0, port.data(), port.size(),
+                                       NI_NUMERICSERV) != 0) {
     return 0;
   }
-  return ntohs(own.sin_port);
+  return ReadIntWord(port.data()).value_or(0);
 }
 
 }  // namespace drydock::launcher

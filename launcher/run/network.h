@@ -8,15 +8,21 @@
 
 namespace drydock::launcher {
 
-/// IPv4 addresses of a host name or literal, in the resolver's order, each once.
-/// @error RESOLVE          unknown name
-/// @error IPV6_UNSUPPORTED an IPv6 literal, or a name that only has such addresses
+/// Addresses of a host name or literal, each once: its IPv4 ones in the resolver's order, or its
+/// IPv6 ones if it has no other. Brackets around IPv6 may be given and are dropped.
+/// @error RESOLVE  unknown name
 [[nodiscard]] Result<std::vector<std::string>> ResolveHost(const std::string& name);
 
-/// IPv4 addresses of this machine's interfaces.
+/// True for an IPv6 literal.
+[[nodiscard]] bool IsIpv6(const std::string& ip);
+
+/// "10.0.0.1:8118", "[::1]:8118"
+[[nodiscard]] std::string HostAndPort(const std::string& ip, std::int64_t port);
+
+/// Addresses of this machine's interfaces.
 [[nodiscard]] std::vector<std::string> OwnAddresses();
 
-/// True for 127.0.0.0/8.
+/// True for 127.0.0.0/8 and ::1.
 [[nodiscard]] bool IsLoopback(const std::string& ip);
 
 /// Source address of packets to `ip`; empty if there is no route. Nothing is sent.

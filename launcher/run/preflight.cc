@@ -17,6 +17,8 @@
 #include "base/text.h"
 #include "launcher/exit_code.h"
 #include "launcher/files.h"
+#include "launcher/mindspore_release.h"
+#include "launcher/run/accelerators.h"
 #include "launcher/run/core_binding.h"
 #include "launcher/run/network.h"
 #include "launcher/run/worker_environment.h"
@@ -50,7 +52,7 @@ bool IsWritableByOthers(const std::string& path) {
 Status CheckLogFile(const std::string& path) {
   struct stat facts = {};
   if (::lstat(path.c_str(), &facts) != 0) {
-    return {};
+    return errno == ENOENT ? Status() : FailLog(path, SystemText(errno));
   }
   if (S_ISLNK(facts.st_mode)) {
     if (IsWritableByOthers(path)) {
@@ -125,7 +127,8 @@ Status CheckLoopbackName(const MsrunOptions& options, const std::string& ip,
                              : "--master_addr=" + *candidate);
 }
 
-Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context) {
+Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context,
+                           bool workers_register) {
   DRYDOCK_TRY(const std::vector<std::string> candidates,
               ResolvePatiently(options, context.environment));
   const std::vector<std::string> own = OwnAddresses();
@@ -138,6 +141,14 @@ Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context) 
                  .is_master = local != candidates.end()};
   for (const std::string& candidate : candidates) {
     context.log.Debug("'" + options.master_addr + "' is " + candidate);
+  }
+  if (IsIpv6(host.master_ip) && workers_register) {
+    return FailCommand("IPV6_UNSUPPORTED",
+                       "'" + options.master_addr +
+                           "' is an IPv6 address, which MindSpore's workers "
+                           "cannot be told of",
+                       "give an IPv4 address or a name of one; scripts that do not register need "
+                       "--rendezvous=launcher");
   }
   if (host.is_master) {
     DRYDOCK_RETURN_IF_ERROR(CheckLoopbackName(options, host.master_ip, own));
@@ -185,7 +196,7 @@ Status BindJob(const MsrunOptions& options, const Context& context, CheckedJob& 
   }
   std::vector<std::string> warnings;
   DRYDOCK_RETURN_IF_ERROR(
-      BindWorkers(options.bind_core, *cpus,
+      BindWorkers(options.bind_core, *cpus, DeviceShares(ReadMachineNuma("/sys"), *cpus),
                   Variable(context.environment, "ASCEND_RT_VISIBLE_DEVICES").value_or(""),
                   job.workers, warnings));
   for (const std::string& warning : warnings) {
@@ -194,7 +205,11 @@ Status BindJob(const MsrunOptions& options, const Context& context, CheckedJob& 
   return {};
 }
 
-void WarnOfOddities(const MsrunOptions& options, const Context& context) {
+void WarnOfOddities(const MsrunOptions& options, ScriptKind kind, const Context& context) {
+  if (options.rendezvous == Rendezvous::kLauncher && kind == ScriptKind::kMindSpore) {
+    context.log.Warning(
+        "MindSpore's init() finds no scheduler with --rendezvous=launcher; use worker or auto");
+  }
   for (const std::string& variable : StaleVariables(context.environment, options)) {
     context.log.Warning(variable + " is set in the environment; the flags win");
   }
@@ -211,10 +226,34 @@ void WarnOfOddities(const MsrunOptions& options, const Context& context) {
   }
 }
 
+/// A scheduler without recovery refuses a worker that registers once more.
+Status CheckRestarts(const MsrunOptions& options, const JoinRule& join,
+                     const Environment& environment) {
+  const bool registers = join.workers_register && !join.may_not_register;
+  if (options.max_restarts > 0 && registers && Variable(environment, "MS_ENABLE_RECOVERY") != "1") {
+    return FailCommand("USAGE",
+                       "argument --max_restarts: MindSpore's workers cannot come back to a job "
+                       "without recovery",
+                       "set MS_ENABLE_RECOVERY=1 and MS_RECOVERY_PATH");
+  }
+  return {};
+}
+
 /// One lock per machine and node of the job: nodes may share the folder.
 std::string LockPath(const MsrunOptions& options, const HostFacts& host) {
   return PathIn(options.log_dir,
                 ".msrun." + host.host_name + "." + std::to_string(options.node_rank) + ".lock");
+}
+
+/// What the scheduler has to know of the workers, and both sides of TLS.
+Status ReadSchedulerFacts(const MsrunOptions& options, const Context& context, CheckedJob& job) {
+  const bool asks = options.mindspore_release.empty() && job.join.workers_register;
+  DRYDOCK_TRY(job.metadata_answers,
+              MetadataAnswersFor(
+                  options.mindspore_release,
+                  asks ? FindMindSpore({job.command.program}, context.environment) : std::nullopt));
+  DRYDOCK_TRY(job.tls, ReadTlsFiles(options.tls_config, options.tls_password_file));
+  return {};
 }
 
 }  // namespace
@@ -240,10 +279,12 @@ FolderLock::~FolderLock() {
 Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context) {
   CheckedJob job;
   DRYDOCK_TRY(job.command, TaskCommandOf(options, context.environment));
-  job.join = JoinRuleFor(options.rendezvous, job.command.kind);
-  WarnOfOddities(options, context);
+  job.join = JoinRuleFor(options, job.command.kind);
+  DRYDOCK_RETURN_IF_ERROR(CheckRestarts(options, job.join, context.environment));
+  DRYDOCK_RETURN_IF_ERROR(ReadSchedulerFacts(options, context, job));
+  WarnOfOddities(options, job.command.kind, context);
   DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));
-  DRYDOCK_TRY(job.host, FindHost(options, context));
+  DRYDOCK_TRY(job.host, FindHost(options, context, job.join.workers_register));
   job.workers = WorkersOf(options, job.host);
   DRYDOCK_TRY(job.lock, FolderLock::Take(LockPath(options, job.host)));
   DRYDOCK_RETURN_IF_ERROR(CheckLogs(options, job, context));

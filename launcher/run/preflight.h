@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,8 +9,10 @@
 #include "base/result.h"
 #include "launcher/command.h"
 #include "launcher/msrun_options.h"
+#include "launcher/net/tls_session.h"
 #include "launcher/run/job_spec.h"
 #include "launcher/run/task_command.h"
+#include "sim/cluster/protocol_version.h"
 
 namespace drydock::launcher {
 
@@ -33,6 +36,8 @@ struct CheckedJob {
   TaskCommand command = {};
   HostFacts host = {};
   JoinRule join = {};
+  sim::MetadataAnswerRule metadata_answers = {};  ///< Of the scheduler, if it is ours.
+  std::optional<TlsFiles> tls = {};  ///< Of the scheduler and the agents; nothing: plain TCP.
   std::vector<WorkerSpec> workers = {};
   std::unique_ptr<FolderLock> lock = {};
   long child_file_limit = -1;  ///< Soft limit of open files we were started with.
@@ -41,7 +46,7 @@ struct CheckedJob {
 /// Checks script, interpreter, log folder and files, master's name, limits and processors, in this
 /// order; starts nothing. Source: spec robustness G2
 /// @error USAGE, NO_SCRIPT, NO_INTERPRETER, LOG_DIR, RESOLVE, LOOPBACK_MASTER, IPV6_UNSUPPORTED,
-///        NOFILE
+///        NOFILE, TLS_MATERIAL
 [[nodiscard]] Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context);
 
 }  // namespace drydock::launcher

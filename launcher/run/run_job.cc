@@ -17,6 +17,7 @@
 #include "launcher/run/guard.h"
 #include "launcher/run/job_summary.h"
 #include "launcher/run/network.h"
+#include "launcher/run/oom_count.h"
 #include "launcher/run/preflight.h"
 #include "launcher/run/signal_pipe.h"
 #include "launcher/run/start_ranks.h"
@@ -71,10 +72,9 @@ Result<std::int64_t> ScriptPort(const MsrunOptions& options, const CheckedJob& j
   if (options.script_port < 0 && IsSingleNode(options)) {
     return AnyFreePort(job.host.master_ip);
   }
-  return FailCommand(
-      "PORT_IN_USE",
-      job.host.master_ip + ":" + std::to_string(port) + ", MASTER_PORT of the script",
-      "give another one with --script_port");
+  return FailCommand("PORT_IN_USE",
+                     HostAndPort(job.host.master_ip, port) + ", MASTER_PORT of the script",
+                     "give another one with --script_port");
 }
 
 WorkerSetting SettingOf(const MsrunOptions& options, const CheckedJob& job,
@@ -132,7 +132,23 @@ struct Job {
   WorkerSetting& setting;
   SignalPipe& signals;
   Cluster& cluster;
+  std::optional<std::int64_t> oom_kills = {};  ///< Of our control group before the start.
 };
+
+/// What happened to the job besides its ranks. Source: spec robustness
+void WarnOfSurroundings(const Job& job, const JobWatch& watch) {
+  const std::string& log = job.checked.workers.front().log_path;
+  if (watch.ranks().front().pid != 0 && ::access(log.c_str(), F_OK) != 0) {
+    job.context.log.Warning("'" + log +
+                            "' was removed while the job ran; what ranks wrote since is "
+                            "lost (LOG_DIR)");
+  }
+  const auto kills = OwnOomKills();
+  if (kills && job.oom_kills && *kills > *job.oom_kills) {
+    job.context.log.Warning("the kernel killed " + std::to_string(*kills - *job.oom_kills) +
+                            " processes of this control group for lack of memory");
+  }
+}
 
 Result<ExitCode> Report(const Job& job, const JobWatch& watch, TimePoint start) {
   std::vector<std::string> lines;
@@ -149,15 +165,36 @@ Result<ExitCode> Report(const Job& job, const JobWatch& watch, TimePoint start) 
   return tl::unexpected(*watch.cause());
 }
 
+/// What lines of a worker begin with on the console.
+std::string TagOf(const MsrunOptions& options, const WorkerSpec& worker) {
+  const std::int64_t number = worker.rank.value_or(worker.local_index);
+  return options.tag_output ? "[" + std::to_string(number) + "] " : "";
+}
+
 std::unique_ptr<LogTail> TailOf(const MsrunOptions& options, const CheckedJob& job) {
   auto tail = std::make_unique<LogTail>(STDOUT_FILENO);
   for (const WorkerSpec& worker : job.workers) {
     if (IsTailed(options, worker)) {
-      const std::string number = std::to_string(worker.rank.value_or(worker.local_index));
-      tail->Add(worker.log_path, options.tag_output ? "[" + number + "] " : "");
+      tail->Add(worker.log_path, TagOf(options, worker));
     }
   }
   return tail;
+}
+
+/// How a rank of this job is started again. Source: spec robustness R-24
+RestartRank RestarterOf(const Job& job, Supervisor& supervisor) {
+  return [&job, &supervisor](std::size_t index, std::int64_t restart) -> Result<RestartedRank> {
+    WorkerSpec worker = job.checked.workers[index];
+    worker.log_path = RestartLogPath(worker.log_path, restart);
+    WorkerSetting setting = job.setting;
+    setting.restarts = restart;
+    DRYDOCK_TRY(const pid_t pid,
+                StartRankAgain(job.options, job.context, job.checked, setting, worker));
+    if (IsTailed(job.options, worker)) {
+      supervisor.FollowToo(worker.log_path, TagOf(job.options, worker));
+    }
+    return RestartedRank{.pid = pid, .log_path = worker.log_path};
+  };
 }
 
 /// Starts the ranks and stays until all is over.
@@ -166,15 +203,17 @@ Result<ExitCode> RunJoined(const Job& job) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const std::string status_path = PathIn(job.options.log_dir, std::string(kStatusFile));
   ::unlink(status_path.c_str());
-  DRYDOCK_TRY(const Guard guard,
+  DRYDOCK_TRY(Guard guard,
               Guard::Start(std::string(kJobMarkName) + "=" + job.setting.job_mark, status_path,
                            "{\"schema\": \"drydock.launch/1\", \"state\": \"launcher-died\"}\n"));
   JobWatch watch({.grace = std::chrono::seconds(job.options.grace_s),
                   .sees_registrations = job.cluster.sees_registrations(),
                   .may_not_register = job.checked.join.may_not_register,
+                  .max_restarts = job.options.max_restarts,
                   .host_name = job.checked.host.host_name},
                  RecordsOf(job.checked));
   Supervisor supervisor(job.options, job.context, job.signals, job.cluster, watch);
+  supervisor.RestartBy(RestarterOf(job, supervisor));
   const Status started =
       StartRanks(job.options, job.context, job.checked, job.setting,
                  [&supervisor](std::size_t index, pid_t pid) { supervisor.Started(index, pid); });
@@ -190,6 +229,8 @@ Result<ExitCode> RunJoined(const Job& job) {
     job.context.log.Warning(std::to_string(leftovers) +
                             " processes that ranks left behind were ended (LEFTOVER)");
   }
+  guard.Dismiss();
+  WarnOfSurroundings(job, watch);
   return Report(job, watch, start);
 }
 
@@ -263,13 +304,17 @@ Result<ExitCode> RunJob(const MsrunOptions& options, const Context& context) {
   SignalPipe signals;
   DRYDOCK_TRY(const std::unique_ptr<Cluster> cluster,
               Cluster::Start(options, context.environment, checked, script_port));
+  if (checked.tls) {
+    WipePasswords(*checked.tls);
+  }
   setting.scheduler_port = cluster->port().value_or(setting.scheduler_port);
   const Job job{.options = options,
                 .context = context,
                 .checked = checked,
                 .setting = setting,
                 .signals = signals,
-                .cluster = *cluster};
+                .cluster = *cluster,
+                .oom_kills = OwnOomKills()};
   if (cluster->agrees()) {
     DRYDOCK_RETURN_IF_ERROR(Agree(job));
   }

@@ -41,35 +41,53 @@ int OpenInput(const MsrunOptions& options) {
   return shared ? -1 : ::open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
+SpawnRequest RequestFor(const MsrunOptions& options, const CheckedJob& job, int input) {
+  return {.program = job.command.program,
+          .arguments = job.command.arguments,
+          .input = input,
+          .dies_with_us = options.join,
+          .file_limit = job.child_file_limit};
+}
+
+/// Starts one worker by a request for all.
+Result<pid_t> StartWorker(const MsrunOptions& options, const Context& context,
+                          const WorkerSetting& setting, const WorkerSpec& worker,
+                          SpawnRequest& request) {
+  const Descriptor log(
+      ::open(worker.log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
+  if (log.get() < 0) {
+    return FailCommand("LOG_DIR", worker.log_path + ": " +
+                                      std::error_code(errno, std::generic_category()).message());
+  }
+  request.environment =
+      Assignments(WorkerEnvironment(context.environment, options, setting, worker));
+  request.output = log.get();
+  request.cpus = worker.cpus;
+  return Spawn(request);
+}
+
 }  // namespace
 
 Status StartRanks(const MsrunOptions& options, const Context& context, const CheckedJob& job,
                   const WorkerSetting& setting,
                   const std::function<void(std::size_t, pid_t)>& started) {
   const Descriptor input(OpenInput(options));
-  SpawnRequest request{.program = job.command.program,
-                       .arguments = job.command.arguments,
-                       .input = input.get(),
-                       .dies_with_us = options.join,
-                       .file_limit = job.child_file_limit};
+  SpawnRequest request = RequestFor(options, job, input.get());
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
-    const WorkerSpec& worker = job.workers[i];
-    const Descriptor log(
-        ::open(worker.log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
-    if (log.get() < 0) {
-      return FailCommand("LOG_DIR", worker.log_path + ": " +
-                                        std::error_code(errno, std::generic_category()).message());
-    }
-    Announce(options, context, job.command, worker);
-    request.environment =
-        Assignments(WorkerEnvironment(context.environment, options, setting, worker));
-    request.output = log.get();
-    request.cpus = worker.cpus;
-    DRYDOCK_TRY(const pid_t pid, Spawn(request));
+    Announce(options, context, job.command, job.workers[i]);
+    DRYDOCK_TRY(const pid_t pid, StartWorker(options, context, setting, job.workers[i], request));
     started(i, pid);
   }
   context.out.flush();
   return {};
+}
+
+Result<pid_t> StartRankAgain(const MsrunOptions& options, const Context& context,
+                             const CheckedJob& job, const WorkerSetting& setting,
+                             const WorkerSpec& worker) {
+  const Descriptor input(OpenInput(options));
+  SpawnRequest request = RequestFor(options, job, input.get());
+  return StartWorker(options, context, setting, worker, request);
 }
 
 }  // namespace drydock::launcher

@@ -22,4 +22,10 @@ namespace drydock::launcher {
                                 const CheckedJob& job, const WorkerSetting& setting,
                                 const std::function<void(std::size_t, pid_t)>& started);
 
+/// Starts a worker once more, with `worker.log_path` as its log and `setting.restarts` told to it.
+/// @error as StartRanks
+[[nodiscard]] Result<pid_t> StartRankAgain(const MsrunOptions& options, const Context& context,
+                                           const CheckedJob& job, const WorkerSetting& setting,
+                                           const WorkerSpec& worker);
+
 }  // namespace drydock::launcher

@@ -23,6 +23,9 @@ constexpr Duration kFirstNotice = std::chrono::seconds(10);
 constexpr Duration kNoticePause = std::chrono::seconds(30);
 /// How often logs are looked at where the system does not tell of changes.
 constexpr Duration kLogPause = std::chrono::milliseconds(200);
+/// A job that is over earlier never asks the system to tell, and looks more often.
+constexpr Duration kWatchDelay = std::chrono::seconds(1);
+constexpr Duration kEarlyLogPause = std::chrono::milliseconds(50);
 /// How long a cluster that is done may take to say so. Source: spec robustness R-27
 constexpr Duration kWindUpTime = std::chrono::seconds(5);
 /// How long other nodes are given to hear of a failure. Source: spec robustness R-21
@@ -208,22 +211,66 @@ void Supervisor::Step(TimePoint until) {
     if (tail_->waits_for_console()) {
       watched.push_back({.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0});
     }
-    until = tail_->fd() < 0 ? std::min(until, MonotonicNow() + kLogPause) : until;
+    until = std::min(until, NextLook());
   }
   ::poll(watched.data(), watched.size(), MillisecondsUntil(until));
   TakeNews();  // before the signals: who registered and then ended did register
   TakeSignals();
-  if (tail_) {
-    tail_->fd() < 0 ? tail_->MarkAll() : tail_->TakeChanges();
-    tail_->Pump();
-  }
+  FollowLogs();
   ShowForming();
+}
+
+void Supervisor::Follow(std::unique_ptr<LogTail> tail) {
+  tail_ = std::move(tail);
+  watch_logs_at_ = MonotonicNow() + kWatchDelay;
+}
+
+void Supervisor::FollowToo(const std::string& path, std::string tag) {
+  if (tail_) {
+    tail_->Add(path, std::move(tag));
+  }
+}
+
+/// When logs must be looked at though nothing happens.
+TimePoint Supervisor::NextLook() const {
+  if (tail_->fd() >= 0) {
+    return kNever;
+  }
+  return MonotonicNow() + (watch_logs_at_ == kNever ? kLogPause : kEarlyLogPause);
+}
+
+void Supervisor::FollowLogs() {
+  if (!tail_) {
+    return;
+  }
+  if (MonotonicNow() >= watch_logs_at_) {
+    watch_logs_at_ = kNever;
+    tail_->Watch();
+  }
+  tail_->fd() < 0 ? tail_->MarkAll() : tail_->TakeChanges();
+  tail_->Pump();
 }
 
 void Supervisor::WatchRanks() {
   while (!watch_.all_ended() && !gave_up_) {
     Obey(watch_.NextOrder(MonotonicNow()));
+    RestartRanks();
     Step(kNever);
+  }
+}
+
+void Supervisor::RestartRanks() {
+  const TimePoint now = MonotonicNow();
+  for (const std::string& notice : watch_.TakeNotices(now)) {
+    context_.log.Warning(notice);
+  }
+  while (const auto index = watch_.NextRestart(now)) {
+    const auto started = restart_(*index, watch_.ranks()[*index].restarts + 1);
+    if (!started) {
+      return watch_.OnCause(started.error(), now);
+    }
+    index_of_pid_[started->pid] = *index;
+    watch_.OnRestarted(*index, started->pid, started->log_path);
   }
 }
 

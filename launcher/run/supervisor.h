@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +21,16 @@ namespace drydock::launcher {
 /// Instant of the monotonic clock.
 [[nodiscard]] TimePoint MonotonicNow();
 
+/// The new process of a rank, and where its output goes.
+struct RestartedRank {
+  pid_t pid = 0;
+  std::string log_path = {};
+};
+
+/// Starts the rank of an index once more; the number tells how often that happened, 1 for the first
+/// time. @error LOG_DIR, NPROC, NO_INTERPRETER
+using RestartRank = std::function<Result<RestartedRank>(std::size_t, std::int64_t)>;
+
 /// Watches the processes of a job until all have ended: collects their ends, obeys JobWatch,
 /// follows their logs, tells who is missing. Sleeps in poll whenever nothing happens. Source: spec
 /// robustness G1, G8, G13
@@ -30,7 +41,11 @@ class Supervisor {
              Cluster& cluster, JobWatch& watch);
 
   /// Shows the logs of these ranks.
-  void Follow(std::unique_ptr<LogTail> tail) { tail_ = std::move(tail); }
+  void Follow(std::unique_ptr<LogTail> tail);
+  /// Shows one more log.
+  void FollowToo(const std::string& path, std::string tag);
+  /// How a rank that failed is started again.
+  void RestartBy(RestartRank start) { restart_ = std::move(start); }
   /// A process of `index` was started.
   void Started(std::size_t index, std::int64_t pid);
   /// Until no rank runs.
@@ -54,6 +69,9 @@ class Supervisor {
   void ShowForming();
   void TellOthers();
   void FlushConsole();
+  void FollowLogs();
+  void RestartRanks();
+  [[nodiscard]] TimePoint NextLook() const;
 
   const MsrunOptions& options_;
   const Context& context_;
@@ -61,6 +79,8 @@ class Supervisor {
   Cluster& cluster_;
   JobWatch& watch_;
   std::unique_ptr<LogTail> tail_ = {};
+  TimePoint watch_logs_at_ = kNever;
+  RestartRank restart_ = {};
   std::map<std::int64_t, std::size_t> index_of_pid_ = {};
   TimePoint start_ = {};
   TimePoint show_at_ = kNever;

@@ -3,6 +3,8 @@
 #include <map>
 #include <string_view>
 
+#include "launcher/run/network.h"
+
 namespace drydock::launcher {
 namespace {
 
@@ -62,8 +64,8 @@ void SetTorch(Environment& variables, const MsrunOptions& options, const WorkerS
   variables["ROLE_WORLD_SIZE"] = ranks;
   variables["MASTER_ADDR"] = setting.script_master_ip;
   variables["MASTER_PORT"] = std::to_string(setting.script_port);
-  variables["TORCHELASTIC_RESTART_COUNT"] = "0";
-  variables["TORCHELASTIC_MAX_RESTARTS"] = "0";
+  variables["TORCHELASTIC_RESTART_COUNT"] = std::to_string(setting.restarts);
+  variables["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(options.max_restarts);
   variables["TORCHELASTIC_RUN_ID"] = setting.job_mark;
   // There is no store of ours: rank 0 opens one at MASTER_PORT.
   variables["TORCHELASTIC_USE_AGENT_STORE"] = "False";
@@ -79,7 +81,7 @@ std::vector<std::string> PaddleEndpoints(const std::vector<std::string>& rank_ip
   std::map<std::string_view, std::int64_t> ranks_at;
   std::vector<std::string> endpoints;
   for (const std::string& ip : rank_ips) {
-    endpoints.push_back(ip + ":" + std::to_string(start_port + ranks_at[ip]++));
+    endpoints.push_back(HostAndPort(ip, start_port + ranks_at[ip]++));
   }
   return endpoints;
 }
@@ -114,6 +116,55 @@ void SetPaddle(Environment& variables, const MsrunOptions& options, const Worker
   variables["PADDLE_CURRENT_ENDPOINT"] = endpoints[static_cast<std::size_t>(rank)];
 }
 
+/// Accelerators as named by the variable that limits them, and Paddle's word for one.
+struct DeviceKind {
+  std::string_view visible = {};
+  std::string_view selected = {};
+};
+constexpr DeviceKind kDeviceKinds[] = {{"CUDA_VISIBLE_DEVICES", "FLAGS_selected_gpus"},
+                                       {"XPU_VISIBLE_DEVICES", "FLAGS_selected_xpus"},
+                                       {"ASCEND_RT_VISIBLE_DEVICES", "FLAGS_selected_npus"}};
+
+/// What only Paddle's own launcher sets: devices, and no proxies on the way to other ranks.
+void SetPaddleOnly(Environment& variables, const MsrunOptions& options,
+                   const WorkerSetting& setting, std::int64_t local_index) {
+  bool has_device = false;
+  for (const DeviceKind& kind : kDeviceKinds) {
+    if (!Variable(variables, kind.visible).value_or("").empty()) {
+      has_device = true;
+      variables[std::string(kind.selected)] = std::to_string(local_index);
+    }
+  }
+  if (!has_device) {
+    variables["PADDLE_DISTRI_BACKEND"] = "gloo";
+  }
+  if (!IsSingleNode(options)) {
+    variables["PADDLE_MASTER"] = HostAndPort(setting.script_master_ip, setting.script_port);
+  }
+  for (const std::string name : {"http_proxy", "https_proxy"}) {
+    if (const auto proxy = Variable(variables, name); proxy) {
+      variables[name + "_original"] = *proxy;
+      variables.erase(name);
+    }
+  }
+}
+
+/// Variables of other frameworks for a worker whose rank is known.
+void SetOthers(Environment& variables, const MsrunOptions& options, const WorkerSetting& setting,
+               const WorkerSpec& worker) {
+  if (options.framework != Framework::kPaddle) {
+    SetTorch(variables, options, setting, *worker.rank, worker.local_index);
+  }
+  const bool paddle =
+      options.framework == Framework::kAuto || options.framework == Framework::kPaddle;
+  if (paddle && !setting.join.workers_register && !setting.rank_ips.empty()) {
+    SetPaddle(variables, options, setting, *worker.rank, worker.local_index);
+  }
+  if (options.framework == Framework::kPaddle) {
+    SetPaddleOnly(variables, options, setting, worker.local_index);
+  }
+}
+
 }  // namespace
 
 Environment WorkerEnvironment(const Environment& inherited, const MsrunOptions& options,
@@ -126,10 +177,7 @@ Environment WorkerEnvironment(const Environment& inherited, const MsrunOptions& 
   SetMindSpore(variables, options, setting, worker);
   variables[std::string(kJobMarkName)] = setting.job_mark;
   if (worker.rank) {
-    SetTorch(variables, options, setting, *worker.rank, worker.local_index);
-    if (!setting.join.workers_register && !setting.rank_ips.empty()) {
-      SetPaddle(variables, options, setting, *worker.rank, worker.local_index);
-    }
+    SetOthers(variables, options, setting, worker);
   }
   if (!worker.cpus.empty() && options.bind_core.ranges_of_device.empty()) {
     std::vector<std::string> cpus;

@@ -21,6 +21,7 @@ struct WorkerSetting {
   std::vector<std::string> rank_ips = {};
   std::string script_master_ip = {};  ///< MASTER_ADDR: node of rank 0.
   std::string job_mark = {};          ///< Value of kJobMarkName.
+  std::int64_t restarts = 0;          ///< How often this worker failed before.
 };
 
 /// Variable by which every process of a job can be found, whatever group it moved to.

@@ -21,9 +21,10 @@ std::string_view MetadataAnswerName(bool found, MetadataNumbers numbers) {
 }
 
 MetadataNumberLearner::MetadataNumberLearner(MetadataAnswerRule rule)
-    : numbers_(rule == MetadataAnswerRule::kSinceAdd ? MetadataNumbers::kSinceAdd
-                                                     : MetadataNumbers::kUntilAdd),
-      settled_(rule != MetadataAnswerRule::kLearn) {}
+    : numbers_(rule == MetadataAnswerRule::kSinceAdd || rule == MetadataAnswerRule::kLearnSinceAdd
+                   ? MetadataNumbers::kSinceAdd
+                   : MetadataNumbers::kUntilAdd),
+      settled_(rule == MetadataAnswerRule::kUntilAdd || rule == MetadataAnswerRule::kSinceAdd) {}
 
 void MetadataNumberLearner::Settle(MetadataNumbers numbers) {
   numbers_ = numbers;

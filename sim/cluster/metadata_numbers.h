@@ -18,7 +18,8 @@ namespace drydock::sim {
 /// A worker that asks for the same key again right after it was given the value took the answer for
 /// "none": the numbers are changed. One that goes on with something else understood: the numbers
 /// are settled. A request of number 10 settles them too. Until then "none" is told as 12, which no
-/// release takes for a value. Example: read a -> 10, read a -> 11, read b: settled, kSinceAdd.
+/// release takes for a value. The rule says which numbers come first. Example: read a -> 10, read a
+/// -> 11, read b: settled, kSinceAdd.
 class MetadataNumberLearner {
  public:
   explicit MetadataNumberLearner(MetadataAnswerRule rule);

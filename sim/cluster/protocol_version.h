@@ -59,9 +59,10 @@ enum class MetadataNumbers : std::uint8_t {
 
 /// How a scheduler answers about metadata.
 enum class MetadataAnswerRule : std::uint8_t {
-  kUntilAdd,  ///< As MetadataNumbers::kUntilAdd, always.
-  kSinceAdd,  ///< As MetadataNumbers::kSinceAdd, always.
-  kLearn,     ///< Finds out which of the two the workers understand.
+  kUntilAdd,       ///< As MetadataNumbers::kUntilAdd, always.
+  kSinceAdd,       ///< As MetadataNumbers::kSinceAdd, always.
+  kLearn,          ///< Finds out which of the two the workers understand; begins with kUntilAdd.
+  kLearnSinceAdd,  ///< The same, but begins with kSinceAdd.
 };
 
 /// What a scheduler does where releases, or Drydock and the reference, differ.

@@ -133,6 +133,7 @@ void SchedulerCore::OnFrame(const Origin& from, const FrameView& frame, TimePoin
     RecordIgnored("its name is unknown", out);
     return;
   }
+  AnswerHeld(from.peer, out);  // answers keep the order of the questions
   switch (*name) {
     case MessageName::kRegistration:
       return OnRegistration(from, frame, now, out);
@@ -268,6 +269,7 @@ void SchedulerCore::TryCompleteTopology(TimePoint now, SchedulerOutput& out) {
     }
   });
   state_ = SchedulerState::kReady;
+  AnswerAllHeld(out);
   silence_deadline_ = std::min(silence_deadline_, SilenceDeadline(now));
   Record({.kind = SchedulerEventKind::kTopologyReady, .present = membership_.present()}, out);
 }
@@ -317,22 +319,10 @@ void SchedulerCore::OnHeartbeat(const Origin& from, const FrameView& frame, Time
     out.snapshot_changed = true;
     TryCompleteTopology(now, out);
   }
-  // A node whose slot went to another one must not wait for ever: it is told to end. With recovery
-  // on it ignores that, so it must not hear that the topology is complete either.
-  TopologyState topology = topology_state();
-  std::uint32_t abnormal = membership_.abnormal();
-  if (!node.holds_slot) {
-    topology = TopologyState::kInitialising;
-    abnormal = std::max(abnormal, 1U);
-  } else if (state_ == SchedulerState::kAborting || state_ == SchedulerState::kAborted) {
-    abnormal = std::max(abnormal, 1U);
+  if (IsBuilding() && node.holds_slot && options_.heartbeat_hold > Duration::zero()) {
+    return HoldHeartbeat(from.peer, *index, now);
   }
-  Reply(from, MessageName::kSuccess,
-        HeartbeatReply{.success = true,
-                       .topo_state = static_cast<std::uint32_t>(topology),
-                       .nodes_num = membership_.total(),
-                       .abnormal_nodes_num = abnormal},
-        out);
+  AnswerHeartbeat(from, node, out);
 }
 
 void SchedulerCore::OnWrite(const FrameView& frame, SchedulerOutput& out) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,8 +47,9 @@ struct SchedulerOutput {
 /// The scheduler's state machine: registration, ranks, heartbeats, metadata, host names.
 ///
 /// No sockets, no clock, no threads: frames and time come in, frames come out, so that virtual
-/// ranks and TCP peers drive the same code. Every replying request gets exactly one reply, at once
-/// and in order; nothing else is ever sent. Source: spec cluster-protocol 4, 7, 15.
+/// ranks and TCP peers drive the same code. Every replying request gets exactly one reply, in order
+/// and at once, heartbeats after options.heartbeat_hold at the latest; nothing else is ever sent.
+/// Source: spec cluster-protocol 4, 7, 15.
 class SchedulerCore {
  public:
   /// A scheduler that starts at `now`, from a snapshot if there is one.
@@ -84,6 +86,11 @@ class SchedulerCore {
                       SchedulerOutput& out);
   void OnUnregistration(const Origin& from, const FrameView& frame, SchedulerOutput& out);
   void OnHeartbeat(const Origin& from, const FrameView& frame, TimePoint now, SchedulerOutput& out);
+  void AnswerHeartbeat(const Origin& to, const Node& node, SchedulerOutput& out) const;
+  void HoldHeartbeat(PeerId peer, NodeIndex node, TimePoint now);
+  void AnswerHeld(PeerId peer, SchedulerOutput& out);
+  void AnswerAllHeld(SchedulerOutput& out);
+  void AnswerHeldUntil(TimePoint now, SchedulerOutput& out);
   void OnWrite(const FrameView& frame, SchedulerOutput& out);
   void OnRead(const Origin& from, const FrameView& frame, SchedulerOutput& out);
   void OnDelete(const Origin& from, const FrameView& frame, SchedulerOutput& out);
@@ -125,6 +132,12 @@ class SchedulerCore {
     TimePoint closed_at = {};
   };
 
+  /// When the answer to a held heartbeat is due.
+  struct HeldUntil {
+    TimePoint due = {};
+    PeerId peer = {};
+  };
+
   SchedulerOptions options_;
   SchedulerState state_ = SchedulerState::kBuilding;
   Membership membership_;
@@ -133,6 +146,8 @@ class SchedulerCore {
   std::array<std::optional<std::string>, kRoleCount> host_names_;
   bool port_ranges_published_ = false;
   std::deque<ClosedConnection> closed_;
+  std::map<PeerId, NodeIndex> held_;  ///< Connections that wait for the answer to a heartbeat.
+  std::deque<HeldUntil> held_until_;  ///< The same by time; entries that are no longer held stay.
   TimePoint build_deadline_ = kNever;
   TimePoint silence_deadline_ = kNever;  ///< No member can have been silent for too long before.
   TimePoint abort_deadline_ = kNever;

@@ -80,11 +80,13 @@ bool SchedulerCore::DeclareLost(std::string_view node_id, TimePoint now, Schedul
     return false;
   }
   Lose(*index, "Its process has ended.", now, out);
+  AnswerHeldUntil(now, out);
   return true;
 }
 
 void SchedulerCore::OnPeerClosed(PeerId peer, TimePoint now) {
   answers_.OnPeerClosed(peer);
+  held_.erase(peer);
   for (const NodeIndex node : membership_.ClosePeer(peer, now)) {
     if (options_.rules.watches_connections && !options_.heartbeat_disabled) {
       closed_.push_back({node, now});
@@ -167,6 +169,7 @@ void SchedulerCore::OnTick(TimePoint now, SchedulerOutput& out) {
   if (state_ == SchedulerState::kAborting && now >= abort_deadline_) {
     state_ = SchedulerState::kAborted;
   }
+  AnswerHeldUntil(now, out);
 }
 
 std::optional<TimePoint> SchedulerCore::NextDeadline() const {
@@ -180,6 +183,9 @@ std::optional<TimePoint> SchedulerCore::NextDeadline() const {
   }
   if (IsBuilding()) {
     next = std::min(next, build_deadline_);
+    if (!held_until_.empty()) {
+      next = std::min(next, held_until_.front().due);
+    }
   }
   if (state_ == SchedulerState::kAborting) {
     next = std::min(next, abort_deadline_);

@@ -17,6 +17,12 @@ namespace drydock::sim {
 /// cluster-protocol 15.
 inline constexpr Duration kFirstReplyDelay = std::chrono::milliseconds(2);
 
+/// How long a scheduler over TCP keeps the answer to a heartbeat while the topology is not
+/// complete. In large jobs workers ask every 3 to 5 s only: whoever is waiting for an answer hears
+/// at once. Far below every release's time-out of answers. Source: docs/protocol.md, answers that
+/// wait.
+inline constexpr Duration kHeartbeatHold = std::chrono::seconds(3);
+
 /// Ranks of the devices of each host, as RANK_TABLE_FILE lists them: pod_ip -> rank of device 0, 1,
 /// ...
 using RankTable = std::map<std::string, std::vector<std::uint32_t>>;
@@ -38,6 +44,9 @@ struct SchedulerOptions {
   bool heartbeat_disabled = false;  ///< MS_DISABLE_HEARTBEAT=1: no verdicts from silence.
   std::optional<Duration> node_timeout = std::chrono::seconds(30);     ///< MS_NODE_TIMEOUT.
   std::optional<Duration> build_timeout = std::chrono::seconds(1800);  ///< MS_TOPO_TIMEOUT.
+  /// Heartbeats that come before the topology is complete are answered when it is, at most this
+  /// much later. 0: at once.
+  Duration heartbeat_hold = {};
   std::optional<RankTable> rank_table = {};
   SchedulerLimits limits = {};
   bool records_events = true;  ///< Off for big simulated fleets.

@@ -31,6 +31,9 @@ constexpr std::size_t kMaxListedElements = 8;
 /// Operators of this family keep the arguments of their constructor as attributes in the reference.
 constexpr std::string_view kAttributesStay = "conv_pool";
 
+/// Attribute of operators that take tuples of tensors: how many each tuple has, -1 for a tensor.
+constexpr std::string_view kTupleSizes = "dyn_input_sizes";
+
 constexpr const char* kMakeTuple = "MakeTuple";
 constexpr const char* kTupleGetItem = "TupleGetItem";
 constexpr const char* kReturn = "Return";
@@ -71,13 +74,22 @@ json ConstantLiteral(const Graph& graph, const Value& value) {
   return text + ")";
 }
 
-/// Lists of a collective are shown as lists, its ranks and everything else as tuples.
+/// A list of numbers as the reference prints vectors: "[0, 1, 0, 1]".
+std::string VectorText(const strategies::Attr::List& list) {
+  std::string text;
+  for (const strategies::Attr& item : list) {
+    text += (text.empty() ? "" : ", ") + strategies::AttrText(item);
+  }
+  return "[" + text + "]";
+}
+
+/// Lists of a collective are shown as vectors, its ranks and everything else as tuples.
 json AttributeText(const Node& node, const std::string& name, const strategies::Attr& attr) {
-  json literal = Literal(attr);
-  const bool list = std::holds_alternative<strategies::Attr::List>(attr.value);
+  const auto* list = std::get_if<strategies::Attr::List>(&attr.value);
   const bool collective =
       node.entry != nullptr && node.entry->kind == strategies::OpKind::kCollective;
-  return list && collective && name != "rank_list" ? json(AttrJson(attr).dump()) : literal;
+  return list != nullptr && collective && name != "rank_list" ? json(VectorText(*list))
+                                                              : Literal(attr);
 }
 
 class Lister {
@@ -162,15 +174,17 @@ class Lister {
   void AddOperands(const Node& node, Line& line) {
     const strategies::OpSignature signature = strategies::ParseSignature(
         node.entry == nullptr ? std::string_view() : node.entry->signature);
-    std::size_t next = 0;
+    std::size_t next = AddTuples(node, line);
     for (const strategies::SignatureArgument& argument : signature.call) {
       if (argument.kind == ArgumentKind::kAttribute) {
         AddAttribute(node, argument.name, line);
+      } else if (next == node.inputs.size()) {
+        continue;
       } else if (argument.kind == ArgumentKind::kTensorList) {
         line.operands.push_back(Tuple(
             {node.inputs.begin() + static_cast<std::ptrdiff_t>(next), node.inputs.end()}, true));
         next = node.inputs.size();
-      } else if (next < node.inputs.size()) {
+      } else {
         line.operands.push_back(InputOf(node, next++));
       }
     }
@@ -182,6 +196,26 @@ class Lister {
         AddAttribute(node, argument.name, line);
       }
     }
+  }
+
+  /// Operands of a node that says itself which of them are tuples; how many inputs they take.
+  std::size_t AddTuples(const Node& node, Line& line) {
+    const auto sizes = strategies::IntListAttr(node.attrs, kTupleSizes);
+    std::size_t next = 0;
+    if (!sizes || !*sizes) {
+      return next;
+    }
+    for (const std::int64_t size : **sizes) {
+      const std::size_t count = size < 0 ? 1 : static_cast<std::size_t>(size);
+      if (count > node.inputs.size() - next) {
+        break;
+      }
+      const auto first = node.inputs.begin() + static_cast<std::ptrdiff_t>(next);
+      line.operands.push_back(
+          Tuple({first, first + static_cast<std::ptrdiff_t>(count)}, size >= 0));
+      next += count;
+    }
+    return next;
   }
 
   Operand InputOf(const Node& node, std::size_t index) const {

@@ -71,6 +71,7 @@ json OperatorTable() {
     operators.push_back({{"name", entry->name},
                          {"constructor", ArgumentsJson(signature.constructor)},
                          {"call", ArgumentsJson(signature.call)},
+                         {"tuple_result", signature.tuple_result},
                          {"aliases", entry->aliases},
                          {"kind", KindName(entry->kind)}});
   }
@@ -332,7 +333,8 @@ Result<json> TraceSession::AddNode(const json& request) {
   fields.spec.place = static_cast<std::int32_t>(stack);
   DRYDOCK_TRY(const std::vector<strategies::TensorType> types, StatedTypes(request));
   NodeId id = strategies::kNoNode;
-  if (!types.empty() && strategies::FindOp(fields.op) == nullptr) {
+  const strategies::OpEntry* entry = strategies::FindOp(fields.op);
+  if (!types.empty() && (entry == nullptr || entry->infer == nullptr)) {
     id = builder_->AddNodeWithTypes(std::move(fields.spec), types);
   } else {
     DRYDOCK_TRY(id, builder_->AddNode(std::move(fields.spec)));

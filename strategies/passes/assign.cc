@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "strategies/rules/fallback.h"
 #include "strategies/rules/known_ops.h"
+#include "strategies/rules/strategy_arguments.h"
 
 namespace drydock::strategies {
 namespace {
@@ -74,6 +75,16 @@ Error NeedsLayouts(const Node& node) {
       .value();
 }
 
+/// Sharding by the node's own strategy, which may have entries for arguments that are no tensors.
+Result<OpSharding> ShardAsGiven(const Graph& graph, const Node& node, const JobConfig& config) {
+  Result<OpSharding> sharding = ShardNode(graph, node, *node.in_strategy, config);
+  if (sharding || !sharding.error().reason.ends_with(":strategy-entries")) {
+    return sharding;
+  }
+  const Strategy kept = StrategyOfTensors(*node.entry, node.inputs, *node.in_strategy);
+  return kept == *node.in_strategy ? sharding : ShardNode(graph, node, kept, config);
+}
+
 Result<NodePlan> PlanGiven(const Graph& graph, const Node& node, const JobConfig& config) {
   if (node.entry->kind == OpKind::kDataset) {
     return PlanDataset(graph, node, config);
@@ -99,7 +110,7 @@ Result<NodePlan> PlanGiven(const Graph& graph, const Node& node, const JobConfig
     return NodePlan{.source = StrategySource::kUser, .sharding = std::move(sharding)};
   }
   if (node.in_strategy && (*rule)->shard != nullptr) {
-    DRYDOCK_TRY(OpSharding sharding, ShardNode(graph, node, *node.in_strategy, config));
+    DRYDOCK_TRY(OpSharding sharding, ShardAsGiven(graph, node, config));
     return NodePlan{.source = StrategySource::kUser, .sharding = std::move(sharding)};
   }
   return NodePlan{};
@@ -219,6 +230,14 @@ Result<Assignment> AssignGiven(const Graph& graph, const std::vector<Region>& re
     const Node& node = graph.nodes[n];
     const bool given = node.in_strategy || node.in_layout;
     if (regions[n] != Region::kForward) {
+      if (given) {
+        AddDiagnostic(assignment.diagnostics,
+                      {.code = "strategy-ignored",
+                       .text = "'" + node.op +
+                               "' updates what it is given or comes after the gradient, and works "
+                               "on the slices that are there; its strategy is ignored",
+                       .first_place = PlaceOf(graph, node)});
+      }
       continue;
     }
     if (given && node.entry->kind == OpKind::kReshape) {

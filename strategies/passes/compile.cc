@@ -23,13 +23,12 @@ Status CheckNotEmpty(const Graph& graph) {
 void CountUnknown(const Graph& graph, std::vector<Diagnostic>& diagnostics) {
   for (const Node& node : graph.nodes) {
     if (node.entry == &UnknownOp()) {
-      AddDiagnostic(diagnostics,
-                    {.code = "unknown-operator",
-                     .text = "'" + node.op +
-                             "' is not in the operator table; its workspace and time count as 0, "
-                             "its gradient as one kernel that keeps all operands",
-                     .first_place = PlaceOf(graph, node),
-                     .unsupported = true});
+      AddDiagnostic(diagnostics, {.code = "unknown-operator",
+                                  .text = "'" + node.op +
+                                          "' is not in the operator table; its time counts as 0, "
+                                          "its gradient as one kernel that keeps all operands",
+                                  .first_place = PlaceOf(graph, node),
+                                  .unsupported = true});
     }
   }
 }
@@ -66,6 +65,9 @@ Result<CompiledProgram> Compile(Graph traced, const JobConfig& config) {
   CountUnknown(program.traced, program.diagnostics);
   DRYDOCK_TRY(LocalProgram local,
               BuildLocalProgram(program.traced, regions, program.plans, config));
+  for (Diagnostic& diagnostic : local.diagnostics) {
+    AddDiagnostic(program.diagnostics, std::move(diagnostic));
+  }
   program.local = FuseCollectives(std::move(local.graph));
   program.parameter_layouts = std::move(local.parameter_layouts);
   program.output_layouts = std::move(local.output_layouts);

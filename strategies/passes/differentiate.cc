@@ -35,16 +35,17 @@ class ReverseSweep {
       const bool reached = std::ranges::any_of(
           node.outputs, [&](ValueId id) { return gradients_[ToIndex(id)] != kNoValue; });
       if (reached && node.entry->gradient != nullptr) {
-        DRYDOCK_RETURN_IF_ERROR(Visit(node));
+        DRYDOCK_RETURN_IF_ERROR(Visit(node, static_cast<NodeId>(n)));
       }
     }
     return {};
   }
 
   [[nodiscard]] ValueId GradientOf(ValueId id) const { return gradients_[ToIndex(id)]; }
+  [[nodiscard]] const std::vector<NodeId>& stopped() const { return stopped_; }
 
  private:
-  Status Visit(const Node& node) {
+  Status Visit(const Node& node, NodeId id) {
     std::vector<ValueId> arriving;
     for (const ValueId output : node.outputs) {
       arriving.push_back(gradients_[ToIndex(output)]);
@@ -55,6 +56,10 @@ class ReverseSweep {
     }
     const std::span<const bool> wanted_span(wanted.get(), node.inputs.size());
     if (std::ranges::none_of(wanted_span, [](bool w) { return w; })) {
+      return {};
+    }
+    if (node.entry->gradient == &NoBackward) {
+      stopped_.push_back(id);
       return {};
     }
     const std::string prefix = node.op == ops::kMirror ? "grad_mirror" : "grad";
@@ -99,12 +104,13 @@ class ReverseSweep {
   std::size_t node_count_;
   std::vector<bool> depends_;
   std::vector<ValueId> gradients_;
+  std::vector<NodeId> stopped_;
 };
 
 }  // namespace
 
-Result<std::vector<ValueId>> Differentiate(GraphBuilder& builder, ValueId loss,
-                                           std::span<const ValueId> wrt, ValueId sens) {
+Result<Derivative> Differentiate(GraphBuilder& builder, ValueId loss, std::span<const ValueId> wrt,
+                                 ValueId sens) {
   const NodeSpec spec{.scope = "Gradients/Default", .phase = Phase::kBackward};
   ReverseSweep sweep(builder, wrt);
   if (sens == kNoValue) {
@@ -114,7 +120,7 @@ Result<std::vector<ValueId>> Differentiate(GraphBuilder& builder, ValueId loss,
     DRYDOCK_TRY(sens, builder.Emit(std::move(ones)));
   }
   DRYDOCK_RETURN_IF_ERROR(sweep.Run(loss, sens));
-  std::vector<ValueId> gradients;
+  Derivative derivative{.stopped = sweep.stopped()};
   for (const ValueId id : wrt) {
     ValueId gradient = sweep.GradientOf(id);
     if (gradient == kNoValue) {
@@ -123,9 +129,9 @@ Result<std::vector<ValueId>> Differentiate(GraphBuilder& builder, ValueId loss,
       zeros.inputs = {id};
       DRYDOCK_TRY(gradient, builder.Emit(std::move(zeros)));
     }
-    gradients.push_back(gradient);
+    derivative.gradients.push_back(gradient);
   }
-  return gradients;
+  return derivative;
 }
 
 }  // namespace drydock::strategies

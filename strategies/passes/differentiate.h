@@ -8,6 +8,15 @@
 
 namespace drydock::strategies {
 
+/// What Differentiate appended.
+struct Derivative {
+  /// One gradient per value differentiated by, zeros where the loss does not depend on it.
+  std::vector<ValueId> gradients = {};
+  /// Nodes at which a gradient that is wanted further up ends, because their operator has no
+  /// backward form; last one first.
+  std::vector<NodeId> stopped = {};
+};
+
 /// Appends the reverse-mode derivative of `loss` to a program of local values.
 ///
 /// Collectives are differentiated like any other operator (AllReduce <-> AllReduce, AllGather <->
@@ -17,9 +26,7 @@ namespace drydock::strategies {
 /// `sens` is given
 /// @param wrt   values to differentiate by
 /// @param sens  gradient that arrives at `loss`, kNoValue = ones
-/// @return one gradient per entry of `wrt`, zeros where the loss does not depend on it
-[[nodiscard]] Result<std::vector<ValueId>> Differentiate(GraphBuilder& builder, ValueId loss,
-                                                         std::span<const ValueId> wrt,
-                                                         ValueId sens);
+[[nodiscard]] Result<Derivative> Differentiate(GraphBuilder& builder, ValueId loss,
+                                               std::span<const ValueId> wrt, ValueId sens);
 
 }  // namespace drydock::strategies

@@ -88,7 +88,8 @@ Result<LocalProgram> LocalBuilder::Build() && {
   }
   builder_.SetOutputs(std::move(outputs));
   LocalProgram program{.graph = CleanLocal(std::move(builder_).Take()),
-                       .redistribution_count = redistribution_count_};
+                       .redistribution_count = redistribution_count_,
+                       .diagnostics = std::move(diagnostics_)};
   for (const ValueId output : traced_.outputs) {
     const std::optional<TensorLayout>& layout = locals_[ToIndex(output)].layout;
     program.output_layouts.push_back(layout ? std::optional(PlainLayoutOf(*layout)) : layout);

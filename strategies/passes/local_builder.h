@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,8 @@ class LocalBuilder {
   [[nodiscard]] Status TranslatePost(NodeId id);
   [[nodiscard]] Status TranslateUncut(NodeId id, NodeSpec spec);
   [[nodiscard]] Status CheckPost(const Node& node) const;
+  /// Notes in the diagnostics where gradients end.
+  void NoteStopped(std::span<const NodeId> stopped);
 
   // Interleaved layouts (local_builder_copies.cc).
   [[nodiscard]] Status TranslateCopies(NodeId id, const OpSharding& sharding);
@@ -108,6 +111,7 @@ class LocalBuilder {
   std::map<std::pair<ValueId, std::string>, ValueId> redistributed_;
   std::vector<NodeId> loss_nodes_;
   std::int64_t redistribution_count_ = 0;
+  std::vector<Diagnostic> diagnostics_ = {};
 };
 
 }  // namespace drydock::strategies

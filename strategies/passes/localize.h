@@ -15,6 +15,7 @@ struct LocalProgram {
   std::vector<TensorLayout> parameter_layouts = {};              ///< Per entry of graph.parameters.
   std::vector<std::optional<TensorLayout>> output_layouts = {};  ///< Per output.
   std::int64_t redistribution_count = 0;
+  std::vector<Diagnostic> diagnostics = {};  ///< What the backward program leaves out.
 };
 
 /// Builds the program of one rank, symbolic in the rank: local shapes, forward communication,

@@ -193,10 +193,11 @@ DRYDOCK_OP(
     .gradient =
         GradientKernelWithAttrs<kActivationGrad, Reads::kGradient, Reads::kInput, Reads::kOutput>,
     .evaluate = EvaluateActivation, .flops = FlopsPerInput<1>, .elementwise = true,
-    .accepts_layout = true);
+    .accepts_layout = true, .accepts_interleaved = true);
 DRYDOCK_OP(ActivationGrad, .family = "gradient",
            .signature = "ActivationGrad(activation_type='relu')(dout, x, output)",
-           .infer = InferActivation, .evaluate = EvaluateActivationGrad, .flops = FlopsPerInput<2>);
+           .infer = InferActivation, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateActivationGrad, .flops = FlopsPerInput<2>);
 
 // ---- Entries
 // --------------------------------------------------------------------------------------
@@ -210,7 +211,8 @@ DRYDOCK_OP(ActivationGrad, .family = "gradient",
 
 #define DRYDOCK_ACTIVATION_GRAD(id, arguments, value_fn, per_element)                             \
   DRYDOCK_OP(id, .family = "gradient", .signature = #id "()(" arguments ")", .infer = InferFirst, \
-             .evaluate = EvaluateBinary<value_fn>, .flops = FlopsPerInput<per_element>)
+             .gradient = GradientNotNeeded, .evaluate = EvaluateBinary<value_fn>,                 \
+             .flops = FlopsPerInput<per_element>)
 
 DRYDOCK_ACTIVATION(ReLU, "input", InferSame, ReluOf, 1, kReluGrad, Reads::kGradient,
                    Reads::kOutput);
@@ -236,11 +238,11 @@ DRYDOCK_ACTIVATION(Inv, "x", InferSame, InverseOf, 1, kInvGrad, Reads::kOutput, 
 DRYDOCK_OP(Mish, .family = "elementwise_unary", .signature = "Mish()(x)",
            .infer = InferSameFloating, .shard = ShardElementwise, .gradient = GradientOfMish,
            .evaluate = EvaluateUnary<MishOf>, .flops = FlopsPerInput<8>, .elementwise = true,
-           .accepts_layout = true);
+           .accepts_layout = true, .accepts_interleaved = true);
 DRYDOCK_OP(Softsign, .family = "elementwise_unary", .signature = "Softsign()(x)",
            .infer = InferSameFloating, .shard = ShardElementwise, .gradient = GradientOfSoftsign,
            .evaluate = EvaluateUnary<SoftsignOf>, .flops = FlopsPerInput<1>, .elementwise = true,
-           .accepts_layout = true);
+           .accepts_layout = true, .accepts_interleaved = true);
 
 DRYDOCK_ACTIVATION_GRAD(SeluGrad, "gradient, result", SeluGradOf, 2);
 DRYDOCK_ACTIVATION_GRAD(InvGrad, "x, grad", InvGradOf, 2);

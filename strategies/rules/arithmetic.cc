@@ -244,14 +244,14 @@ Result<std::vector<NdArray>> EvaluateCrossEntropyGrad(const EvaluateContext& con
 // ---- Entries
 // ------------------------------------------------------------------------------------
 
-constexpr GradientFn kNone = nullptr;
+constexpr GradientFn kNone = GradientNotNeeded;
 
 #define DRYDOCK_ARITHMETIC(id, arguments, infer_fn, gradient_fn, evaluate_fn, per_element)    \
   DRYDOCK_OP(id, .family = "broadcast_binary", .signature = #id arguments, .infer = infer_fn, \
              .shard = ShardBroadcast, .default_strategy = DefaultBroadcast,                   \
              .gradient = gradient_fn, .evaluate = evaluate_fn,                                \
              .flops = FlopsPerOutput<per_element>, .cost = CostFamily::kArithmetic,           \
-             .elementwise = true, .accepts_layout = true)
+             .elementwise = true, .accepts_layout = true, .accepts_interleaved = true)
 
 DRYDOCK_ARITHMETIC(Mod, "()(x, y)", InferBroadcast,
                    (OperandGradients<GradientItself, RemainderByDivisor<kTruncateDiv>>),
@@ -292,7 +292,8 @@ DRYDOCK_ARITHMETIC(SigmoidCrossEntropyWithLogits, "()(logits, label)", InferCros
                    GradientOfCrossEntropy, EvaluateBinary<CrossEntropyOf>, 6);
 DRYDOCK_OP(SigmoidCrossEntropyWithLogitsGrad, .family = "gradient",
            .signature = "SigmoidCrossEntropyWithLogitsGrad()(logits, label, dout)",
-           .infer = InferFirst, .evaluate = EvaluateCrossEntropyGrad, .flops = FlopsPerInput<6>);
+           .infer = InferFirst, .gradient = GradientNotNeeded, .evaluate = EvaluateCrossEntropyGrad,
+           .flops = FlopsPerInput<6>);
 
 }  // namespace
 }  // namespace drydock::strategies

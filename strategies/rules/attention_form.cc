@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "strategies/rules/common_rules.h"
+#include "strategies/rules/strategy_check.h"
 
 namespace drydock::strategies {
 namespace {
@@ -172,14 +173,24 @@ TensorAxes OperandAxes(AttentionLayout layout, std::optional<AxisIndex> batch,
   return {};
 }
 
+namespace {
+
+std::size_t HeadDim(AttentionLayout layout) {
+  const bool second = layout == AttentionLayout::kBnsd || layout == AttentionLayout::kTnd ||
+                      layout == AttentionLayout::kTh;
+  return second ? 1 : 2;
+}
+
+}  // namespace
+
 Status CheckHeadCut(const OpView& op, const AttentionForm& form, std::int64_t cut) {
   if (form.heads % cut == 0 && (form.kv_heads == 1 || form.kv_heads % cut == 0)) {
     return {};
   }
   return FailOp(op, "strategy-heads",
-                "strategy of '" + std::string(op.op) + "' cuts the heads into " +
-                    std::to_string(cut) + ", but there are " + std::to_string(form.heads) +
-                    " query heads and " + std::to_string(form.kv_heads) + " key heads");
+                CutText(op, 0, HeadDim(form.layout), cut) + ", but there are " +
+                    std::to_string(form.heads) + " query heads and " +
+                    std::to_string(form.kv_heads) + " key heads");
 }
 
 std::size_t SequenceDim(AttentionLayout layout) {

@@ -111,10 +111,12 @@ Gradients GradientOfL2Normalize(const GradientContext& context) {
 DRYDOCK_OP(L2Normalize, .family = "axis_local", .signature = "L2Normalize(axis=0, epsilon=1e-4)(x)",
            .infer = InferL2Normalize, .shard = ShardAlongAxes<AxisAttr::kFirstByDefault>,
            .gradient = GradientOfL2Normalize, .evaluate = EvaluateL2Normalize,
-           .flops = FlopsPerInput<3>, .cost = CostFamily::kSoftmax, .accepts_layout = true);
+           .flops = FlopsPerInput<3>, .cost = CostFamily::kSoftmax, .accepts_layout = true,
+           .example = "(axis=1)((4, 6))");
 DRYDOCK_OP(L2NormalizeGrad, .family = "gradient",
            .signature = "L2NormalizeGrad(axis=0, epsilon=1e-4)(x, y, dy)", .infer = InferFirst,
-           .evaluate = EvaluateL2NormalizeGrad, .flops = FlopsPerInput<6>);
+           .gradient = GradientNotNeeded, .evaluate = EvaluateL2NormalizeGrad,
+           .flops = FlopsPerInput<6>);
 
 // ---- ReverseV2
 // ----------------------------------------------------------------------------------
@@ -148,8 +150,8 @@ Result<std::vector<NdArray>> EvaluateReverse(const EvaluateContext& context) {
 
 DRYDOCK_OP(ReverseV2, .family = "axis_local", .signature = "ReverseV2()(input, #axis)",
            .infer = InferReverse, .shard = ShardAlongAxes<AxisAttr::kRequired>,
-           .gradient = GradientOfReverse, .evaluate = EvaluateReverse, .cost = CostFamily::kCast,
-           .accepts_layout = true);
+           .gradient = GradientOfReverse, .evaluate = EvaluateReverse, .flops = NoFlops,
+           .cost = CostFamily::kCast, .accepts_layout = true, .example = "(axis=(1,))((4, 6))");
 
 // ---- Swiglu: a * sigmoid(a) * b for the two halves a, b of a dimension
 // --------------------------
@@ -222,7 +224,8 @@ DRYDOCK_OP(Swiglu, .family = "axis_local", .signature = "Swiglu()(input, #dim=-1
            .accepts_layout = true);
 DRYDOCK_OP(SwigluGrad, .family = "gradient",
            .signature = "SwigluGrad()(grad_output, input, #dim=-1)", .infer = InferSwigluGrad,
-           .evaluate = EvaluateSwigluGrad, .flops = FlopsPerOutput<8>);
+           .gradient = GradientNotNeeded, .evaluate = EvaluateSwigluGrad,
+           .flops = FlopsPerOutput<8>);
 
 }  // namespace
 }  // namespace drydock::strategies

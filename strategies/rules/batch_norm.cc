@@ -368,14 +368,16 @@ DRYDOCK_OP(BatchNorm, .family = "normalisation",
            .signature = "BatchNorm" DRYDOCK_BN_ATTRS "(input_x, scale, bias, mean, variance)",
            .infer = InferBatchNorm, .shard = ShardBatchNorm, .localize = LocalizeBatchNorm,
            .gradient = GradientOfBatchNorm, .evaluate = EvaluateBatchNorm,
-           .flops = FlopsPerInput<8>, .cost = CostFamily::kNorm);
+           .flops = FlopsPerInput<8>, .cost = CostFamily::kNorm,
+           .example = "(is_training=True)((4, 6, 2, 3), (6), (6), (6), (6))");
 DRYDOCK_OP(BatchNormGrad, .family = "gradient",
            .signature = "BatchNormGrad" DRYDOCK_BN_ATTRS
                         "(dout, x, scale, saved_mean, saved_variance)",
-           .infer = InferBatchNormGrad, .evaluate = EvaluateBatchNormGrad,
-           .flops = FlopsPerInput<16>);
+           .infer = InferBatchNormGrad, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateBatchNormGrad, .flops = FlopsPerInput<16>);
 DRYDOCK_OP(BNTrainingReduce, .family = "rank", .signature = "BNTrainingReduce()(x)",
-           .infer = InferReduce, .evaluate = EvaluateReduce, .flops = FlopsPerInput<3>);
+           .infer = InferReduce, .gradient = GradientNotNeeded, .evaluate = EvaluateReduce,
+           .flops = FlopsPerInput<3>);
 DRYDOCK_OP(BNTrainingUpdate, .family = "rank",
            .signature =
                "BNTrainingUpdate(count, epsilon=1e-5)"
@@ -384,12 +386,14 @@ DRYDOCK_OP(BNTrainingUpdate, .family = "rank",
            .flops = FlopsPerInput<5>);
 DRYDOCK_OP(BNTrainingUpdateGrad, .family = "gradient",
            .signature = "BNTrainingUpdateGrad(epsilon=1e-5)(grads, x, batch_mean, batch_variance)",
-           .infer = InferUpdateGrad, .evaluate = EvaluateUpdateGrad, .flops = FlopsPerInput<6>);
+           .infer = InferUpdateGrad, .gradient = GradientNotNeeded, .evaluate = EvaluateUpdateGrad,
+           .flops = FlopsPerInput<6>);
 DRYDOCK_OP(BNTrainingReduceGrad, .family = "gradient",
            .signature =
                "BNTrainingReduceGrad(count, epsilon=1e-5)"
                "(grads, x, diff_scale, diff_offset, scale, batch_mean, batch_variance)",
-           .infer = InferFirst, .evaluate = EvaluateReduceGrad, .flops = FlopsPerInput<10>);
+           .infer = InferFirst, .gradient = GradientNotNeeded, .evaluate = EvaluateReduceGrad,
+           .flops = FlopsPerInput<10>);
 
 }  // namespace
 }  // namespace drydock::strategies

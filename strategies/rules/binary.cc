@@ -239,7 +239,7 @@ Result<std::vector<NdArray>> EvaluateExtremeGrad(const EvaluateContext& context)
 constexpr char kRealDivOp[] = "RealDiv";
 constexpr char kDivOp[] = "Div";
 constexpr char kDivNoNanOp[] = "DivNoNan";
-constexpr GradientFn kNone = nullptr;
+constexpr GradientFn kNone = GradientNotNeeded;
 
 DRYDOCK_BINARY(Add, "input, other", InferBroadcast,
                (OperandGradients<GradientItself, GradientItself>), EvaluateBinary<SumOf>,
@@ -286,11 +286,11 @@ DRYDOCK_BINARY(LogicalAnd, "x, y", InferBroadcastBool, kNone, EvaluateBinary<And
 DRYDOCK_BINARY(LogicalOr, "x, y", InferBroadcastBool, kNone, EvaluateBinary<OrOf>, );
 
 DRYDOCK_OP(MaximumGrad, .family = "gradient", .signature = "MaximumGrad()(x, y, dout)",
-           .infer = InferExtremeGrad, .evaluate = EvaluateExtremeGrad<GreaterEqualOf>,
-           .flops = FlopsPerInput<2>);
+           .infer = InferExtremeGrad, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateExtremeGrad<GreaterEqualOf>, .flops = FlopsPerInput<2>);
 DRYDOCK_OP(MinimumGrad, .family = "gradient", .signature = "MinimumGrad()(x, y, dout)",
-           .infer = InferExtremeGrad, .evaluate = EvaluateExtremeGrad<LessEqualOf>,
-           .flops = FlopsPerInput<2>);
+           .infer = InferExtremeGrad, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateExtremeGrad<LessEqualOf>, .flops = FlopsPerInput<2>);
 
 }  // namespace
 }  // namespace drydock::strategies

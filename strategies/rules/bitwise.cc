@@ -92,8 +92,10 @@ double PopulationCountOf(double x) {
 #define DRYDOCK_BITWISE(id, arguments, infer_fn, value_fn)                                     \
   DRYDOCK_OP(id, .family = "broadcast_binary", .signature = #id "()(" arguments ")",           \
              .infer = infer_fn, .shard = ShardBroadcast, .default_strategy = DefaultBroadcast, \
-             .evaluate = EvaluateBinary<OnIntegers<value_fn>>, .flops = FlopsPerOutput<1>,     \
-             .cost = CostFamily::kArithmetic, .elementwise = true, .accepts_layout = true)
+             .gradient = GradientNotNeeded, .evaluate = EvaluateBinary<OnIntegers<value_fn>>,  \
+             .flops = FlopsPerOutput<1>, .cost = CostFamily::kArithmetic, .elementwise = true, \
+             .accepts_layout = true, .accepts_interleaved = true,                              \
+             .example = "()(int32(4, 6), int32(4, 6))")
 
 DRYDOCK_BITWISE(BitwiseAnd, "x, y", InferBits, AndOf);
 DRYDOCK_BITWISE(BitwiseOr, "x, y", InferBits, OrOf);
@@ -102,10 +104,11 @@ DRYDOCK_BITWISE(LeftShift, "x1, x2", InferBroadcastInteger, LeftShiftOf);
 DRYDOCK_BITWISE(RightShift, "x1, x2", InferBroadcastInteger, RightShiftOf);
 DRYDOCK_BITWISE(Gcd, "input, other", InferBroadcastInteger, GcdOf);
 
-#define DRYDOCK_BITWISE_UNARY(id, infer_fn, evaluate_fn)                                     \
-  DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id "()(x)", .infer = infer_fn, \
-             .shard = ShardElementwise, .evaluate = evaluate_fn, .flops = FlopsPerInput<1>,  \
-             .elementwise = true, .accepts_layout = true)
+#define DRYDOCK_BITWISE_UNARY(id, infer_fn, evaluate_fn)                                        \
+  DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id "()(x)", .infer = infer_fn,    \
+             .shard = ShardElementwise, .gradient = GradientNotNeeded, .evaluate = evaluate_fn, \
+             .flops = FlopsPerInput<1>, .elementwise = true, .accepts_layout = true,            \
+             .accepts_interleaved = true, .example = "()(int16(4, 6))")
 
 DRYDOCK_BITWISE_UNARY(Invert, InferInvert, EvaluateInvert);
 DRYDOCK_BITWISE_UNARY(PopulationCount, InferPopulationCount, EvaluateUnary<PopulationCountOf>);

@@ -106,7 +106,8 @@ DRYDOCK_OP(MaskedFill, .family = "broadcast_binary",
            .shard = ShardScalarThird, .default_strategy = DefaultBroadcast,
            .gradient = OperandGradients<MaskedFillByInput, nullptr, MaskedFillByValue>,
            .evaluate = EvaluateMaskedFill, .flops = FlopsPerOutput<1>,
-           .cost = CostFamily::kArithmetic, .elementwise = true, .accepts_layout = true);
+           .cost = CostFamily::kArithmetic, .elementwise = true, .accepts_layout = true,
+           .example = "()((4, 6), bool(4, 6), ())");
 
 // ---- Outer: out[i, j] = input[i] * vec2[j]
 // ------------------------------------------------------
@@ -151,7 +152,8 @@ Result<std::vector<NdArray>> EvaluateOuter(const EvaluateContext& context) {
 DRYDOCK_OP(Outer, .family = "broadcast_binary", .signature = "Outer()(input, vec2)",
            .infer = InferOuter, .shard = ShardOuter,
            .gradient = OperandGradients<OuterBy<0>, OuterBy<1>>, .evaluate = EvaluateOuter,
-           .flops = FlopsPerOutput<1>, .cost = CostFamily::kArithmetic, .accepts_layout = true);
+           .flops = FlopsPerOutput<1>, .cost = CostFamily::kArithmetic, .accepts_layout = true,
+           .example = "()((4), (6))");
 
 // ---- InplaceCopy: writes src into input
 // ---------------------------------------------------------

@@ -198,11 +198,12 @@ double CdistGradFlops(const OpView& op) {
 
 DRYDOCK_OP(Cdist, .family = "matmul", .signature = "Cdist(p=2.0)(x1, x2)", .infer = InferCdist,
            .shard = ShardCdist, .default_strategy = DefaultCdist, .gradient = GradientOfCdist,
-           .evaluate = EvaluateCdist, .flops = CdistFlops, .cost = CostFamily::kArithmetic);
+           .evaluate = EvaluateCdist, .flops = CdistFlops, .cost = CostFamily::kArithmetic,
+           .example = "(p=2.0)((4, 6), (8, 6))");
 
 DRYDOCK_OP(CdistGrad, .family = "gradient",
            .signature = "CdistGrad(p=2.0)(grad, input_x, input_y, cdist)", .infer = InferCdistGrad,
-           .evaluate = EvaluateCdistGrad, .flops = CdistGradFlops);
+           .gradient = GradientNotNeeded, .evaluate = EvaluateCdistGrad, .flops = CdistGradFlops);
 
 }  // namespace
 }  // namespace drydock::strategies

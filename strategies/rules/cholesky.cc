@@ -184,9 +184,10 @@ double CholeskyFlops(const OpView& op) {
 DRYDOCK_OP(Cholesky, .family = "axis_local", .signature = "Cholesky()(input_x, #upper=False)",
            .infer = InferCholesky, .shard = ShardCholesky, .gradient = GradientOfCholesky,
            .evaluate = EvaluateCholesky, .flops = CholeskyFlops, .cost = CostFamily::kSoftmax,
-           .accepts_layout = true);
+           .accepts_layout = true, .example = "()((2, 4, 4))");
 DRYDOCK_OP(CholeskyGrad, .family = "gradient", .signature = "CholeskyGrad()(x, grad)",
-           .infer = InferFirst, .evaluate = EvaluateCholeskyGrad, .flops = CholeskyFlops);
+           .infer = InferFirst, .gradient = GradientNotNeeded, .evaluate = EvaluateCholeskyGrad,
+           .flops = CholeskyFlops);
 
 }  // namespace
 }  // namespace drydock::strategies

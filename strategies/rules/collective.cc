@@ -85,7 +85,7 @@ Result<std::vector<ValueId>> AllReduceGradient(const GradientContext& context) {
 DRYDOCK_OP(AllReduce, .family = "communication",
            .signature = "AllReduce(op='sum', group='hccl_world_group')(input_x)",
            .kind = OpKind::kCollective, .infer = InferSame, .gradient = AllReduceGradient,
-           .cost = CostFamily::kFree);
+           .flops = NoFlops, .cost = CostFamily::kFree);
 
 // ---- AllGather and ReduceScatter ----------------------------------------------------------------
 
@@ -135,11 +135,12 @@ Result<std::vector<ValueId>> ReduceScatterGradient(const GradientContext& contex
 
 DRYDOCK_OP(AllGather, .family = "communication",
            .signature = "AllGather(group='hccl_world_group')(input_x)", .kind = OpKind::kCollective,
-           .infer = InferAllGather, .gradient = AllGatherGradient, .cost = CostFamily::kFree);
+           .infer = InferAllGather, .gradient = AllGatherGradient, .flops = NoFlops,
+           .cost = CostFamily::kFree);
 DRYDOCK_OP(ReduceScatter, .family = "communication",
            .signature = "ReduceScatter(op='sum', group='hccl_world_group')(input_x)",
            .kind = OpKind::kCollective, .infer = InferReduceScatter,
-           .gradient = ReduceScatterGradient, .cost = CostFamily::kFree);
+           .gradient = ReduceScatterGradient, .flops = NoFlops, .cost = CostFamily::kFree);
 
 // ---- AlltoAll -----------------------------------------------------------------------------------
 
@@ -197,7 +198,7 @@ DRYDOCK_OP(AlltoAll, .family = "communication",
                "AlltoAll(split_count, split_dim, concat_dim, "
                "group='hccl_world_group')(input_x)",
            .kind = OpKind::kCollective, .infer = InferAlltoAll, .gradient = AlltoAllGradient,
-           .cost = CostFamily::kFree);
+           .flops = NoFlops, .cost = CostFamily::kFree);
 
 // ---- Mirror of a parameter ----------------------------------------------------------------------
 
@@ -216,7 +217,7 @@ Result<std::vector<ValueId>> MirrorGradient(const GradientContext& context) {
 DRYDOCK_OP_NAMED(MirrorOperator, "_MirrorOperator", .family = "virtual",
                  .signature = "_MirrorOperator(group='', dev_num=1, mean_flag=False)(input)",
                  .kind = OpKind::kView, .infer = InferSame, .gradient = MirrorGradient,
-                 .evaluate = EvaluateCopy, .cost = CostFamily::kFree);
+                 .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
 
 }  // namespace
 }  // namespace drydock::strategies

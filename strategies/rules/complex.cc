@@ -92,13 +92,13 @@ DRYDOCK_OP(Polar, .family = "broadcast_binary", .signature = "Polar()(abs, angle
 
 /// Operators without a sharding rule in the reference, which gradients of complex results need.
 DRYDOCK_OP(Complex, .family = "complex", .signature = "Complex()(real, imag)", .infer = InferPair,
-           .gradient = OperandGradients<RealOfGradient, ImaginaryOfGradient>);
+           .gradient = OperandGradients<RealOfGradient, ImaginaryOfGradient>, .flops = NoFlops);
 DRYDOCK_OP(Conj, .family = "complex", .signature = "Conj()(input)", .infer = InferSame,
            .gradient = OperandGradients<ConjugateGradient>, .flops = FlopsPerInput<1>);
 DRYDOCK_OP(Real, .family = "complex", .signature = "Real()(input)", .infer = InferPart,
-           .gradient = OperandGradients<AsPart<true>>);
+           .gradient = OperandGradients<AsPart<true>>, .flops = NoFlops);
 DRYDOCK_OP(Imag, .family = "complex", .signature = "Imag()(input)", .infer = InferPart,
-           .gradient = OperandGradients<AsPart<false>>);
+           .gradient = OperandGradients<AsPart<false>>, .flops = NoFlops);
 
 }  // namespace
 }  // namespace drydock::strategies

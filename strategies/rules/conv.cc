@@ -314,34 +314,43 @@ double BackFilterFlops(const OpView& op) {
   name "(out_channel, kernel_size, mode=1, pad_mode='valid', pad=0, " extra \
        "stride=1, dilation=1, group=1, data_format='" format "')(" call ")"
 
-DRYDOCK_OP(Conv2D, .family = "conv_pool",
-           .signature = DRYDOCK_CONV_SIGNATURE("Conv2D", "", "NCHW", "x, weight"),
-           .infer = InferConv<4>, .shard = ShardConv, .localize = LocalizeConv,
-           .gradient = ConvGradient<kPlane>, .evaluate = EvaluateConv, .flops = ConvFlops,
-           .cost = CostFamily::kMatMul);
+DRYDOCK_OP(
+    Conv2D, .family = "conv_pool",
+    .signature = DRYDOCK_CONV_SIGNATURE("Conv2D", "", "NCHW", "x, weight"), .infer = InferConv<4>,
+    .shard = ShardConv, .localize = LocalizeConv, .gradient = ConvGradient<kPlane>,
+    .evaluate = EvaluateConv, .flops = ConvFlops, .cost = CostFamily::kMatMul,
+    .example = "(kernel_size=(3, 3), out_channel=4, pad_mode='same')((2, 3, 8, 6), (4, 3, 3, 3))");
 DRYDOCK_OP(Conv3D, .family = "conv_pool",
            .signature = DRYDOCK_CONV_SIGNATURE("Conv3D", "", "NCDHW", "x, weight"),
            .infer = InferConv<5>, .shard = ShardConv, .localize = LocalizeConv,
            .gradient = ConvGradient<kVolume>, .evaluate = EvaluateConv, .flops = ConvFlops,
-           .cost = CostFamily::kMatMul);
+           .cost = CostFamily::kMatMul,
+           .example = "(kernel_size=2, out_channel=4)((2, 3, 4, 4, 4), (4, 3, 2, 2, 2))");
 
-#define DRYDOCK_BACK_INPUT(id, family_name, rank, kernels, format, ...)                        \
-  DRYDOCK_OP(id, .family = family_name,                                                        \
-             .signature = DRYDOCK_CONV_SIGNATURE(#id, "pad_list=None, ", format,               \
-                                                 "dout, weight, #input_size"),                 \
-             .infer = InferBackInput<rank>, __VA_ARGS__.gradient = BackInputGradient<kernels>, \
-             .evaluate = EvaluateBackInput, .flops = BackInputFlops, .cost = CostFamily::kMatMul)
+/// A plane convolution backwards.
+constexpr std::string_view kBackInputExample =
+    "(input_size=(2, 3, 8, 6), kernel_size=(3, 3), out_channel=4, pad_mode='same')"
+    "((2, 4, 8, 6), (4, 3, 3, 3))";
 
-DRYDOCK_BACK_INPUT(Conv2DBackpropInput, "conv_pool", 4, kPlane, "NCHW", .shard = ShardBackInput,
-                   .localize = LocalizeBackInput, );
-DRYDOCK_BACK_INPUT(Conv2DTranspose, "conv_pool", 4, kPlane, "NCHW", .shard = ShardBackInput,
-                   .localize = LocalizeBackInput, );
-DRYDOCK_BACK_INPUT(Conv3DBackpropInput, "gradient", 5, kVolume, "NCDHW", );
+#define DRYDOCK_BACK_INPUT(id, family_name, rank, kernels, format, example_call, ...)             \
+  DRYDOCK_OP(id, .family = family_name,                                                           \
+             .signature = DRYDOCK_CONV_SIGNATURE(#id, "pad_list=None, ", format,                  \
+                                                 "dout, weight, #input_size"),                    \
+             .infer = InferBackInput<rank>, __VA_ARGS__.gradient = BackInputGradient<kernels>,    \
+             .evaluate = EvaluateBackInput, .flops = BackInputFlops, .cost = CostFamily::kMatMul, \
+             .example = example_call)
+
+DRYDOCK_BACK_INPUT(Conv2DBackpropInput, "conv_pool", 4, kPlane, "NCHW", kBackInputExample,
+                   .shard = ShardBackInput, .localize = LocalizeBackInput, );
+DRYDOCK_BACK_INPUT(Conv2DTranspose, "conv_pool", 4, kPlane, "NCHW", kBackInputExample,
+                   .shard = ShardBackInput, .localize = LocalizeBackInput, );
+DRYDOCK_BACK_INPUT(Conv3DBackpropInput, "gradient", 5, kVolume, "NCDHW", "", );
 
 #define DRYDOCK_BACK_FILTER(id, format)                                                     \
   DRYDOCK_OP(id, .family = "gradient",                                                      \
              .signature = DRYDOCK_CONV_SIGNATURE(#id, "", format, "dout, x, #filter_size"), \
-             .infer = InferBackFilter, .evaluate = EvaluateBackFilter, .flops = BackFilterFlops)
+             .infer = InferBackFilter, .gradient = GradientNotNeeded,                       \
+             .evaluate = EvaluateBackFilter, .flops = BackFilterFlops)
 
 DRYDOCK_BACK_FILTER(Conv2DBackpropFilter, "NCHW");
 DRYDOCK_BACK_FILTER(Conv3DBackpropFilter, "NCDHW");

@@ -145,12 +145,14 @@ Result<Strategy> DefaultRange(const OpView& /*op*/, std::int64_t /*device_count*
 DRYDOCK_OP(Arange, .family = "creation",
            .signature = "Arange()(#start, #end, #step=1, #dtype=None)",
            .infer = InferProgression<kArange>, .shard = ShardLine, .default_strategy = DefaultLine,
-           .localize = LocalizeArange, .evaluate = EvaluateProgression<kArange>,
-           .flops = FlopsPerOutput<1>, .cost = CostFamily::kFree);
+           .localize = LocalizeArange, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateProgression<kArange>, .flops = FlopsPerOutput<1>,
+           .cost = CostFamily::kFree, .example = "(end=12, start=0, step=1)()");
 DRYDOCK_OP(Range, .family = "creation",
            .signature = "Range(maxlen=1000000)(#start, #limit, #delta)",
            .infer = InferProgression<kRange>, .shard = ShardRange, .default_strategy = DefaultRange,
-           .evaluate = EvaluateProgression<kRange>, .cost = CostFamily::kFree);
+           .gradient = GradientNotNeeded, .evaluate = EvaluateProgression<kRange>, .flops = NoFlops,
+           .cost = CostFamily::kFree, .example = "(delta=1, limit=12, start=0)()");
 
 // ---- LinSpace, LinSpaceExt: equal distances from start to end
 // -----------------------------------
@@ -218,13 +220,14 @@ Result<std::vector<NdArray>> EvaluateLinSpace(const EvaluateContext& context) {
   return std::vector<NdArray>{out};
 }
 
-#define DRYDOCK_LINSPACE(id, arguments)                                                         \
+#define DRYDOCK_LINSPACE(id, arguments, example_call)                                           \
   DRYDOCK_OP(id, .family = "creation", .signature = #id arguments, .infer = InferLinSpace,      \
              .shard = ShardLine, .default_strategy = DefaultLine, .localize = LocalizeLinSpace, \
-             .evaluate = EvaluateLinSpace, .flops = FlopsPerOutput<1>, .cost = CostFamily::kFree)
+             .gradient = GradientNotNeeded, .evaluate = EvaluateLinSpace,                       \
+             .flops = FlopsPerOutput<1>, .cost = CostFamily::kFree, .example = example_call)
 
-DRYDOCK_LINSPACE(LinSpace, "()(start, stop, #num=5)");
-DRYDOCK_LINSPACE(LinSpaceExt, "()(start, end, #steps, #dtype=None)");
+DRYDOCK_LINSPACE(LinSpace, "()(start, stop, #num=5)", "(num=12)((), ())");
+DRYDOCK_LINSPACE(LinSpaceExt, "()(start, end, #steps, #dtype=None)", "(steps=12)((), ())");
 
 // ---- FillV2
 // -------------------------------------------------------------------------------------
@@ -275,8 +278,8 @@ Result<std::vector<NdArray>> EvaluateFill(const EvaluateContext& context) {
 
 DRYDOCK_OP(FillV2, .family = "creation", .signature = "FillV2()(#shape, value)", .infer = InferFill,
            .shard = ShardFill, .default_strategy = DefaultFill, .localize = LocalizeFill,
-           .gradient = OperandGradients<GradientItself>, .evaluate = EvaluateFill,
-           .cost = CostFamily::kFree);
+           .gradient = OperandGradients<GradientItself>, .evaluate = EvaluateFill, .flops = NoFlops,
+           .cost = CostFamily::kFree, .example = "(shape=(4, 6))(())");
 
 }  // namespace
 }  // namespace drydock::strategies

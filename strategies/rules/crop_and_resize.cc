@@ -232,19 +232,20 @@ DRYDOCK_OP(CropAndResize, .family = "detection",
                "box_index, #crop_size)",
            .infer = InferCrop, .shard = ShardCrop, .localize = LocalizeCrop,
            .gradient = GradientOfCrop, .evaluate = EvaluateCrop, .flops = FlopsPerOutput<8>,
-           .cost = CostFamily::kArithmetic);
+           .cost = CostFamily::kArithmetic,
+           .example = "(crop_size=(4, 4))((2, 8, 8, 3), (4, 4), int32(4))");
 DRYDOCK_OP(CropAndResizeGradImage, .family = "gradient",
            .signature =
                "CropAndResizeGradImage(method='bilinear')(grads, boxes, box_index, "
                "#image_size)",
-           .infer = InferCropGradImage, .evaluate = EvaluateCropGradImage,
-           .flops = FlopsPerInput<8>);
+           .infer = InferCropGradImage, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateCropGradImage, .flops = FlopsPerInput<8>);
 DRYDOCK_OP(CropAndResizeGradBoxes, .family = "gradient",
            .signature =
                "CropAndResizeGradBoxes(method='bilinear')(grads, images, boxes, "
                "box_index)",
-           .infer = InferCropGradBoxes, .evaluate = EvaluateCropGradBoxes,
-           .flops = FlopsPerInput<16>);
+           .infer = InferCropGradBoxes, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateCropGradBoxes, .flops = FlopsPerInput<16>);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -176,22 +176,22 @@ Gradients GradientOfRunningExtreme(const GradientContext& context) {
   return EmitPutBack(context, context.node.outputs[1], OutputGradient(context), dim);
 }
 
-#define DRYDOCK_RUN(id, arguments, infer_fn, gradient_fn, evaluate_fn)                         \
+#define DRYDOCK_RUN(id, arguments, infer_fn, gradient_fn, evaluate_fn, example_call)           \
   DRYDOCK_OP(id, .family = "axis_local", .signature = #id arguments, .infer = infer_fn,        \
              .shard = ShardRun, .default_strategy = DefaultRun, .gradient = gradient_fn,       \
              .evaluate = evaluate_fn, .flops = FlopsPerInput<1>, .cost = CostFamily::kSoftmax, \
-             .accepts_layout = true)
+             .accepts_layout = true, .example = example_call)
 
 DRYDOCK_RUN(CumSum, "(exclusive=False, reverse=False)(input, #axis)", InferRun, GradientOfCumSum,
-            (EvaluateRun<SumOf, 0>));
+            (EvaluateRun<SumOf, 0>), "(axis=1)((4, 6))");
 DRYDOCK_RUN(CumsumExt, "()(input, #dim, #dtype=None)", InferCumsumExt, GradientOfCumsumExt,
-            (EvaluateRun<SumOf, 0>));
+            (EvaluateRun<SumOf, 0>), "(dim=1)((4, 6))");
 DRYDOCK_RUN(CumProd, "(exclusive=False, reverse=False)(x, #axis)", InferRun, GradientOfCumProd,
-            (EvaluateRun<ProductOf, 1>));
+            (EvaluateRun<ProductOf, 1>), "(axis=1)((4, 6))");
 DRYDOCK_RUN(Cummax, "()(input, #axis)", InferRunWithIndices, GradientOfRunningExtreme,
-            EvaluateRunningExtreme<true>);
+            EvaluateRunningExtreme<true>, "(axis=1)((4, 6))");
 DRYDOCK_RUN(Cummin, "()(input, #axis)", InferRunWithIndices, GradientOfRunningExtreme,
-            EvaluateRunningExtreme<false>);
+            EvaluateRunningExtreme<false>, "(axis=1)((4, 6))");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -104,7 +104,9 @@ Result<std::vector<ValueId>> LocalizeGetNext(const LocalizeContext& context) {
 DRYDOCK_OP(GetNext, .family = "dataset",
            .signature = "GetNext(types, shapes, output_num, shared_name='')()",
            .infer = InferGetNext, .shard = ShardGetNext, .default_strategy = DefaultGetNext,
-           .localize = LocalizeGetNext, .cost = CostFamily::kFree, .mirrored = "-");
+           .localize = LocalizeGetNext, .gradient = GradientNotNeeded, .flops = NoFlops,
+           .cost = CostFamily::kFree, .mirrored = "-",
+           .example = "(output_num=1, shapes=((4, 6),), types=('float32',))()");
 
 // ---- _VirtualOutput -----------------------------------------------------------------------------
 
@@ -123,8 +125,8 @@ Result<Strategy> DefaultVirtualOutput(const OpView& op, std::int64_t device_coun
 DRYDOCK_OP_NAMED(VirtualOutput, "_VirtualOutput", .family = "dataset",
                  .signature = "_VirtualOutput()(x)", .kind = OpKind::kView, .infer = InferSame,
                  .shard = ShardVirtualOutput, .default_strategy = DefaultVirtualOutput,
-                 .gradient = GradientPassedOn, .evaluate = EvaluateCopy, .cost = CostFamily::kFree,
-                 .accepts_layout = true, .mirrored = "-");
+                 .gradient = GradientPassedOn, .evaluate = EvaluateCopy, .flops = NoFlops,
+                 .cost = CostFamily::kFree, .accepts_layout = true, .mirrored = "-");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "strategies/rules/array_math.h"
 #include "strategies/rules/common_rules.h"
+#include "strategies/rules/strategy_check.h"
 
 /// Boxes (x1, y1, x2, y2) of object detection. The four numbers of a box stay together; boxes may
 /// be cut. No gradients, as in the reference. A box is as wide as x2 - x1 + 1: corners are pixels.
@@ -100,7 +101,8 @@ DRYDOCK_OP(BoundingBoxEncode, .family = "detection",
                "BoundingBoxEncode(means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0))"
                "(anchor_box, groundtruth_box)",
            .infer = InferEncode, .shard = ShardEncode, .default_strategy = DefaultBatchAll,
-           .evaluate = EvaluateEncode, .flops = FlopsPerInput<3>, .cost = CostFamily::kArithmetic);
+           .gradient = GradientNotNeeded, .evaluate = EvaluateEncode, .flops = FlopsPerInput<3>,
+           .cost = CostFamily::kArithmetic, .example = "()((8, 4), (8, 4))");
 
 // ---- CheckValid: does a box lie inside its image? -----------------------------------------------
 
@@ -122,8 +124,8 @@ Result<ShardRule> ShardValid(const OpView& op, const Strategy& strategy) {
   const bool cut = !strategy.empty() && !strategy[0].empty() && strategy[0][0] > 1;
   if (cut && op.device_count > 0 && strategy[0][0] != op.device_count) {
     return FailOp(op, "strategy-batch",
-                  "strategy " + StrategyText(strategy) + " of '" + std::string(op.op) +
-                      "' must leave the boxes whole or cut them into all " +
+                  CutText(op, 0, 0, strategy[0][0]) +
+                      ", but the boxes must be whole or cut into all " +
                       std::to_string(op.device_count) + " devices");
   }
   return ShardRule{.axis_count = 1, .inputs = {{{0}, {}}, TensorAxes(1)}, .outputs = {{{0}}}};
@@ -147,7 +149,8 @@ Result<std::vector<NdArray>> EvaluateValid(const EvaluateContext& context) {
 
 DRYDOCK_OP(CheckValid, .family = "detection", .signature = "CheckValid()(bboxes, img_metas)",
            .infer = InferValid, .shard = ShardValid, .default_strategy = DefaultValid,
-           .evaluate = EvaluateValid, .flops = FlopsPerInput<1>, .cost = CostFamily::kArithmetic);
+           .gradient = GradientNotNeeded, .evaluate = EvaluateValid, .flops = FlopsPerInput<1>,
+           .cost = CostFamily::kArithmetic, .example = "()((8, 4), (3))");
 
 // ---- IOU: anchors [a, 4], objects [g, 4] -> overlap [g, a] --------------------------------------
 
@@ -192,8 +195,9 @@ Result<std::vector<NdArray>> EvaluateIou(const EvaluateContext& context) {
 }
 
 DRYDOCK_OP(IOU, .family = "detection", .signature = "IOU(mode='iou')(anchor_boxes, gt_boxes)",
-           .infer = InferIou, .shard = ShardIou, .evaluate = EvaluateIou,
-           .flops = FlopsPerOutput<10>, .cost = CostFamily::kArithmetic);
+           .infer = InferIou, .shard = ShardIou, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateIou, .flops = FlopsPerOutput<10>, .cost = CostFamily::kArithmetic,
+           .example = "()((8, 4), (4, 4))");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -89,10 +89,12 @@ Result<std::vector<NdArray>> EvaluateDropoutGrad(const EvaluateContext& context)
 DRYDOCK_OP(Dropout, .family = "random", .signature = "Dropout(keep_prob=0.5, Seed0=0, Seed1=0)(x)",
            .infer = InferDropout, .shard = ShardElementwise, .localize = LocalizeDropout,
            .gradient = GradientOfDropout, .evaluate = EvaluateDropout, .flops = FlopsPerInput<2>,
-           .cost = CostFamily::kActivation, .accepts_layout = true);
+           .cost = CostFamily::kActivation, .accepts_layout = true,
+           .example = "(keep_prob=1.0)((4, 6))");
 
 DRYDOCK_OP(DropoutGrad, .family = "gradient", .signature = "DropoutGrad(keep_prob=0.5)(grad, mask)",
-           .infer = InferFirst, .evaluate = EvaluateDropoutGrad, .flops = FlopsPerInput<2>);
+           .infer = InferFirst, .gradient = GradientNotNeeded, .evaluate = EvaluateDropoutGrad,
+           .flops = FlopsPerInput<2>);
 
 // ---- Masks packed into bytes --------------------------------------------------------------------
 
@@ -152,8 +154,9 @@ constexpr std::string_view kGenMask = "DropoutGenMask";
 
 DRYDOCK_OP(DropoutGenMask, .family = "random",
            .signature = "DropoutGenMask(Seed0=0, Seed1=0)(#shape, #keep_prob)",
-           .kind = OpKind::kTransparent, .infer = InferGenMask, .evaluate = EvaluateGenMask,
-           .cost = CostFamily::kFree);
+           .kind = OpKind::kTransparent, .infer = InferGenMask, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateGenMask, .flops = NoFlops, .cost = CostFamily::kFree,
+           .example = "(shape=(4, 6), keep_prob=0.5)()");
 
 Result<std::vector<TensorType>> InferDoMask(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
@@ -210,7 +213,7 @@ Result<std::vector<NdArray>> EvaluateDoMask(const EvaluateContext& context) {
 DRYDOCK_OP(DropoutDoMask, .family = "random", .signature = "DropoutDoMask()(x, mask, #keep_prob)",
            .infer = InferDoMask, .shard = ShardDoMask, .localize = LocalizeDoMask,
            .gradient = GradientOfDoMask, .evaluate = EvaluateDoMask, .flops = FlopsPerInput<2>,
-           .cost = CostFamily::kActivation);
+           .cost = CostFamily::kActivation, .example = "(keep_prob=0.5)((4, 6), uint8(16))");
 
 // ---- DropoutExt: probability p of dropping, seeds from tensors ----------------------------------
 
@@ -287,10 +290,12 @@ Result<std::vector<NdArray>> EvaluateDropoutGradExt(const EvaluateContext& conte
 DRYDOCK_OP(DropoutExt, .family = "random", .signature = "DropoutExt()(input, #p, seed, offset)",
            .infer = InferDropoutExt, .shard = ShardDropoutExt, .gradient = GradientOfDropoutExt,
            .evaluate = EvaluateDropoutExt, .flops = FlopsPerInput<2>,
-           .cost = CostFamily::kActivation, .mirrored = "0");
+           .cost = CostFamily::kActivation, .mirrored = "0",
+           .example = "(p=0.5)((4, 6), int64(1), int64(1))");
 
 DRYDOCK_OP(DropoutGradExt, .family = "gradient", .signature = "DropoutGradExt()(dout, mask, #p)",
-           .infer = InferFirst, .evaluate = EvaluateDropoutGradExt, .flops = FlopsPerInput<2>);
+           .infer = InferFirst, .gradient = GradientNotNeeded, .evaluate = EvaluateDropoutGradExt,
+           .flops = FlopsPerInput<2>);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -254,7 +254,7 @@ template <const char* Op>
 constexpr GradientFn kFromOutput = GradientKernel<Op, Reads::kOutput, Reads::kGradient>;
 template <const char* Op>
 constexpr GradientFn kFromInput = GradientKernel<Op, Reads::kInput, Reads::kGradient>;
-constexpr GradientFn kNone = nullptr;
+constexpr GradientFn kNone = GradientNotNeeded;
 
 #define DRYDOCK_UNARY(id, argument, infer_fn, value_fn, gradient_fn, per_element)      \
   DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id "()(" argument ")",   \
@@ -290,8 +290,9 @@ DRYDOCK_UNARY(Erfc, "input", InferErf, ErfcOf, ErfcGradient, 1);
 DRYDOCK_UNARY(Floor, "input", InferSame, FloorOf, kNone, 1);
 DRYDOCK_UNARY(Ceil, "input", InferSame, CeilOf, kNone, 1);
 DRYDOCK_OP(Round, .family = "elementwise_unary", .signature = "Round()(input, #decimals=0)",
-           .infer = InferSame, .shard = ShardElementwise, .evaluate = EvaluateRound,
-           .flops = FlopsPerInput<1>, .elementwise = true, .accepts_layout = true);
+           .infer = InferSame, .shard = ShardElementwise, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateRound, .flops = FlopsPerInput<1>, .elementwise = true,
+           .accepts_layout = true, .accepts_interleaved = true);
 DRYDOCK_UNARY(Rint, "x", InferSame, RoundOf, kNone, 1);
 DRYDOCK_UNARY(Trunc, "input", InferSame, TruncOf, kNone, 1);
 DRYDOCK_UNARY(Sign, "input", InferSame, SignOf, kNone, 1);
@@ -302,7 +303,8 @@ DRYDOCK_UNARY(OnesLike, "x", InferSame, OneOf, kNone, 0);
 
 #define DRYDOCK_UNARY_GRAD(id, arguments, value_fn)                                               \
   DRYDOCK_OP(id, .family = "gradient", .signature = #id "()(" arguments ")", .infer = InferFirst, \
-             .evaluate = EvaluateBinary<value_fn>, .flops = FlopsPerInput<2>)
+             .gradient = GradientNotNeeded, .evaluate = EvaluateBinary<value_fn>,                 \
+             .flops = FlopsPerInput<2>)
 
 DRYDOCK_UNARY_GRAD(AbsGrad, "x, dy", AbsGradOf);
 DRYDOCK_UNARY_GRAD(SqrtGrad, "y, dy", SqrtGradOf);

@@ -273,42 +273,43 @@ template <const char* Op>
 constexpr GradientFn kOfInput = GradientKernelWithAttrs<Op, Reads::kGradient, Reads::kInput>;
 template <const char* Op>
 constexpr GradientFn kOfOutput = GradientKernelWithAttrs<Op, Reads::kGradient, Reads::kOutput>;
-constexpr GradientFn kNone = nullptr;
+constexpr GradientFn kNone = GradientNotNeeded;
 
-#define DRYDOCK_WITH_NUMBERS(id, arguments, infer_fn, gradient_fn, evaluate_fn)                \
+#define DRYDOCK_WITH_NUMBERS(id, arguments, infer_fn, gradient_fn, evaluate_fn, example_call)  \
   DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id arguments, .infer = infer_fn, \
              .shard = ShardElementwise, .gradient = gradient_fn, .evaluate = evaluate_fn,      \
-             .flops = FlopsPerInput<1>, .elementwise = true, .accepts_layout = true)
+             .flops = FlopsPerInput<1>, .elementwise = true, .accepts_layout = true,           \
+             .accepts_interleaved = true, .example = example_call)
 
 #define DRYDOCK_SLOPE_KERNEL(id, arguments, evaluate_fn)                                \
   DRYDOCK_OP(id, .family = "gradient", .signature = #id arguments, .infer = InferFirst, \
-             .evaluate = evaluate_fn, .flops = FlopsPerInput<2>)
+             .gradient = GradientNotNeeded, .evaluate = evaluate_fn, .flops = FlopsPerInput<2>)
 
 DRYDOCK_WITH_NUMBERS(Elu, "(alpha=1.0)(input_x)", InferElu, kOfOutput<kEluGrad>,
-                     (EvaluateWithNumbers<EluOf, kAlpha>));
+                     (EvaluateWithNumbers<EluOf, kAlpha>), "");
 DRYDOCK_WITH_NUMBERS(EluExt, "()(input, #alpha=1.0)", InferSame, kOfInput<kEluGradExt>,
-                     (EvaluateWithNumbers<EluOf, kAlpha>));
+                     (EvaluateWithNumbers<EluOf, kAlpha>), "");
 DRYDOCK_WITH_NUMBERS(HShrink, "()(input, #lambd=0.5)", InferSame, kOfInput<kHShrinkGrad>,
-                     (EvaluateWithNumbers<HShrinkOf, kLambda>));
+                     (EvaluateWithNumbers<HShrinkOf, kLambda>), "");
 DRYDOCK_WITH_NUMBERS(SoftShrink, "()(input, #lambd=0.5)", InferSame, kOfInput<kSoftShrinkGrad>,
-                     (EvaluateWithNumbers<SoftShrinkOf, kLambda>));
+                     (EvaluateWithNumbers<SoftShrinkOf, kLambda>), "");
 DRYDOCK_WITH_NUMBERS(LeakyReLUExt, "()(input, #negative_slope=0.01)", InferSame,
-                     kOfInput<kLeakyGradExt>, (EvaluateWithNumbers<LeakyOf, kSlope>));
+                     kOfInput<kLeakyGradExt>, (EvaluateWithNumbers<LeakyOf, kSlope>), "");
 DRYDOCK_WITH_NUMBERS(SoftplusExt, "()(input, #beta=1, #threshold=20)", InferSame,
                      kOfInput<kSoftplusGradExt>,
-                     (EvaluateWithNumbers<SoftplusOf, kBeta, kThreshold>));
+                     (EvaluateWithNumbers<SoftplusOf, kBeta, kThreshold>), "");
 DRYDOCK_WITH_NUMBERS(ClampScalar, "()(input, #min=None, #max=None)", InferSame, GradientOfClamp,
-                     (EvaluateWithNumbers<ClampOf, kLeast, kMost>));
+                     (EvaluateWithNumbers<ClampOf, kLeast, kMost>), "(min=-1.0, max=1.0)((4, 6))");
 DRYDOCK_WITH_NUMBERS(Muls, "()(input, #other)", InferWithNumber<kOther>, GradientOfMuls,
-                     (EvaluateWithNumbers<TimesOf, kOther>));
+                     (EvaluateWithNumbers<TimesOf, kOther>), "(other=3)((4, 6))");
 DRYDOCK_WITH_NUMBERS(FmodScalar, "()(input, #other)", InferFmod, GradientCast,
-                     (EvaluateWithNumbers<FmodOf, kOther>));
+                     (EvaluateWithNumbers<FmodOf, kOther>), "(other=3)((4, 6))");
 DRYDOCK_WITH_NUMBERS(RemainderTensorScalar, "()(input, #other)", InferRemainder, GradientCast,
-                     (EvaluateWithNumbers<RemainderOf, kOther>));
+                     (EvaluateWithNumbers<RemainderOf, kOther>), "(other=3)((4, 6))");
 DRYDOCK_WITH_NUMBERS(RemainderScalarTensor, "()(#input, other)", InferWithNumber<kFirst>, kNone,
-                     (EvaluateWithNumbers<RemainderOfNumber, kFirst>));
+                     (EvaluateWithNumbers<RemainderOfNumber, kFirst>), "(input=3)((4, 6))");
 DRYDOCK_WITH_NUMBERS(NanToNum, "()(input, #nan=None, #posinf=None, #neginf=None)", InferSame,
-                     GradientOfNanToNum, EvaluateNanToNum);
+                     GradientOfNanToNum, EvaluateNanToNum, "");
 
 DRYDOCK_SLOPE_KERNEL(EluGrad, "()(y_backprop, x)", (EvaluateSlope<EluSlope, kNoNumber>));
 DRYDOCK_SLOPE_KERNEL(EluGradExt, "()(dout, x_or_out, #alpha=1.0)",

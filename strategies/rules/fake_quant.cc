@@ -234,7 +234,7 @@ Result<std::vector<NdArray>> EvaluateLimits(const EvaluateContext& context) {
 
 // ---- Entries ------------------------------------------------------------------------------------
 
-#define DRYDOCK_FAKE_QUANT(id, per, more)                                                     \
+#define DRYDOCK_FAKE_QUANT(id, per, more, example_call)                                       \
   DRYDOCK_OP(id, .family = "quant",                                                           \
              .signature = #id                                                                 \
              "(num_bits=8, ema=False, ema_decay=0.999, quant_delay=0, "                       \
@@ -242,28 +242,32 @@ Result<std::vector<NdArray>> EvaluateLimits(const EvaluateContext& context) {
              .infer = InferFakeQuant<per>, .shard = ShardFakeQuant<per>,                      \
              .default_strategy = DefaultFakeQuant<per>, .gradient = GradientOfFakeQuant<per>, \
              .evaluate = EvaluateFakeQuant<per>, .flops = FlopsPerInput<4>,                   \
-             .cost = CostFamily::kArithmetic)
+             .cost = CostFamily::kArithmetic, .example = example_call)
 
-#define DRYDOCK_FAKE_QUANT_GRAD(id, per, more)                                                \
-  DRYDOCK_OP(                                                                                 \
-      id, .family = "gradient",                                                               \
-      .signature = #id "(num_bits=8, quant_delay=0, symmetric=False, narrow_range=False" more \
-                       ")(dout, x, x_min, x_max)",                                            \
-      .infer = InferFirst, .evaluate = EvaluateFakeQuantGrad<per>, .flops = FlopsPerInput<4>)
+#define DRYDOCK_FAKE_QUANT_GRAD(id, per, more)                                              \
+  DRYDOCK_OP(id, .family = "gradient",                                                      \
+             .signature =                                                                   \
+                 #id "(num_bits=8, quant_delay=0, symmetric=False, narrow_range=False" more \
+                     ")(dout, x, x_min, x_max)",                                            \
+             .infer = InferFirst, .gradient = GradientNotNeeded,                            \
+             .evaluate = EvaluateFakeQuantGrad<per>, .flops = FlopsPerInput<4>)
 
-#define DRYDOCK_LIMITS(id, per, more)                                                    \
-  DRYDOCK_OP(id, .family = "quant",                                                      \
-             .signature = #id "(ema=False, ema_decay=0.999" more ")(x, min, max)",       \
-             .infer = InferLimits<per>, .shard = ShardLimits<per>,                       \
-             .default_strategy = DefaultFakeQuant<per>, .evaluate = EvaluateLimits<per>, \
-             .flops = FlopsPerInput<2>, .cost = CostFamily::kReduce)
+#define DRYDOCK_LIMITS(id, per, more, example_call)                                \
+  DRYDOCK_OP(id, .family = "quant",                                                \
+             .signature = #id "(ema=False, ema_decay=0.999" more ")(x, min, max)", \
+             .infer = InferLimits<per>, .shard = ShardLimits<per>,                 \
+             .default_strategy = DefaultFakeQuant<per>, .gradient = NoBackward,    \
+             .evaluate = EvaluateLimits<per>, .flops = FlopsPerInput<2>,           \
+             .cost = CostFamily::kReduce, .example = example_call)
 
-DRYDOCK_FAKE_QUANT(FakeQuantPerLayer, Per::kLayer, "");
-DRYDOCK_FAKE_QUANT(FakeQuantPerChannel, Per::kChannel, ", channel_axis=1");
+DRYDOCK_FAKE_QUANT(FakeQuantPerLayer, Per::kLayer, "", "()((4, 6), (1), (1))");
+DRYDOCK_FAKE_QUANT(FakeQuantPerChannel, Per::kChannel, ", channel_axis=1",
+                   "(channel_axis=1)((4, 6), (6), (6))");
 DRYDOCK_FAKE_QUANT_GRAD(FakeQuantPerLayerGrad, Per::kLayer, "");
 DRYDOCK_FAKE_QUANT_GRAD(FakeQuantPerChannelGrad, Per::kChannel, ", channel_axis=1");
-DRYDOCK_LIMITS(MinMaxUpdatePerLayer, Per::kLayer, "");
-DRYDOCK_LIMITS(MinMaxUpdatePerChannel, Per::kChannel, ", channel_axis=1");
+DRYDOCK_LIMITS(MinMaxUpdatePerLayer, Per::kLayer, "", "()((4, 6), (1), (1))");
+DRYDOCK_LIMITS(MinMaxUpdatePerChannel, Per::kChannel, ", channel_axis=1",
+               "(channel_axis=1)((4, 6), (6), (6))");
 
 }  // namespace
 }  // namespace drydock::strategies

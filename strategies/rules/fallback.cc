@@ -8,6 +8,7 @@
 #include "strategies/rules/common_gradients.h"
 #include "strategies/rules/common_rules.h"
 #include "strategies/rules/known_ops.h"
+#include "strategies/rules/strategy_check.h"
 
 /// What happens to operators without a rule: the pseudo rules, and the entry that stands for
 /// everything outside the table. Source: spec operators 1.1 and 3.14.
@@ -38,12 +39,9 @@ Result<TensorAxes> BatchAxes(const OpView& op, std::size_t input, const Strategy
     axes[d] = {0};
     if (++cut_dims > 1 || (op.device_count > 0 && cut != op.device_count)) {
       return FailOp(op, "strategy-batch",
-                    "'" + std::string(op.op) +
-                        "' is batch parallel, which cuts one dimension of a "
-                        "tensor into " +
-                        std::to_string(op.device_count) + " parts, but input " +
-                        std::to_string(input) + " has a cut of " + std::to_string(cut) +
-                        " in dimension " + std::to_string(d));
+                    CutText(op, input, d, cut) +
+                        ", but it is batch parallel, which cuts one dimension of a tensor into " +
+                        std::to_string(op.device_count) + " parts");
     }
   }
   return axes;
@@ -65,23 +63,24 @@ Result<ShardRule> ShardBatchParallel(const OpView& op, const Strategy& strategy)
 }
 
 DRYDOCK_OP(BatchParallel, .family = "fallback", .signature = "BatchParallel()(*x)",
-           .shard = ShardBatchParallel);
+           .shard = ShardBatchParallel, .gradient = GradientNotNeeded, .flops = NoFlops,
+           .example = "()((4, 6))");
 
 // ---- Stand alone --------------------------------------------------------------------------------
 
 DRYDOCK_OP(StandAlone, .family = "fallback", .signature = "StandAlone()(*x)", .shard = ShardWhole,
-           .default_strategy = DefaultWhole);
+           .default_strategy = DefaultWhole, .gradient = GradientNotNeeded, .flops = NoFlops,
+           .example = "()((4, 6))");
 
 // ---- Layouts as given ---------------------------------------------------------------------------
 
 DRYDOCK_OP(SelfDefineShard, .family = "fallback", .signature = "SelfDefineShard()(*x)",
-           .accepts_layout = true, .accepts_out_layout = true, .layouts_as_given = true);
-DRYDOCK_OP(Custom, .family = "fallback", .signature = "Custom()(*inputs)", .accepts_layout = true,
-           .accepts_out_layout = true, .layouts_as_given = true);
+           .gradient = NoBackward, .flops = NoFlops, .accepts_layout = true,
+           .accepts_out_layout = true, .layouts_as_given = true, .example = "()((4, 6))");
 DRYDOCK_OP(AShardIdentity, .family = "fallback", .signature = "AShardIdentity()(x)",
            .kind = OpKind::kView, .infer = InferSame, .shard = ShardElementwise,
-           .gradient = GradientPassedOn, .evaluate = EvaluateCopy, .cost = CostFamily::kFree,
-           .accepts_layout = true, .accepts_out_layout = true);
+           .gradient = GradientPassedOn, .evaluate = EvaluateCopy, .flops = NoFlops,
+           .cost = CostFamily::kFree, .accepts_layout = true, .accepts_out_layout = true);
 
 // ---- Meshgrid: no rule, always whole
 // --------------------------------------------------------------
@@ -142,7 +141,8 @@ Result<std::vector<ValueId>> MeshgridGradient(const GradientContext& context) {
 
 DRYDOCK_OP(Meshgrid, .family = "fallback", .signature = "Meshgrid(indexing='xy')(*inputs)",
            .infer = InferMeshgrid, .replicated_without_rule = true, .gradient = MeshgridGradient,
-           .evaluate = EvaluateMeshgrid, .cost = CostFamily::kFree);
+           .evaluate = EvaluateMeshgrid, .flops = NoFlops, .cost = CostFamily::kFree,
+           .example = "()((4), (6))");
 
 // ---- Outside the table --------------------------------------------------------------------------
 
@@ -181,6 +181,10 @@ Result<std::vector<ValueId>> UnknownGradient(const GradientContext& context) {
   }
   return gradients;
 }
+
+DRYDOCK_OP(Custom, .family = "fallback", .signature = "Custom()(*inputs)",
+           .gradient = UnknownGradient, .flops = NoFlops, .accepts_layout = true,
+           .accepts_out_layout = true, .layouts_as_given = true, .example = "()((4, 6))");
 
 constexpr OpEntry kUnknown = {.family = "unknown", .gradient = UnknownGradient};
 

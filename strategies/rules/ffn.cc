@@ -17,21 +17,16 @@
 namespace drydock::strategies {
 namespace {
 
-/// Positions of the optional operands in the call, behind x, weight1 and weight2.
-struct Positions {
-  std::ptrdiff_t tokens = -1;  ///< Rows of each expert; -1: an attribute says.
-  std::size_t bias1 = 0;
-  std::size_t bias2 = 0;
-  std::size_t first_quant = 0;  ///< scale, offset, deq_scale1, deq_scale2, antiquant_...
-};
-
-constexpr Positions kFfn = {.tokens = 3, .bias1 = 4, .bias2 = 5, .first_quant = 6};
-constexpr Positions kFfnExt = {.bias1 = 3, .bias2 = 4, .first_quant = 5};
+// Positions of the optional operands in the call, behind x, weight1 and weight2.
+constexpr std::size_t kTokens = 3;  ///< Rows of each expert.
+constexpr std::size_t kBias1 = 4;
+constexpr std::size_t kBias2 = 5;
+constexpr std::size_t kFirstQuant = 6;  ///< scale, offset, deq_scale1, deq_scale2, antiquant_...
 
 /// Quantisation operands that follow f: deq_scale1, antiquant_scale1, antiquant_offset1.
-bool FollowsHidden(const Positions& positions, std::size_t operand) {
-  const std::size_t quant = operand - positions.first_quant;
-  return operand >= positions.first_quant && (quant == 2 || quant == 4 || quant == 6);
+bool FollowsHidden(std::size_t operand) {
+  const std::size_t quant = operand - kFirstQuant;
+  return operand >= kFirstQuant && (quant == 2 || quant == 4 || quant == 6);
 }
 
 tl::unexpected<Error> FailWeights(const OpView& op) {
@@ -68,7 +63,6 @@ TensorAxes LastOnHidden(std::size_t rank) {
   return axes;
 }
 
-template <const Positions& P>
 Result<ShardRule> ShardFfn(const OpView& op, const Strategy& /*strategy*/) {
   ShardRule rule{.axis_count = 1,
                  .outputs = {TensorAxes(op.outputs[0].shape.size())},
@@ -78,9 +72,9 @@ Result<ShardRule> ShardFfn(const OpView& op, const Strategy& /*strategy*/) {
   }
   rule.inputs[1] = LastOnHidden(op.inputs[1].shape.size());
   rule.inputs[2][op.inputs[2].shape.size() - 2] = {0};
-  for (std::size_t operand = P.bias1; operand < P.first_quant + 8; ++operand) {
+  for (std::size_t operand = kBias1; operand < kFirstQuant + 8; ++operand) {
     const std::ptrdiff_t index = PresentIndex(op, operand);
-    if (index >= 0 && (operand == P.bias1 || FollowsHidden(P, operand))) {
+    if (index >= 0 && (operand == kBias1 || FollowsHidden(operand))) {
       rule.inputs[static_cast<std::size_t>(index)] =
           LastOnHidden(op.inputs[static_cast<std::size_t>(index)].shape.size());
     }
@@ -88,11 +82,10 @@ Result<ShardRule> ShardFfn(const OpView& op, const Strategy& /*strategy*/) {
   return rule;
 }
 
-template <const Positions& P>
 Result<std::vector<ValueId>> LocalizeFfn(const LocalizeContext& context) {
   NodeSpec spec = context.spec;
-  if (P.bias2 < spec.inputs.size()) {
-    DRYDOCK_TRY(spec.inputs[P.bias2], EmitOnlyOnFirst(context, spec.inputs[P.bias2], 0));
+  if (kBias2 < spec.inputs.size()) {
+    DRYDOCK_TRY(spec.inputs[kBias2], EmitOnlyOnFirst(context, spec.inputs[kBias2], 0));
   }
   DRYDOCK_TRY(const NodeId id, context.builder.AddNode(std::move(spec)));
   Node& node = context.builder.mutable_graph().nodes[ToIndex(id)];
@@ -147,25 +140,20 @@ Result<NdArray> RunLayer(const AttrMap& attrs, const NdArray& x, const Layer& la
 }
 
 /// Rows of each expert; one entry with all rows where there are no experts.
-template <const Positions& P>
-Result<std::vector<std::int64_t>> RowsOfExperts(const EvaluateContext& context, std::int64_t rows) {
+std::vector<std::int64_t> RowsOfExperts(const EvaluateContext& context, std::int64_t rows) {
   if (context.inputs[1].shape.size() == 2) {
-    return std::vector<std::int64_t>{rows};
+    return {rows};
   }
-  if (P.tokens >= 0) {
-    const NdArray* tokens = OptionalArray(context, static_cast<std::size_t>(P.tokens));
-    std::vector<std::int64_t> counts = {};
-    for (const double count : tokens == nullptr ? std::vector<double>() : tokens->data) {
-      counts.push_back(static_cast<std::int64_t>(count));
-    }
-    return counts;
+  const NdArray* tokens = OptionalArray(context, kTokens);
+  std::vector<std::int64_t> counts = {};
+  for (const double count : tokens == nullptr ? std::vector<double>() : tokens->data) {
+    counts.push_back(static_cast<std::int64_t>(count));
   }
-  return RequiredListAttr(context.View(), "expertTokens");
+  return counts;
 }
 
-template <const Positions& P>
 Result<std::vector<NdArray>> EvaluateFfn(const EvaluateContext& context) {
-  for (std::size_t operand = P.first_quant; operand < P.first_quant + 8; ++operand) {
+  for (std::size_t operand = kFirstQuant; operand < kFirstQuant + 8; ++operand) {
     if (PresentIndex(context.View(), operand) >= 0) {
       return Fail(ErrorCode::kUnsupported, "a quantised feed-forward has no reference execution");
     }
@@ -173,13 +161,13 @@ Result<std::vector<NdArray>> EvaluateFfn(const EvaluateContext& context) {
   const std::int64_t width = context.inputs[0].shape.back();
   const auto rows = static_cast<std::int64_t>(context.inputs[0].data.size()) / width;
   const NdArray x = ReshapeArray(context.inputs[0], {rows, width});
-  DRYDOCK_TRY(const auto counts, RowsOfExperts<P>(context, rows));
+  const std::vector<std::int64_t> counts = RowsOfExperts(context, rows);
   const bool experts = context.inputs[1].shape.size() == 3;
   NdArray out = FilledArray({rows, context.output_types[0].shape.back()}, 0.0);
   std::int64_t begin = 0;
   for (std::size_t e = 0; e < counts.size() && begin < rows; ++e) {
     const std::int64_t end = std::min(begin + std::max<std::int64_t>(counts[e], 0), rows);
-    const NdArray* biases[] = {OptionalArray(context, P.bias1), OptionalArray(context, P.bias2)};
+    const NdArray* biases[] = {OptionalArray(context, kBias1), OptionalArray(context, kBias2)};
     NdArray own[2] = {};
     for (std::size_t i = 0; experts && i < 2; ++i) {
       if (biases[i] != nullptr && biases[i]->shape.size() == 2) {
@@ -204,18 +192,18 @@ double FfnFlops(const OpView& op) {
   return 4 * Elements(op.inputs[0]) * static_cast<double>(op.inputs[1].shape.back());
 }
 
-#define DRYDOCK_FFN(id, positions, call)                                             \
-  DRYDOCK_OP(id, .family = "matmul", .signature = call, .infer = InferFfn,           \
-             .shard = ShardFfn<positions>, .default_strategy = DefaultWhole,         \
-             .localize = LocalizeFfn<positions>, .evaluate = EvaluateFfn<positions>, \
-             .flops = FfnFlops, .cost = CostFamily::kMatMul)
+#define DRYDOCK_FFN(id, call)                                                                   \
+  DRYDOCK_OP(id, .family = "matmul", .signature = call, .infer = InferFfn, .shard = ShardFfn,   \
+             .default_strategy = DefaultWhole, .localize = LocalizeFfn, .gradient = NoBackward, \
+             .evaluate = EvaluateFfn, .flops = FfnFlops, .cost = CostFamily::kMatMul,           \
+             .example = "()((4, 6), (6, 8), (8, 6))")
 
-DRYDOCK_FFN(FFN, kFfn,
+DRYDOCK_FFN(FFN,
             "FFN(activation='fastgelu', inner_precise=0)(x, weight1, weight2, ?expert_tokens, "
             "?bias1, ?bias2, ?scale, ?offset, ?deq_scale1, ?deq_scale2, ?antiquant_scale1, "
             "?antiquant_scale2, ?antiquant_offset1, ?antiquant_offset2)");
-DRYDOCK_FFN(FFNExt, kFfnExt,
-            "FFNExt()(x, weight1, weight2, #expertTokens=None, ?bias1, ?bias2, ?scale, ?offset, "
+DRYDOCK_FFN(FFNExt,
+            "FFNExt()(x, weight1, weight2, ?expertTokens, ?bias1, ?bias2, ?scale, ?offset, "
             "?deqScale1, ?deqScale2, ?antiquant_scale1, ?antiquant_scale2, ?antiquant_offset1, "
             "?antiquant_offset2, #activation='fastgelu', #inner_precise=0)");
 

@@ -14,6 +14,7 @@
 #include "strategies/rules/gather_manual.h"
 #include "strategies/rules/known_ops.h"
 #include "strategies/rules/local_emit.h"
+#include "strategies/rules/strategy_check.h"
 
 /// Table look-up: Gather and its relatives, which differ in names and in the order of their
 /// operands. Layouts: gather_form.cc; element-wise look-up: gather_elements.cc.
@@ -256,18 +257,21 @@ Result<std::vector<NdArray>> EvaluateGather(const EvaluateContext& context) {
   return std::vector<NdArray>{std::move(out)};
 }
 
-#define DRYDOCK_GATHER(id, call, default_fn)                                                      \
+#define DRYDOCK_GATHER(id, call, default_fn, example_call)                                        \
   DRYDOCK_OP(id, .family = "gather", .signature = call, .infer = InferGather<Order::kTableFirst>, \
              .shard = ShardGather, .default_strategy = default_fn,                                \
              .localize = LocalizeGather<Order::kTableFirst>,                                      \
              .gradient = GradientOfGather<Order::kTableFirst>,                                    \
-             .evaluate = EvaluateGather<Order::kTableFirst>, .cost = CostFamily::kGather,         \
-             .accepts_out_strategy = true, .mirrored = "0")
+             .evaluate = EvaluateGather<Order::kTableFirst>, .flops = NoFlops,                    \
+             .cost = CostFamily::kGather, .accepts_out_strategy = true, .mirrored = "0",          \
+             .example = example_call)
 
-DRYDOCK_GATHER(Gather, "Gather(batch_dims=0)(input_params, input_indices, #axis)", DefaultGather);
+DRYDOCK_GATHER(Gather, "Gather(batch_dims=0)(input_params, input_indices, #axis)", DefaultGather,
+               "(axis=0)((8, 6), int32(4, 2))");
 DRYDOCK_GATHER(SparseGatherV2, "SparseGatherV2()(input_params, input_indices, #axis)",
-               DefaultGather);
-DRYDOCK_GATHER(IndexSelect, "IndexSelect()(input, #dim, index)", DefaultGather);
+               DefaultGather, "(axis=0)((8, 6), int32(4, 2))");
+DRYDOCK_GATHER(IndexSelect, "IndexSelect()(input, #dim, index)", DefaultGather,
+               "(dim=0)((8, 6), int32(4))");
 
 // ---- EmbeddingLookup: on the host, which knows where the rows of its rank begin -----------------
 
@@ -313,8 +317,9 @@ DRYDOCK_OP(EmbeddingLookup, .family = "gather",
            .infer = InferEmbeddingLookup, .shard = ShardEmbeddingLookup,
            .default_strategy = DefaultGather, .localize = LocalizeEmbeddingLookup,
            .gradient = GradientOfGather<Order::kTableFirst>,
-           .evaluate = EvaluateGather<Order::kTableFirst>, .cost = CostFamily::kGather,
-           .accepts_out_strategy = true, .mirrored = "0");
+           .evaluate = EvaluateGather<Order::kTableFirst>, .flops = NoFlops,
+           .cost = CostFamily::kGather, .accepts_out_strategy = true, .mirrored = "0",
+           .example = "(offset=0)((8, 6), int32(4, 2))");
 
 // ---- Embedding: indices first, whole on every rank ----------------------------------------------
 
@@ -346,16 +351,21 @@ Result<ShardRule> ShardEmbedding(const OpView& op, const Strategy& strategy) {
   const LookUpView look_up(op, Order::kIndicesFirst);
   DRYDOCK_TRY(ShardRule rule,
               ShardGather(look_up.view, TableFirst(strategy, Order::kIndicesFirst)));
-  if (strategy.size() == 2) {
+  const bool of_ranks = strategy.size() == 2 && strategy[0].size() == op.inputs[0].shape.size() &&
+                        strategy[1].size() == op.inputs[1].shape.size();
+  if (of_ranks) {
     const Result<std::int64_t> used = ProductChecked(strategy[1]);
     const bool fills = op.device_count == 0 || (used && *used == op.device_count);
     const bool whole_indices =
         std::ranges::all_of(strategy[0], [](std::int64_t cut) { return cut == 1; });
     if (!whole_indices || !used || (*used != 1 && !fills)) {
+      const std::size_t input = whole_indices ? 1 : 0;
+      const auto& cuts = strategy[input];
+      const auto cut = std::ranges::find_if(cuts, [](std::int64_t one) { return one > 1; });
       return FailOp(op, "strategy-embedding",
-                    "strategy " + StrategyText(strategy) + " of '" + std::string(op.op) +
-                        "' must leave the indices whole and cut the weight into 1 or all " +
-                        std::to_string(op.device_count) + " devices");
+                    CutText(op, input, static_cast<std::size_t>(cut - cuts.begin()), *cut) +
+                        ", but the indices must be whole and the weight in 1 part or one on each " +
+                        "of the " + std::to_string(op.device_count) + " devices");
     }
   }
   std::swap(rule.inputs[0], rule.inputs[1]);
@@ -374,8 +384,9 @@ DRYDOCK_OP(Embedding, .family = "gather",
            .infer = InferEmbedding, .shard = ShardEmbedding, .default_strategy = DefaultEmbedding,
            .localize = LocalizeGather<Order::kIndicesFirst>,
            .gradient = GradientOfGather<Order::kIndicesFirst>,
-           .evaluate = EvaluateGather<Order::kIndicesFirst>, .cost = CostFamily::kGather,
-           .accepts_out_strategy = true, .mirrored = "1");
+           .evaluate = EvaluateGather<Order::kIndicesFirst>, .flops = NoFlops,
+           .cost = CostFamily::kGather, .accepts_out_strategy = true, .mirrored = "1",
+           .example = "()(int32(4, 2), (8, 6))");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -349,40 +349,43 @@ Result<std::vector<NdArray>> EvaluateExtreme(const EvaluateContext& context) {
 DRYDOCK_OP(GatherD, .family = "gather", .signature = "GatherD()(x, #dim, index)",
            .infer = InferGatherD, .shard = ShardGatherD, .default_strategy = DefaultGatherD,
            .localize = LocalizeGatherD, .gradient = GradientOfGatherD, .evaluate = EvaluateGatherD,
-           .cost = CostFamily::kGather, .mirrored = "0");
+           .flops = NoFlops, .cost = CostFamily::kGather, .mirrored = "0",
+           .example = "(dim=1)((4, 6), int32(4, 2))");
 
 DRYDOCK_OP(GatherDGradV2, .family = "gradient",
            .signature = "GatherDGradV2()(x, #dim, index, grad)", .infer = InferFirst,
-           .evaluate = EvaluateGatherDGradV2);
+           .gradient = GradientNotNeeded, .evaluate = EvaluateGatherDGradV2, .flops = NoFlops);
 
 DRYDOCK_OP(GatherDGrad, .family = "gradient",
            .signature = "GatherDGrad(dim=0, shape=None)(index, grad)", .infer = InferGatherDGrad,
-           .evaluate = EvaluateGatherDGrad);
+           .gradient = GradientNotNeeded, .evaluate = EvaluateGatherDGrad, .flops = NoFlops);
 
 DRYDOCK_OP(TopK, .family = "axis_local", .signature = "TopK(sorted=True)(x, #k)",
            .infer = InferTopK, .shard = ShardTopK, .gradient = GradientOfTopK,
-           .evaluate = EvaluateTopK, .flops = FlopsPerInput<1>, .cost = CostFamily::kSoftmax);
+           .evaluate = EvaluateTopK, .flops = FlopsPerInput<1>, .cost = CostFamily::kSoftmax,
+           .example = "(k=2)((4, 6))");
 
-#define DRYDOCK_EXTREME(id, arguments, form, is_max, gradient_fn, default_fn, takes_layout)        \
+#define DRYDOCK_EXTREME(id, arguments, form, is_max, gradient_fn, default_fn, takes_layout,        \
+                        example_call)                                                              \
   DRYDOCK_OP(id, .family = "reduction", .signature = #id arguments, .infer = InferExtreme<form>,   \
              .shard = ShardExtreme<form>, .default_strategy = default_fn, .gradient = gradient_fn, \
              .evaluate = EvaluateExtreme<form, is_max>, .flops = FlopsPerInput<1>,                 \
-             .cost = CostFamily::kReduce, .accepts_layout = takes_layout)
+             .cost = CostFamily::kReduce, .accepts_layout = takes_layout, .example = example_call)
 
 constexpr ExtremeForm kIndexAndValue = ExtremeForm::kIndexAndValue;
 constexpr ExtremeForm kValueAndIndex = ExtremeForm::kValueAndIndex;
 constexpr ExtremeForm kIndex = ExtremeForm::kIndex;
 
 DRYDOCK_EXTREME(ArgMaxWithValue, "(axis=0, keep_dims=False)(input)", kIndexAndValue, true,
-                GradientOfExtremeValue<kIndexAndValue>, nullptr, false);
+                GradientOfExtremeValue<kIndexAndValue>, nullptr, false, "(axis=1)((4, 6))");
 DRYDOCK_EXTREME(ArgMinWithValue, "(axis=0, keep_dims=False)(input)", kIndexAndValue, false,
-                GradientOfExtremeValue<kIndexAndValue>, nullptr, false);
+                GradientOfExtremeValue<kIndexAndValue>, nullptr, false, "(axis=1)((4, 6))");
 DRYDOCK_EXTREME(MaxDim, "()(input, #dim, #keepdim=False)", kValueAndIndex, true,
-                GradientOfExtremeValue<kValueAndIndex>, nullptr, true);
-DRYDOCK_EXTREME(Argmax, "(axis=-1, output_type='int32')(input_x)", kIndex, true, nullptr,
-                DefaultIndex, false);
-DRYDOCK_EXTREME(Argmin, "(axis=-1, output_type='int32')(x)", kIndex, false, nullptr, DefaultIndex,
-                false);
+                GradientOfExtremeValue<kValueAndIndex>, nullptr, true, "(dim=1)((4, 6))");
+DRYDOCK_EXTREME(Argmax, "(axis=-1, output_type='int32')(input_x)", kIndex, true, GradientNotNeeded,
+                DefaultIndex, false, "");
+DRYDOCK_EXTREME(Argmin, "(axis=-1, output_type='int32')(x)", kIndex, false, GradientNotNeeded,
+                DefaultIndex, false, "");
 
 }  // namespace
 }  // namespace drydock::strategies

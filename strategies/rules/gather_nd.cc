@@ -73,8 +73,8 @@ Result<std::vector<NdArray>> EvaluateGatherNd(const EvaluateContext& context) {
 
 DRYDOCK_OP(GatherNd, .family = "gather", .signature = "GatherNd()(input_x, indices)",
            .infer = InferGatherNd, .shard = ShardGatherNd, .default_strategy = DefaultGatherNd,
-           .gradient = GradientOfGatherNd, .evaluate = EvaluateGatherNd,
-           .cost = CostFamily::kGather);
+           .gradient = GradientOfGatherNd, .evaluate = EvaluateGatherNd, .flops = NoFlops,
+           .cost = CostFamily::kGather, .example = "()((8, 4, 6), int32(4, 2))");
 
 // ---- ScatterNd: zeros of attribute `shape` with updates added at the indices --------------------
 
@@ -117,7 +117,7 @@ Result<std::vector<NdArray>> EvaluateScatterNd(const EvaluateContext& context) {
 
 DRYDOCK_OP(ScatterNd, .family = "gradient", .signature = "ScatterNd()(indices, updates, #shape)",
            .infer = InferScatterNd, .gradient = GradientOfScatterNd, .evaluate = EvaluateScatterNd,
-           .cost = CostFamily::kGather);
+           .flops = NoFlops, .cost = CostFamily::kGather);
 
 // ---- Index: x [*s, *r], one tensor of numbers for each s -> [*i, *r] ----------------------------
 
@@ -167,8 +167,7 @@ Result<std::vector<ValueId>> LocalizeIndex(const LocalizeContext& context) {
     return EmitLocal(context, context.spec.attrs);
   }
   NodeSpec spec = context.spec;
-  const DType dtype = context.global.inputs[0].dtype;
-  ValueId mask = kNoValue;
+  ValueId is_own = kNoValue;
   for (std::size_t d = 0; d < whole.size(); ++d) {
     if (local[d] == whole[d]) {
       continue;
@@ -176,13 +175,13 @@ Result<std::vector<ValueId>> LocalizeIndex(const LocalizeContext& context) {
     DRYDOCK_TRY(const OwnRows own,
                 EmitOwnRows(context, spec.inputs[d + 1], local[d], static_cast<AxisIndex>(d)));
     spec.inputs[d + 1] = own.indices;
-    DRYDOCK_TRY(const ValueId here, EmitHelperCast(context, own.is_own, dtype));
-    if (mask == kNoValue) {
-      mask = here;
+    if (is_own == kNoValue) {
+      is_own = own.is_own;
     } else {
-      DRYDOCK_TRY(mask, EmitHelper(context, ops::kMul, {mask, here}));
+      DRYDOCK_TRY(is_own, EmitHelper(context, "LogicalAnd", {is_own, own.is_own}));
     }
   }
+  DRYDOCK_TRY(const ValueId mask, EmitHelperCast(context, is_own, context.global.inputs[0].dtype));
   DRYDOCK_TRY(const ValueId found, context.builder.Emit(std::move(spec)));
   DRYDOCK_TRY(const ValueId masked, EmitHelper(context, ops::kMul, {found, mask}));
   return std::vector<ValueId>{masked};
@@ -254,7 +253,8 @@ Result<std::vector<NdArray>> EvaluateIndex(const EvaluateContext& context) {
 
 DRYDOCK_OP(Index, .family = "gather", .signature = "Index()(input, *indices)", .infer = InferIndex,
            .shard = ShardIndex, .default_strategy = DefaultWhole, .localize = LocalizeIndex,
-           .gradient = GradientOfIndex, .evaluate = EvaluateIndex, .cost = CostFamily::kGather);
+           .gradient = GradientOfIndex, .evaluate = EvaluateIndex, .flops = NoFlops,
+           .cost = CostFamily::kGather, .example = "()((8, 6), int32(4), int32(4))");
 
 }  // namespace
 }  // namespace drydock::strategies

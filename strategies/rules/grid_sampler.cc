@@ -209,11 +209,12 @@ DRYDOCK_OP(GridSampler2D, .family = "conv_pool",
            .signature = "GridSampler2D" DRYDOCK_SAMPLING_ATTRS "(input_x, grid)",
            .infer = InferGridSampler, .shard = ShardGridSampler,
            .default_strategy = DefaultBatchAll, .gradient = GradientOfGridSampler,
-           .evaluate = EvaluateGridSampler, .flops = FlopsPerOutput<8>);
+           .evaluate = EvaluateGridSampler, .flops = FlopsPerOutput<8>,
+           .example = "()((2, 3, 8, 6), (2, 4, 4, 2))");
 DRYDOCK_OP(GridSampler2DGrad, .family = "gradient",
            .signature = "GridSampler2DGrad" DRYDOCK_SAMPLING_ATTRS "(grad, input_x, grid)",
-           .infer = InferGridSamplerGrad, .evaluate = EvaluateGridSamplerGrad,
-           .flops = FlopsPerInput<16>);
+           .infer = InferGridSamplerGrad, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateGridSamplerGrad, .flops = FlopsPerInput<16>);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -174,11 +174,12 @@ Result<std::vector<NdArray>> EvaluateGroupNormGrad(const EvaluateContext& contex
 DRYDOCK_OP(GroupNorm, .family = "normalisation",
            .signature = "GroupNorm()(input, #num_groups, ?weight, ?bias, #eps=1e-5)",
            .infer = InferGroupNorm, .shard = ShardGroupNorm, .gradient = GradientOfGroupNorm,
-           .evaluate = EvaluateGroupNorm, .flops = FlopsPerInput<8>, .cost = CostFamily::kNorm);
+           .evaluate = EvaluateGroupNorm, .flops = FlopsPerInput<8>, .cost = CostFamily::kNorm,
+           .example = "(num_groups=2)((4, 6, 2, 3), (6), (6))");
 DRYDOCK_OP(GroupNormGrad, .family = "gradient",
            .signature = "GroupNormGrad()(dy, x, mean, rstd, ?gamma, #num_groups)",
-           .infer = InferGroupNormGrad, .evaluate = EvaluateGroupNormGrad,
-           .flops = FlopsPerInput<16>);
+           .infer = InferGroupNormGrad, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateGroupNormGrad, .flops = FlopsPerInput<16>);
 
 }  // namespace
 }  // namespace drydock::strategies

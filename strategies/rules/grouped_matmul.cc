@@ -12,6 +12,7 @@
 #include "strategies/rules/known_ops.h"
 #include "strategies/rules/local_emit.h"
 #include "strategies/rules/matmul_form.h"
+#include "strategies/rules/strategy_check.h"
 
 /// Several matrix products in one kernel. group_type -1: x[i] w[i]; 0: consecutive rows of one x
 /// use one matrix each of w [e, k, n]; 2: consecutive columns of x [m, k] with the same rows of w
@@ -135,8 +136,7 @@ Status CheckGroupCuts(const OpView& op, const GroupedForm& form, const Strategy&
   const std::int64_t lists = OptionalType(op, form, kGroupList)->shape[0] / op.inputs[1].shape[0];
   if (given && lists % std::max<std::int64_t>(strategy[0][0], 1) != 0) {
     return FailOp(op, "strategy-groups",
-                  "strategy of '" + std::string(op.op) + "' cuts the rows into " +
-                      std::to_string(strategy[0][0]) + ", but group_list holds the ends of " +
+                  CutText(op, 0, 0, strategy[0][0]) + ", but group_list holds the ends of " +
                       std::to_string(lists) + " slices");
   }
   return {};
@@ -413,14 +413,17 @@ double GroupedFlops(const OpView& op) {
   return flops;
 }
 
-DRYDOCK_OP(GroupedMatmul, .family = "matmul",
-           .signature =
-               "GroupedMatmul(split_item=0, group_type=-1, transpose_a=False, "
-               "transpose_b=False)(*x, *weight, ?bias, ?scale, ?offset, "
-               "?antiquant_scale, ?antiquant_offset, ?group_list)",
-           .infer = InferGrouped, .shard = ShardGrouped, .default_strategy = DefaultWhole,
-           .localize = LocalizeGrouped, .gradient = GradientOfGrouped, .evaluate = EvaluateGrouped,
-           .flops = GroupedFlops, .cost = CostFamily::kMatMul);
+DRYDOCK_OP(
+    GroupedMatmul, .family = "matmul",
+    .signature =
+        "GroupedMatmul(split_item=0, group_type=-1, transpose_a=False, "
+        "transpose_b=False)(*x, *weight, ?bias, ?scale, ?offset, "
+        "?antiquant_scale, ?antiquant_offset, ?group_list) -> *y",
+    .infer = InferGrouped, .shard = ShardGrouped, .default_strategy = DefaultWhole,
+    .localize = LocalizeGrouped, .gradient = GradientOfGrouped, .evaluate = EvaluateGrouped,
+    .flops = GroupedFlops, .cost = CostFamily::kMatMul,
+    .example =
+        "(group_type=0, split_item=3)((4, 6), (2, 6, 8), None, None, None, None, None, int64(2))");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -30,7 +30,7 @@ struct Places {
   bool gives_log_sum = false;  ///< Second result.
   std::int64_t next_tokens = 0;
 };
-constexpr Places kPrompt = {.mask = 3, .shift = 4, .operands = 10};
+constexpr Places kPrompt = {.mask = 3, .shift = 6, .q_lengths = 4, .kv_lengths = 5, .operands = 12};
 constexpr Places kIncrement = {
     .mask = 3, .shift = 5, .kv_lengths = 4, .operands = 15, .increment = true};
 constexpr Places kFused = {.mask = 4,
@@ -369,25 +369,27 @@ double AttentionFlops(const OpView& op) {
                      static_cast<double>(form->dim + form->value_dim);
 }
 
-#define DRYDOCK_INFER_ATTENTION(id, places, arguments)                                            \
+#define DRYDOCK_INFER_ATTENTION(id, places, arguments, example_call)                              \
   DRYDOCK_OP(id, .family = "attention", .signature = #id "()(" arguments ")",                     \
              .infer = InferAttention<places>, .shard = ShardAttention<places>,                    \
              .default_strategy = DefaultAttention<places>, .localize = LocalizeAttention<places>, \
-             .evaluate = EvaluateAttention<places>, .flops = AttentionFlops,                      \
-             .cost = CostFamily::kMatMul)
+             .gradient = NoBackward, .evaluate = EvaluateAttention<places>,                       \
+             .flops = AttentionFlops, .cost = CostFamily::kMatMul, .example = example_call)
 
 DRYDOCK_INFER_ATTENTION(
     PromptFlashAttention, kPrompt,
-    "query, key, value, ?attn_mask, #actual_seq_lengths, #actual_seq_lengths_kv, ?pse_shift, "
+    "query, key, value, ?attn_mask, ?actual_seq_lengths, ?actual_seq_lengths_kv, ?pse_shift, "
     "?deq_scale1, ?quant_scale1, ?deq_scale2, ?quant_scale2, ?quant_offset2, #num_heads, "
     "#scale_value=1.0, #pre_tokens=2147483647, #next_tokens=0, #input_layout='BSH', "
-    "#num_key_value_heads=0, #sparse_mode=0, #inner_precise=1");
+    "#num_key_value_heads=0, #sparse_mode=0, #inner_precise=1",
+    "(num_heads=2)((4, 8, 6), (4, 8, 6), (4, 8, 6))");
 DRYDOCK_INFER_ATTENTION(
     IncreFlashAttention, kIncrement,
     "query, key, value, ?attn_mask, ?actual_seq_lengths, ?pse_shift, ?dequant_scale1, "
     "?quant_scale1, ?dequant_scale2, ?quant_scale2, ?quant_offset2, ?antiquant_scale, "
     "?antiquant_offset, ?block_table, ?kv_padding_size, #num_heads, #input_layout='BSH', "
-    "#scale_value=1.0, #num_key_value_heads=0, #block_size=0, #inner_precise=1");
+    "#scale_value=1.0, #num_key_value_heads=0, #block_size=0, #inner_precise=1",
+    "(num_heads=2)((4, 1, 6), (4, 8, 6), (4, 8, 6))");
 DRYDOCK_INFER_ATTENTION(
     FusedInferAttentionScore, kFused,
     "query, key, value, ?pse_shift, ?attn_mask, ?actual_seq_lengths, ?actual_seq_lengths_kv, "
@@ -398,7 +400,8 @@ DRYDOCK_INFER_ATTENTION(
     "?actual_shared_prefix_len, #num_heads, #scale_value=1.0, #pre_tokens=2147483647, "
     "#next_tokens=2147483647, #input_layout='BSH', #num_key_value_heads=0, #sparse_mode=0, "
     "#inner_precise=1, #block_size=0, #antiquant_mode=0, #softmax_lse_flag=False, "
-    "#key_antiquant_mode=0, #value_antiquant_mode=0");
+    "#key_antiquant_mode=0, #value_antiquant_mode=0",
+    "(num_heads=2)((4, 8, 6), (4, 8, 6), (4, 8, 6))");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -96,7 +96,8 @@ Result<std::vector<NdArray>> EvaluateConcat(const EvaluateContext& context) {
 
 DRYDOCK_OP(Concat, .family = "shape", .signature = "Concat(axis=0)(*tensors)", .infer = InferConcat,
            .shard = ShardConcat, .default_strategy = DefaultConcat, .gradient = ConcatGradient,
-           .evaluate = EvaluateConcat, .cost = CostFamily::kCast);
+           .evaluate = EvaluateConcat, .flops = NoFlops, .cost = CostFamily::kCast,
+           .example = "(axis=0)((4, 6), (2, 6))");
 
 // ---- Split --------------------------------------------------------------------------------------
 
@@ -160,10 +161,11 @@ Result<std::vector<NdArray>> EvaluateSplit(const EvaluateContext& context) {
   return SplitArray(context.inputs[0], axis, std::ssize(context.output_types));
 }
 
-DRYDOCK_OP(Split, .family = "shape", .signature = "Split(axis=0, output_num=1)(input_x)",
+DRYDOCK_OP(Split, .family = "shape", .signature = "Split(axis=0, output_num=1)(input_x) -> *y",
            .infer = InferSplit, .shard = ShardSplit, .default_strategy = DefaultSplit,
-           .gradient = SplitGradient, .evaluate = EvaluateSplit, .cost = CostFamily::kCast,
-           .accepts_layout = true, .accepts_interleaved = true);
+           .gradient = SplitGradient, .evaluate = EvaluateSplit, .flops = NoFlops,
+           .cost = CostFamily::kCast, .accepts_layout = true, .accepts_interleaved = true,
+           .example = "(axis=0, output_num=2)((4, 6))");
 
 // ---- Parts of given sizes
 // -------------------------------------------------------------------------
@@ -289,15 +291,19 @@ Result<std::vector<NdArray>> EvaluateParts(const EvaluateContext& context) {
   return pieces;
 }
 
-#define DRYDOCK_SPLIT(id, arguments, names)                                                 \
+#define DRYDOCK_SPLIT(id, arguments, names, example_call)                                   \
   DRYDOCK_OP(id, .family = "shape", .signature = #id arguments, .infer = InferParts<names>, \
              .shard = ShardParts<names>, .default_strategy = DefaultParts<names>,           \
              .localize = LocalizeParts<names>, .gradient = PartsGradient<names>,            \
-             .evaluate = EvaluateParts<names>, .cost = CostFamily::kCast, .accepts_layout = true)
+             .evaluate = EvaluateParts<names>, .flops = NoFlops, .cost = CostFamily::kCast, \
+             .accepts_layout = true, .example = example_call)
 
-DRYDOCK_SPLIT(SplitTensor, "()(input, #split_size, #dim=0)", kOfDim);
-DRYDOCK_SPLIT(SplitWithSize, "()(input, #split_size, #dim=0)", kOfDim);
-DRYDOCK_SPLIT(SplitV, "(size_splits, split_dim, num_split)(x)", kOfSplitDim);
+DRYDOCK_SPLIT(SplitTensor, "()(input, #split_size, #dim=0)", kOfDim,
+              "(split_size=2, dim=1)((4, 6))");
+DRYDOCK_SPLIT(SplitWithSize, "()(input, #split_size, #dim=0)", kOfDim,
+              "(split_size=(2, 4), dim=1)((4, 6))");
+DRYDOCK_SPLIT(SplitV, "(size_splits, split_dim, num_split)(x)", kOfSplitDim,
+              "(size_splits=(2, 4), split_dim=1, num_split=2)((4, 6))");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -156,7 +156,8 @@ DRYDOCK_OP(KLDivLoss, .family = "loss", .signature = "KLDivLoss(reduction='mean'
 
 DRYDOCK_OP(KLDivLossGrad, .family = "gradient",
            .signature = "KLDivLossGrad(reduction='mean')(grad, input, target)",
-           .infer = InferKlDivGrad, .evaluate = EvaluateKlDivGrad, .flops = FlopsPerInput<2>);
+           .infer = InferKlDivGrad, .gradient = GradientNotNeeded, .evaluate = EvaluateKlDivGrad,
+           .flops = FlopsPerInput<2>);
 
 }  // namespace
 }  // namespace drydock::strategies

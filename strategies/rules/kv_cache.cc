@@ -84,8 +84,9 @@ Result<std::vector<NdArray>> EvaluateCacheManager(const EvaluateContext& context
 
 DRYDOCK_OP(KVCacheMgr, .family = "attention",
            .signature = "KVCacheMgr()(past, current, valid_seq_len)", .infer = InferCacheManager,
-           .shard = ShardCacheManager, .localize = LocalizeCacheManager,
-           .evaluate = EvaluateCacheManager);
+           .shard = ShardCacheManager, .localize = LocalizeCacheManager, .gradient = NoBackward,
+           .evaluate = EvaluateCacheManager, .flops = NoFlops,
+           .example = "()((4, 2, 8, 3), (4, 2, 1, 3), int32(4))");
 
 // ---- KVCacheScatterUpdate: var, indices, updates ------------------------------------------------
 
@@ -145,8 +146,9 @@ Result<std::vector<NdArray>> EvaluateScatterUpdate(const EvaluateContext& contex
 DRYDOCK_OP(KVCacheScatterUpdate, .family = "attention",
            .signature = "KVCacheScatterUpdate()(var, indices, updates, #axis, #reduce)",
            .infer = InferScatterUpdate, .shard = ShardScatterUpdate,
-           .localize = LocalizeScatterUpdate, .evaluate = EvaluateScatterUpdate, .writes = "0",
-           .mirrored = "-");
+           .localize = LocalizeScatterUpdate, .gradient = NoBackward,
+           .evaluate = EvaluateScatterUpdate, .flops = NoFlops, .writes = "0", .mirrored = "-",
+           .example = "()((4, 2, 8, 3), int32(4), (4, 2, 1, 3))");
 
 // ---- ReshapeAndCache: key, value, key_cache, value_cache, slot_mapping --------------------------
 
@@ -253,8 +255,9 @@ Result<std::vector<NdArray>> EvaluateReshapeAndCache(const EvaluateContext& cont
 DRYDOCK_OP(ReshapeAndCache, .family = "attention",
            .signature = "ReshapeAndCache()(key, ?value, ?key_cache, ?value_cache, ?slot_mapping)",
            .infer = InferReshapeAndCache, .shard = ShardReshapeAndCache,
-           .default_strategy = DefaultWhole, .evaluate = EvaluateReshapeAndCache, .writes = "2,3",
-           .mirrored = "-");
+           .default_strategy = DefaultWhole, .gradient = NoBackward,
+           .evaluate = EvaluateReshapeAndCache, .flops = NoFlops, .writes = "2,3", .mirrored = "-",
+           .example = "()((4, 1, 6), (4, 1, 6), (3, 2, 6), (3, 2, 6), int32(4))");
 
 // ---- GenerateEodMaskV2: inputs, ele_pos, cur_step, seed -----------------------------------------
 // Flips bits at chosen steps to test fault detection: it has no value to compute in a dry run.
@@ -287,7 +290,9 @@ DRYDOCK_OP(GenerateEodMaskV2, .family = "attention",
            .signature =
                "GenerateEodMaskV2()(inputs, ele_pos, cur_step, seed, #start, #steps, #error_mode, "
                "#flip_mode, #multiply_factor, #bit_pos, #flip_probability)",
-           .infer = InferEodMask, .shard = ShardEodMask, .default_strategy = DefaultEodMask);
+           .infer = InferEodMask, .shard = ShardEodMask, .default_strategy = DefaultEodMask,
+           .gradient = NoBackward, .flops = NoFlops,
+           .example = "()((4, 6), int64(), int64(), int64())");
 
 }  // namespace
 }  // namespace drydock::strategies

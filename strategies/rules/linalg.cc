@@ -11,6 +11,7 @@
 #include "strategies/rules/common_rules.h"
 #include "strategies/rules/known_ops.h"
 #include "strategies/rules/small_matrix.h"
+#include "strategies/rules/strategy_check.h"
 
 /// Linear algebra on the last two dimensions; only the batch may be cut, into all devices or not
 /// at all. And Unique, which is never cut.
@@ -23,8 +24,8 @@ Result<ShardRule> ShardBatchOfBoth(const OpView& op, const Strategy& strategy) {
   const bool cut = !strategy.empty() && !strategy[0].empty() && strategy[0][0] > 1;
   if (batched && cut && op.device_count > 0 && strategy[0][0] != op.device_count) {
     return FailOp(op, "strategy-batch",
-                  "strategy " + StrategyText(strategy) + " of '" + std::string(op.op) +
-                      "' must leave the batch whole or cut it into all " +
+                  CutText(op, 0, 0, strategy[0][0]) +
+                      ", but the batch must be whole or cut into all " +
                       std::to_string(op.device_count) + " devices");
   }
   ShardRule rule{.axis_count = batched ? 1 : 0};
@@ -163,7 +164,7 @@ DRYDOCK_OP(SolveTriangular, .family = "linalg",
            .signature = "SolveTriangular()(a, b, #trans=0, #lower=False, #unit_diagonal=False)",
            .infer = InferSolve, .shard = ShardBatchOfBoth, .default_strategy = DefaultBatchOfBoth,
            .gradient = GradientOfSolve, .evaluate = EvaluateSolve, .flops = SolveFlops,
-           .cost = CostFamily::kMatMul);
+           .cost = CostFamily::kMatMul, .example = "()((2, 4, 4), (2, 4, 3))");
 
 // ---- LstsqV2: least squares of a x = b ----------------------------------------------------------
 
@@ -234,10 +235,11 @@ double LstsqFlops(const OpView& op) {
 DRYDOCK_OP(LstsqV2, .family = "linalg", .signature = "LstsqV2()(A, B, #driver=None)",
            .infer = InferLstsq, .shard = ShardBatchOfBoth, .default_strategy = DefaultBatchOfBoth,
            .gradient = GradientOfLstsq, .evaluate = EvaluateLstsq, .flops = LstsqFlops,
-           .cost = CostFamily::kMatMul);
+           .cost = CostFamily::kMatMul, .example = "()((2, 6, 4), (2, 6, 3))");
 
 DRYDOCK_OP(LstsqV2Grad, .family = "gradient", .signature = "LstsqV2Grad()(gX, A, B)",
-           .infer = InferLstsqGrad, .evaluate = EvaluateLstsqGrad);
+           .infer = InferLstsqGrad, .gradient = GradientNotNeeded, .evaluate = EvaluateLstsqGrad,
+           .flops = NoFlops);
 
 // ---- TraceV2: sum of a diagonal of two dimensions -----------------------------------------------
 
@@ -352,11 +354,12 @@ DRYDOCK_OP(TraceV2, .family = "linalg",
            .signature = "TraceV2()(input, #offset=0, #axis1=0, #axis2=1, #dtype=None)",
            .infer = InferTrace, .shard = ShardTrace, .default_strategy = DefaultTrace,
            .gradient = GradientOfTrace, .evaluate = EvaluateTrace, .flops = FlopsPerInput<1>,
-           .cost = CostFamily::kReduce);
+           .cost = CostFamily::kReduce, .example = "(axis1=1, axis2=2)((4, 6, 6))");
 
 DRYDOCK_OP(TraceV2Grad, .family = "gradient",
            .signature = "TraceV2Grad(shape, dtype=None)(dout, #offset=0, #axis1=0, #axis2=1)",
-           .infer = InferTraceGrad, .evaluate = EvaluateTraceGrad);
+           .infer = InferTraceGrad, .gradient = GradientNotNeeded, .evaluate = EvaluateTraceGrad,
+           .flops = NoFlops);
 
 }  // namespace
 }  // namespace drydock::strategies

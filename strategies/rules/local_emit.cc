@@ -26,7 +26,8 @@ Result<std::vector<NdArray>> EvaluateRankScalar(const EvaluateContext& context) 
 
 DRYDOCK_OP_NAMED(RankScalar, "_RankScalar", .family = "rank",
                  .signature = "_RankScalar(value=0, dtype='int32')()", .infer = InferRankScalar,
-                 .evaluate = EvaluateRankScalar, .cost = CostFamily::kFree);
+                 .gradient = GradientNotNeeded, .evaluate = EvaluateRankScalar, .flops = NoFlops,
+                 .cost = CostFamily::kFree);
 
 }  // namespace
 
@@ -128,7 +129,8 @@ Result<OwnRows> EmitOwnRows(const LocalizeContext& context, ValueId indices, std
   const RankExpr begin = Times(context.sharding.axis_parts[static_cast<std::size_t>(axis)], rows);
   DRYDOCK_TRY(const ValueId begin_value, EmitRankScalar(context, begin, dtype));
   const ValueId last = context.builder.AddScalar(static_cast<double>(rows - 1), dtype);
-  DRYDOCK_TRY(const ValueId shifted, EmitHelper(context, "Sub", {indices, begin_value}));
+  DRYDOCK_TRY(const ValueId shifted,
+              EmitHelper(context, "Sub", {indices, begin_value}, {{"keep_alive", true}}));
   DRYDOCK_TRY(const ValueId positive, EmitHelper(context, "ReLU", {shifted}));
   OwnRows own = {};
   DRYDOCK_TRY(own.indices, EmitHelper(context, "Minimum", {positive, last}));

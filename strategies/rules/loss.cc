@@ -11,6 +11,7 @@
 #include "strategies/rules/common_gradients.h"
 #include "strategies/rules/common_rules.h"
 #include "strategies/rules/known_ops.h"
+#include "strategies/rules/strategy_check.h"
 
 /// Losses of classifiers (spec operators 3.12). The class dimension is never cut.
 namespace drydock::strategies {
@@ -135,10 +136,9 @@ Result<ShardRule> ShardSparseCrossEntropy(const OpView& op, const Strategy& stra
   const bool cut = !strategy.empty() && !strategy[0].empty() && strategy[0][0] > 1;
   if (cut && op.device_count > 0 && strategy[0][0] != op.device_count) {
     return FailOp(op, "strategy-batch",
-                  "strategy " + StrategyText(strategy) + " of '" + std::string(op.op) +
-                      "' cuts the batch into " + std::to_string(strategy[0][0]) +
-                      ", but it must be whole or cut into all " + std::to_string(op.device_count) +
-                      " devices");
+                  CutText(op, 0, 0, strategy[0][0]) +
+                      ", but the batch must be whole or cut into all " +
+                      std::to_string(op.device_count) + " devices");
   }
   return ShardRule{.axis_count = 1,
                    .inputs = {{{0}, {}}, {{0}}},
@@ -185,7 +185,7 @@ DRYDOCK_OP(
     .infer = InferSparseCrossEntropy, .shard = ShardSparseCrossEntropy,
     .default_strategy = DefaultBatchAll, .gradient = GradientOfSparseCrossEntropy,
     .evaluate = EvaluateSparseCrossEntropy, .flops = FlopsPerInput<8>,
-    .cost = CostFamily::kCrossEntropy);
+    .cost = CostFamily::kCrossEntropy, .example = "()((4, 6), int32(4))");
 
 // ---- NLLLoss: logits (n, c) or (c), labels, weight (c) -> loss, total_weight
 // ----------------------------------
@@ -294,13 +294,15 @@ Result<std::vector<NdArray>> EvaluateNllLossGrad(const EvaluateContext& context)
 DRYDOCK_OP(NLLLoss, .family = "loss",
            .signature = "NLLLoss(reduction='mean', ignore_index=-100)(logits, labels, weight)",
            .infer = InferNllLoss, .gradient = GradientOfNllLoss, .evaluate = EvaluateNllLoss,
-           .flops = FlopsPerInput<1>, .cost = CostFamily::kCrossEntropy);
+           .flops = FlopsPerInput<1>, .cost = CostFamily::kCrossEntropy,
+           .example = "()((4, 6), int32(4), (6))");
 
 DRYDOCK_OP(NLLLossGrad, .family = "gradient",
            .signature =
                "NLLLossGrad(reduction='mean', ignore_index=-100)"
                "(logits, loss_grad, labels, weight, total_weight)",
-           .infer = InferFirst, .evaluate = EvaluateNllLossGrad, .flops = FlopsPerInput<1>);
+           .infer = InferFirst, .gradient = GradientNotNeeded, .evaluate = EvaluateNllLossGrad,
+           .flops = FlopsPerInput<1>);
 
 }  // namespace
 }  // namespace drydock::strategies

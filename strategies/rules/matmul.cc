@@ -213,21 +213,23 @@ double MatMulFlops(const OpView& op) {
   return ProductFlops(op, *transposes);
 }
 
-#define DRYDOCK_MATMUL(id, constructor, arguments, infer_fn, default_fn, ir)                     \
+#define DRYDOCK_MATMUL(id, constructor, arguments, infer_fn, default_fn, ir, example_call)       \
   DRYDOCK_OP(id, .family = "matmul", .signature = #id "(" constructor ")(" arguments ")",        \
              .infer = infer_fn, .shard = ShardMatMul, .default_strategy = default_fn,            \
              .localize = LocalizeMatMul, .gradient = MatMulGradient, .evaluate = EvaluateMatMul, \
              .flops = MatMulFlops, .cost = CostFamily::kMatMul, .accepts_out_strategy = true,    \
              .accepts_layout = true, .accepts_out_layout = true, .accepts_interleaved = true,    \
-             .ir_attrs = ir)
+             .ir_attrs = ir, .example = example_call)
 
 DRYDOCK_MATMUL(MatMul, "transpose_a=False, transpose_b=False", "input, mat2", InferMatMul,
-               DefaultMatMul,
-               "input_names=x1,x2;transpose_x1=transpose_a;transpose_x2=transpose_b");
+               DefaultMatMul, "input_names=x1,x2;transpose_x1=transpose_a;transpose_x2=transpose_b",
+               "()((4, 6), (6, 2))");
 DRYDOCK_MATMUL(BatchMatMul, "transpose_a=False, transpose_b=False", "x, y", InferBatchMatMul,
-               DefaultBatchMatMul, "input_names=x1,x2");
-DRYDOCK_MATMUL(MatMulExt, "", "input, other", InferBatchMatMul, DefaultBatchMatMul, "");
-DRYDOCK_MATMUL(BatchMatMulExt, "", "input, mat2", InferBatchMatMul, DefaultBatchMatMul, "");
+               DefaultBatchMatMul, "input_names=x1,x2", "()((2, 4, 6), (2, 6, 2))");
+DRYDOCK_MATMUL(MatMulExt, "", "input, other", InferBatchMatMul, DefaultBatchMatMul, "",
+               "()((4, 6), (6, 2))");
+DRYDOCK_MATMUL(BatchMatMulExt, "", "input, mat2", InferBatchMatMul, DefaultBatchMatMul, "",
+               "()((2, 4, 6), (2, 6, 2))");
 
 }  // namespace
 }  // namespace drydock::strategies

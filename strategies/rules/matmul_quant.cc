@@ -29,7 +29,6 @@ struct QuantOperands {
 
 /// Tensor operands of WeightQuantBatchMatmul.
 struct WeightQuantOperands {
-  static constexpr std::size_t kAntiScale = 2;
   static constexpr std::size_t kAntiOffset = 3;
   static constexpr std::size_t kScale = 4;
   static constexpr std::size_t kOffset = 5;
@@ -178,8 +177,9 @@ DRYDOCK_OP(QuantBatchMatmul, .family = "matmul",
                "(x1, x2, scale, ?offset, ?bias, ?pertokenScaleOptional)",
            .infer = InferQuantProduct, .shard = ShardQuantProduct,
            .default_strategy = DefaultQuantProduct, .localize = LocalizeQuantProduct,
-           .evaluate = EvaluateQuantProduct, .flops = QuantProductFlops,
-           .cost = CostFamily::kMatMul, .accepts_out_strategy = true);
+           .gradient = NoBackward, .evaluate = EvaluateQuantProduct, .flops = QuantProductFlops,
+           .cost = CostFamily::kMatMul, .accepts_out_strategy = true,
+           .example = "()(int8(4, 6), int8(6, 8), (8), (8), int32(8), (4))");
 
 // ---- WeightQuantBatchMatmul: x ((weight + offset) * scale) + bias, then perhaps quantised -------
 
@@ -316,8 +316,9 @@ DRYDOCK_OP(WeightQuantBatchMatmul, .family = "matmul",
                "?quant_scale, ?quant_offset, ?bias)",
            .infer = InferWeightQuant, .shard = ShardWeightQuant,
            .default_strategy = DefaultWeightQuant, .localize = LocalizeWeightQuant,
-           .evaluate = EvaluateWeightQuant, .flops = WeightQuantFlops, .cost = CostFamily::kMatMul,
-           .accepts_out_strategy = true);
+           .gradient = NoBackward, .evaluate = EvaluateWeightQuant, .flops = WeightQuantFlops,
+           .cost = CostFamily::kMatMul, .accepts_out_strategy = true,
+           .example = "()((4, 6), int8(6, 8), (8), (8))");
 
 // ---- QuantLinearSparse: the weight is compressed and whole on every rank ------------------------
 
@@ -359,8 +360,9 @@ double SparseProductFlops(const OpView& op) {
 DRYDOCK_OP(QuantLinearSparse, .family = "matmul",
            .signature = "QuantLinearSparse()(x, weight, deq_scale, compress_idx, bias)",
            .infer = InferSparseProduct, .shard = ShardSparseProduct,
-           .localize = LocalizeSparseProduct, .flops = SparseProductFlops,
-           .cost = CostFamily::kMatMul);
+           .localize = LocalizeSparseProduct, .gradient = NoBackward, .flops = SparseProductFlops,
+           .cost = CostFamily::kMatMul,
+           .example = "()(int8(4, 6), int8(48), (8), int8(6), int32(8))");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -57,7 +57,8 @@ Result<std::vector<NdArray>> EvaluateExpertTokens(const EvaluateContext& context
 DRYDOCK_OP(MoeComputeExpertTokens, .family = "moe",
            .signature = "MoeComputeExpertTokens()(sorted_experts, #num_expert)",
            .infer = InferExpertTokens, .shard = ShardWhole, .default_strategy = DefaultWhole,
-           .evaluate = EvaluateExpertTokens, .flops = FlopsPerInput<1>);
+           .gradient = GradientNotNeeded, .evaluate = EvaluateExpertTokens,
+           .flops = FlopsPerInput<1>, .example = "(num_expert=3)(int32(6))");
 
 // ---- MoeGatingTopKSoftmax: x [n, e] -> largest k of softmax(x), their experts, row numbers ------
 
@@ -104,8 +105,9 @@ Result<std::vector<NdArray>> EvaluateGating(const EvaluateContext& context) {
 
 DRYDOCK_OP(MoeGatingTopKSoftmax, .family = "moe",
            .signature = "MoeGatingTopKSoftmax()(x, ?finished, #k=1)", .infer = InferGating,
-           .shard = ShardWhole, .default_strategy = DefaultWhole, .evaluate = EvaluateGating,
-           .flops = FlopsPerInput<5>);
+           .shard = ShardWhole, .default_strategy = DefaultWhole, .gradient = NoBackward,
+           .evaluate = EvaluateGating, .flops = FlopsPerInput<5>,
+           .example = "(k=2)((4, 6), bool(4))");
 
 // ---- MoeInitRouting: rows repeated and sorted by expert -----------------------------------------
 
@@ -155,7 +157,8 @@ Result<std::vector<NdArray>> EvaluateInitRouting(const EvaluateContext& context)
 DRYDOCK_OP(MoeInitRouting, .family = "moe",
            .signature = "MoeInitRouting()(x, row_idx, expert_idx, #active_num)",
            .infer = InferInitRouting, .shard = ShardWhole, .default_strategy = DefaultWhole,
-           .evaluate = EvaluateInitRouting);
+           .gradient = NoBackward, .evaluate = EvaluateInitRouting, .flops = NoFlops,
+           .example = "(active_num=4)((4, 6), int32(4, 2), int32(4, 2))");
 
 // ---- MoeFinalizeRouting: sum of the experts' answers, weighted, back in token order -------------
 
@@ -207,7 +210,8 @@ DRYDOCK_OP(MoeFinalizeRouting, .family = "moe",
                "MoeFinalizeRouting()(expanded_x, x1, ?x2, ?bias, ?scales, "
                "?expanded_row_idx, ?expanded_expert_idx)",
            .infer = InferFinalize, .shard = ShardWhole, .default_strategy = DefaultWhole,
-           .evaluate = EvaluateFinalize, .flops = FlopsPerInput<2>);
+           .gradient = NoBackward, .evaluate = EvaluateFinalize, .flops = FlopsPerInput<2>,
+           .example = "()((8, 6), (4, 6), (4, 6), (3, 6), (4, 2), int32(8), int32(4, 2))");
 
 // ---- TopKRouter, TopPRouter: expert numbers [g, n, k] -> slots of experts, slots of tokens ------
 
@@ -298,14 +302,16 @@ Result<std::vector<NdArray>> EvaluateRouter(const EvaluateContext& context) {
 DRYDOCK_OP(TopKRouter, .family = "moe",
            .signature = "TopKRouter()(input, #capacity, #expert_num, #drop_type=0)",
            .infer = InferRouter, .shard = ShardRouter, .default_strategy = DefaultRouter,
-           .evaluate = EvaluateRouter, .flops = FlopsPerInput<1>);
+           .gradient = GradientNotNeeded, .evaluate = EvaluateRouter, .flops = FlopsPerInput<1>,
+           .example = "(capacity=3, expert_num=4)(int32(2, 4, 2))");
 
 DRYDOCK_OP(TopPRouter, .family = "moe",
            .signature =
                "TopPRouter()(input, #capacity, #expert_num, #drop_type=0, #threshold=0.0, "
                "router_prob)",
            .infer = InferRouter, .shard = ShardRouter, .default_strategy = DefaultRouter,
-           .evaluate = EvaluateRouter, .flops = FlopsPerInput<1>);
+           .gradient = NoBackward, .evaluate = EvaluateRouter, .flops = FlopsPerInput<1>,
+           .example = "(capacity=3, expert_num=4, threshold=0.5)(int32(2, 4, 2), (2, 4, 2))");
 
 }  // namespace
 }  // namespace drydock::strategies

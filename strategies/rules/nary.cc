@@ -124,7 +124,8 @@ Result<std::vector<NdArray>> EvaluateSelect(const EvaluateContext& context) {
 DRYDOCK_OP(Select, .family = "same_shape_nary", .signature = "Select()(condition, input, other)",
            .infer = InferSelect, .shard = ShardSelect, .default_strategy = DefaultBatchAll,
            .gradient = SelectGradient, .evaluate = EvaluateSelect, .flops = FlopsPerOutput<1>,
-           .cost = CostFamily::kCast, .elementwise = true);
+           .cost = CostFamily::kCast, .elementwise = true,
+           .example = "()(bool(4, 6), (4, 6), (4, 6))");
 
 // ---- BiasAdd ------------------------------------------------------------------------------------
 
@@ -215,9 +216,10 @@ DRYDOCK_OP(BiasAdd, .family = "normalisation",
            .signature = "BiasAdd(data_format='NCHW')(input_x, bias)", .infer = InferBiasAdd,
            .shard = ShardBiasAdd, .default_strategy = DefaultFirst, .gradient = BiasAddGradient,
            .evaluate = EvaluateBiasAdd, .flops = FlopsPerInput<1>, .cost = CostFamily::kArithmetic,
-           .accepts_layout = true);
+           .accepts_layout = true, .example = "()((4, 6), (6))");
 DRYDOCK_OP(BiasAddGrad, .family = "gradient", .signature = "BiasAddGrad(data_format='NCHW')(dout)",
-           .infer = InferBiasAddGrad, .evaluate = EvaluateBiasAddGrad, .flops = FlopsPerInput<1>);
+           .infer = InferBiasAddGrad, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateBiasAddGrad, .flops = FlopsPerInput<1>);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -342,18 +342,19 @@ constexpr char kLayerNormGradV3[] = "LayerNormGradV3";
              "(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)(input_x, gamma, beta)",      \
              .infer = infer_fn, .shard = ShardLayerNorm, .gradient = GradientOfLayerNorm<kernel>, \
              .evaluate = EvaluateLayerNorm<reciprocal>, .flops = FlopsPerInput<8>,                \
-             .cost = CostFamily::kNorm, .accepts_layout = true, .accepts_interleaved = true)
+             .cost = CostFamily::kNorm, .accepts_layout = true, .accepts_interleaved = true,      \
+             .example = "(begin_norm_axis=1, begin_params_axis=1)((4, 6), (6), (6))")
 
 DRYDOCK_LAYER_NORM(LayerNorm, InferLayerNorm, kLayerNormGrad, false);
 DRYDOCK_LAYER_NORM(LayerNormV3, InferLayerNormV3, kLayerNormGradV3, true);
 
-#define DRYDOCK_LAYER_NORM_GRAD(id, statistic, reciprocal)                               \
-  DRYDOCK_OP(id, .family = "gradient",                                                   \
-             .signature = #id                                                            \
-             "(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)"                    \
-             "(x, dy, " statistic ", mean, gamma)",                                      \
-             .infer = InferLayerNormGrad, .evaluate = EvaluateLayerNormGrad<reciprocal>, \
-             .flops = FlopsPerInput<16>)
+#define DRYDOCK_LAYER_NORM_GRAD(id, statistic, reciprocal)               \
+  DRYDOCK_OP(id, .family = "gradient",                                   \
+             .signature = #id                                            \
+             "(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)"    \
+             "(x, dy, " statistic ", mean, gamma)",                      \
+             .infer = InferLayerNormGrad, .gradient = GradientNotNeeded, \
+             .evaluate = EvaluateLayerNormGrad<reciprocal>, .flops = FlopsPerInput<16>)
 
 DRYDOCK_LAYER_NORM_GRAD(LayerNormGrad, "variance", false);
 DRYDOCK_LAYER_NORM_GRAD(LayerNormGradV3, "rstd", true);
@@ -361,10 +362,12 @@ DRYDOCK_LAYER_NORM_GRAD(LayerNormGradV3, "rstd", true);
 DRYDOCK_OP(RmsNorm, .family = "normalisation", .signature = "RmsNorm(epsilon=1e-6)(x, gamma)",
            .infer = InferRmsNorm, .shard = ShardRmsNorm, .localize = LocalizeRmsNorm,
            .gradient = GradientOfRmsNorm, .evaluate = EvaluateRmsNorm, .flops = FlopsPerInput<6>,
-           .cost = CostFamily::kNorm, .accepts_layout = true, .accepts_interleaved = true);
+           .cost = CostFamily::kNorm, .accepts_layout = true, .accepts_interleaved = true,
+           .example = "()((4, 6), (6))");
 
 DRYDOCK_OP(RmsNormGrad, .family = "gradient", .signature = "RmsNormGrad()(dy, x, rstd, gamma)",
-           .infer = InferRmsNormGrad, .evaluate = EvaluateRmsNormGrad, .flops = FlopsPerInput<12>);
+           .infer = InferRmsNormGrad, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateRmsNormGrad, .flops = FlopsPerInput<12>);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -163,14 +163,16 @@ Result<std::vector<NdArray>> EvaluateOneHot(const EvaluateContext& context) {
 DRYDOCK_OP(OneHot, .family = "one_hot",
            .signature = "OneHot(axis=-1)(indices, #depth, on_value, off_value)",
            .infer = InferOneHot, .shard = ShardOneHot, .default_strategy = DefaultOneHot,
-           .localize = LocalizeOneHot, .evaluate = EvaluateOneHot, .flops = FlopsPerOutput<1>,
-           .cost = CostFamily::kOneHot);
+           .localize = LocalizeOneHot, .gradient = GradientNotNeeded, .evaluate = EvaluateOneHot,
+           .flops = FlopsPerOutput<1>, .cost = CostFamily::kOneHot,
+           .example = "(axis=-1, depth=8)(int32(4), (), ())");
 
 DRYDOCK_OP(OneHotExt, .family = "one_hot",
            .signature = "OneHotExt()(tensor, #num_classes, on_value, off_value, #axis=-1)",
            .infer = InferOneHotExt, .shard = ShardOneHot, .default_strategy = DefaultOneHot,
-           .localize = LocalizeOneHot, .evaluate = EvaluateOneHot, .flops = FlopsPerOutput<1>,
-           .cost = CostFamily::kOneHot);
+           .localize = LocalizeOneHot, .gradient = GradientNotNeeded, .evaluate = EvaluateOneHot,
+           .flops = FlopsPerOutput<1>, .cost = CostFamily::kOneHot,
+           .example = "(axis=-1, num_classes=8)(int32(4), int32(), int32())");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -51,6 +51,18 @@ OpRegistrar::OpRegistrar(OpEntry& entry) {
   registered = &entry;
 }
 
+Result<std::vector<ValueId>> GradientNotNeeded(const GradientContext& context) {
+  return std::vector<ValueId>(context.node.inputs.size(), kNoValue);
+}
+
+Result<std::vector<ValueId>> NoBackward(const GradientContext& context) {
+  return GradientNotNeeded(context);
+}
+
+double NoFlops(const OpView& /*op*/) {
+  return 0.0;
+}
+
 const OpEntry* FindOp(std::string_view name) {
   const auto it = TheTable().lookup.find(name);
   return it == TheTable().lookup.end() ? nullptr : it->second;

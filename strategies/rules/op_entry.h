@@ -20,8 +20,6 @@ using GradientFn = Result<std::vector<ValueId>> (*)(const GradientContext&);
 using EvaluateFn = Result<std::vector<NdArray>> (*)(const EvaluateContext&);
 /// Floating-point operations with the given (local) types; multiply-add = 2.
 using FlopsFn = double (*)(const OpView&);
-/// Bytes of scratch memory the kernel needs with the given (local) types.
-using WorkspaceFn = std::int64_t (*)(const OpView&);
 
 /// How the compiler treats an operator as a whole.
 enum class OpKind : std::uint8_t {
@@ -68,10 +66,11 @@ struct OpEntry {
   bool replicated_without_rule = false;
   DefaultStrategyFn default_strategy = nullptr;  ///< Null: the batch rule on input 0 (1.5).
   LocalizeFn localize = nullptr;                 ///< Null: the same operator on local values.
-  GradientFn gradient = nullptr;                 ///< Null: no gradient flows through.
+  /// Emits the gradient; what backward keeps of the forward pass is what these nodes read. Never
+  /// null in the table: GradientNotNeeded and NoBackward say that there is none, and why.
+  GradientFn gradient = nullptr;
   EvaluateFn evaluate = nullptr;
-  FlopsFn flops = nullptr;          ///< Null: 0 (data movement).
-  WorkspaceFn workspace = nullptr;  ///< Null: 0.
+  FlopsFn flops = nullptr;  ///< Never null in the table: NoFlops where data only moves.
   CostFamily cost = CostFamily::kActivation;
   bool elementwise = false;  ///< Follows its input's strategy in elementwise_op_strategy_follow.
   bool accepts_out_strategy = false;
@@ -85,6 +84,9 @@ struct OpEntry {
   /// What MindSpore's IR dumps show for the primitive that the signature does not say, separated by
   /// ';': "input_names=x1,x2" and repeated attributes, "transpose_x1=transpose_a".
   std::string_view ir_attrs = {};
+  /// A small legal application where float tensors of one shape are none, as a call with types for
+  /// operands: "(axis=0)((8, 6), int32(4, 2))"; None = an optional operand left out. See ExampleOf.
+  std::string_view example = {};
 
   const OpEntry* next = nullptr;  ///< Registration list; set by OpRegistrar.
 };
@@ -93,6 +95,18 @@ struct OpEntry {
 struct OpRegistrar {
   explicit OpRegistrar(OpEntry& entry);
 };
+
+/// GradientFn of operators through which no gradient has to flow: results that are integers or
+/// constant in the operands, updates, kernels of the backward pass, steps whose successor's
+/// gradient covers them.
+[[nodiscard]] Result<std::vector<ValueId>> GradientNotNeeded(const GradientContext& context);
+
+/// GradientFn of operators that have no backward form, in the reference neither (inference kernels,
+/// the user's own): a gradient that arrives ends there, and the diagnostics say so.
+[[nodiscard]] Result<std::vector<ValueId>> NoBackward(const GradientContext& context);
+
+/// FlopsFn of operators that only move data.
+[[nodiscard]] double NoFlops(const OpView& op);
 
 /// Defines the entry of operator `id`: DRYDOCK_OP(MatMul, .family = "matmul", .infer = ...).
 #define DRYDOCK_OP(id, ...) DRYDOCK_OP_NAMED(id, #id, __VA_ARGS__)

@@ -134,6 +134,27 @@ SignatureArgument ParseArgument(std::string_view text, bool in_constructor) {
   return argument;
 }
 
+/// "int32(4, 6)", "(4, 6)".
+Result<TensorType> OperandType(std::string_view text) {
+  TensorType type;
+  const std::size_t open = text.find('(');
+  if (open == std::string_view::npos) {
+    return FailInput("call:operand", "'" + std::string(text) + "' is no type");
+  }
+  if (open > 0) {
+    DRYDOCK_TRY(type.dtype, ParseDType(text.substr(0, open)));
+  }
+  std::size_t end = 0;
+  for (const std::string_view part : SplitList(Bracket(text, open, end))) {
+    const std::optional<Attr> extent = NumberAttr(part);
+    if (!extent || !std::holds_alternative<std::int64_t>(extent->value)) {
+      return FailInput("call:operand", "'" + std::string(part) + "' is no extent");
+    }
+    type.shape.push_back(std::get<std::int64_t>(extent->value));
+  }
+  return type;
+}
+
 }  // namespace
 
 OpSignature ParseSignature(std::string_view signature) {
@@ -151,8 +172,32 @@ OpSignature ParseSignature(std::string_view signature) {
     for (const std::string_view text : SplitList(Bracket(signature, call, end))) {
       parsed.call.push_back(ParseArgument(text, false));
     }
+    parsed.tuple_result = Trimmed(signature.substr(end)).starts_with("-> *");
   }
   return parsed;
+}
+
+Result<TypedCall> ParseTypedCall(std::string_view text) {
+  TypedCall call;
+  std::size_t end = 0;
+  for (const std::string_view part : SplitList(Bracket(text, 0, end))) {
+    SignatureArgument argument = ParseArgument(part, true);
+    if (!argument.default_value) {
+      return FailInput("call:attribute", "'" + std::string(part) + "' is no attribute");
+    }
+    call.attrs[argument.name] = *std::move(argument.default_value);
+  }
+  if (end >= text.size()) {
+    return FailInput("call:operands", "'" + std::string(text) + "' has no operands");
+  }
+  for (const std::string_view part : SplitList(Bracket(text, end, end))) {
+    if (part == "None") {
+      call.operands.emplace_back();
+      continue;
+    }
+    DRYDOCK_TRY(call.operands.emplace_back(), OperandType(part));
+  }
+  return call;
 }
 
 Status CheckOperands(const OpEntry& entry, std::span<const ValueId> operands) {

@@ -132,20 +132,23 @@ Result<std::vector<NdArray>> EvaluateAdagrad(const EvaluateContext& context) {
 DRYDOCK_OP(
     Lamb, .family = "optimizer",
     .signature = "Lamb()(var, m, v, lr, beta1, beta2, epsilon, decay, global_step, gradient)",
-    .kind = OpKind::kUpdate, .infer = InferLamb, .evaluate = EvaluateLamb,
-    .flops = FlopsPerInput<20>, .cost = CostFamily::kFree, .writes = "0,1,2");
+    .kind = OpKind::kUpdate, .infer = InferLamb, .gradient = GradientNotNeeded,
+    .evaluate = EvaluateLamb, .flops = FlopsPerInput<20>, .cost = CostFamily::kFree,
+    .writes = "0,1,2");
 
 DRYDOCK_OP(ApplyFtrl, .family = "optimizer",
            .signature =
                "ApplyFtrl(use_locking=False)"
                "(var, accum, linear, grad, lr, l1, l2, lr_power)",
-           .kind = OpKind::kUpdate, .infer = InferFtrl, .evaluate = EvaluateFtrl,
-           .flops = FlopsPerInput<16>, .cost = CostFamily::kFree, .writes = "0,1,2");
+           .kind = OpKind::kUpdate, .infer = InferFtrl, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateFtrl, .flops = FlopsPerInput<16>, .cost = CostFamily::kFree,
+           .writes = "0,1,2");
 
 DRYDOCK_OP(ApplyAdagrad, .family = "optimizer",
            .signature = "ApplyAdagrad(update_slots=True)(var, accum, lr, grad)",
-           .kind = OpKind::kUpdate, .infer = InferAdagrad, .evaluate = EvaluateAdagrad,
-           .flops = FlopsPerInput<5>, .cost = CostFamily::kFree, .writes = "0,1");
+           .kind = OpKind::kUpdate, .infer = InferAdagrad, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateAdagrad, .flops = FlopsPerInput<5>, .cost = CostFamily::kFree,
+           .writes = "0,1");
 
 }  // namespace
 }  // namespace drydock::strategies

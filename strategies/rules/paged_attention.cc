@@ -10,11 +10,12 @@
 #include "strategies/rules/array_math.h"
 #include "strategies/rules/common_rules.h"
 #include "strategies/rules/local_emit.h"
+#include "strategies/rules/strategy_check.h"
 
 /// Attention of one query per sample to keys and values that lie in blocks of a cache, which all
 /// samples share: query (b, 1, hidden), caches (blocks, block size, hidden) or (blocks, block size,
-/// heads, dim), block_tables (b, blocks of the sample), context_lens (b). Inference only. Source:
-/// spec operators 3.11.
+/// heads, dim), block_tables (b, blocks of the sample), context_lens (b; behind those of the batch
+/// there may be more, which are not read). Inference only. Source: spec operators 3.11.
 namespace drydock::strategies {
 namespace {
 
@@ -96,11 +97,11 @@ Result<std::vector<TensorType>> InferPaged(const OpView& op) {
   const TensorType* lengths = TypeAt(op, kLengths);
   const bool fits = tables != nullptr && lengths != nullptr && tables->shape.size() == 2 &&
                     lengths->shape.size() == 1 && tables->shape[0] == op.inputs[0].shape[0] &&
-                    lengths->shape[0] == tables->shape[0];
+                    lengths->shape[0] >= tables->shape[0];
   if (!fits) {
-    return FailOp(
-        op, "shape-mismatch",
-        "'" + std::string(op.op) + "' needs block_tables (batch, blocks) and context_lens (batch)");
+    return FailOp(op, "shape-mismatch",
+                  "'" + std::string(op.op) +
+                      "' needs block_tables (batch, blocks) and context_lens (at least batch)");
   }
   DRYDOCK_RETURN_IF_ERROR(HeadsOf(op));
   return std::vector<TensorType>{op.inputs[0]};
@@ -116,8 +117,7 @@ Status CheckHeadCut(const OpView& op, const Strategy& strategy) {
     return {};
   }
   return FailOp(op, "strategy-heads",
-                "strategy of '" + std::string(op.op) + "' cuts the heads into " +
-                    std::to_string(cut) + ", but there are " + std::to_string(heads.query) +
+                CutText(op, 0, 2, cut) + ", but there are " + std::to_string(heads.query) +
                     " query heads and " + std::to_string(heads.key) + " key heads");
 }
 
@@ -140,7 +140,8 @@ Result<ShardRule> ShardPaged(const OpView& op, const Strategy& strategy) {
       axes[0] = WithMask ? DimAxes{} : DimAxes{1};
       axes[1] = WithMask ? DimAxes{} : DimAxes{2};
       axes[2] = {head};
-    } else if (operand == kTables || (WithMask && operand == kLengths)) {
+    } else if (operand == kTables ||
+               (WithMask && operand == kLengths && type->shape[0] == op.inputs[0].shape[0])) {
       axes[0] = {0};
     } else if (operand == kAlibiAt<WithMask> && axes.size() == 4) {
       axes[0] = type->shape[0] == 1 ? DimAxes{} : DimAxes{0};
@@ -296,21 +297,24 @@ double PagedFlops(const OpView& op) {
   return 4.0 * Elements(op.inputs[0]) * keys;
 }
 
-#define DRYDOCK_PAGED(id, with_mask, operands, attrs)                                           \
+#define DRYDOCK_PAGED(id, with_mask, operands, attrs, example_call)                             \
   DRYDOCK_OP(id, .family = "attention", .signature = #id "(" attrs ")(" operands ")",           \
              .infer = InferPaged<with_mask>, .shard = ShardPaged<with_mask>,                    \
              .default_strategy = DefaultPaged<with_mask>, .localize = LocalizePaged<with_mask>, \
-             .evaluate = EvaluatePaged<with_mask>, .flops = PagedFlops,                         \
-             .cost = CostFamily::kMatMul)
+             .gradient = NoBackward, .evaluate = EvaluatePaged<with_mask>, .flops = PagedFlops, \
+             .cost = CostFamily::kMatMul, .example = example_call)
 
 DRYDOCK_PAGED(PagedAttention, false,
               "query, key_cache, ?value_cache, ?block_tables, ?context_lens, ?antiquant_scale, "
               "?antiquant_offset, ?attn_mask, ?q_seq_lens, ?alibi_mask",
               "head_num=1, scale_value=1.0, kv_head_num=0, kv_cache_quant_mode='DEFAULT', "
-              "mask_mode='MASK_DEFAULT', mla_v_dim=0");
-DRYDOCK_PAGED(PagedAttentionMask, true,
-              "query, key_cache, value_cache, block_tables, context_lens, alibi_mask",
-              "head_num=1, scale_value=1.0, kv_head_num=0");
+              "mask_mode='MASK_DEFAULT', mla_v_dim=0",
+              "(head_num=2)((4, 1, 6), (3, 2, 6), (3, 2, 6), int32(4, 2), int32(4))");
+DRYDOCK_PAGED(
+    PagedAttentionMask, true,
+    "query, key_cache, value_cache, block_tables, context_lens, alibi_mask",
+    "head_num=1, scale_value=1.0, kv_head_num=0",
+    "(head_num=2)((4, 1, 6), (3, 2, 2, 3), (3, 2, 2, 3), int32(4, 2), int32(4), (4, 2, 1, 4))");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -250,29 +250,33 @@ constexpr char kMaxPoolGrad[] = "MaxPoolGrad";
 constexpr char kMaxPool3DGrad[] = "MaxPool3DGrad";
 constexpr char kAvgPoolGrad[] = "AvgPoolGrad";
 
-#define DRYDOCK_POOL(id, is_max, rank, arguments, gradient_fn, evaluate_fn)                      \
+#define DRYDOCK_POOL(id, is_max, rank, arguments, gradient_fn, evaluate_fn, example_call)        \
   DRYDOCK_OP(id, .family = "conv_pool", .signature = #id "(" arguments ")(x)",                   \
              .infer = InferPool<is_max, rank>, .shard = ShardPool<is_max>,                       \
              .localize = LocalizePool<is_max>, .gradient = gradient_fn, .evaluate = evaluate_fn, \
-             .flops = PoolFlops, .cost = CostFamily::kActivation)
+             .flops = PoolFlops, .cost = CostFamily::kActivation, .example = example_call)
 
 DRYDOCK_POOL(MaxPool, true, 4, "kernel_size=1, strides=1, pad_mode='valid', data_format='NCHW'",
-             GradientOfPool<kMaxPoolGrad>, EvaluateMax);
+             GradientOfPool<kMaxPoolGrad>, EvaluateMax,
+             "(kernel_size=(2, 2), strides=(2, 2))((2, 3, 8, 6))");
 DRYDOCK_POOL(AvgPool, false, 4, "kernel_size=1, strides=1, pad_mode='valid', data_format='NCHW'",
-             GradientOfPool<kAvgPoolGrad>, EvaluateAverage);
+             GradientOfPool<kAvgPoolGrad>, EvaluateAverage,
+             "(kernel_size=(2, 2), strides=(2, 2))((2, 3, 8, 6))");
 DRYDOCK_POOL(MaxPool3D, true, 5,
              "kernel_size=1, strides=1, pad_mode='valid', pad_list=0, ceil_mode=None, "
              "data_format='NCDHW'",
-             GradientOfPool<kMaxPool3DGrad>, EvaluateMax);
+             GradientOfPool<kMaxPool3DGrad>, EvaluateMax,
+             "(kernel_size=2, strides=2)((2, 3, 4, 4, 4))");
 DRYDOCK_POOL(AvgPool3D, false, 5,
              "kernel_size=1, strides=1, pad_mode='valid', pad=0, ceil_mode=False, "
              "count_include_pad=True, divisor_override=0, data_format='NCDHW'",
-             GradientOfAverage3D, EvaluateAverage);
+             GradientOfAverage3D, EvaluateAverage, "(kernel_size=2, strides=2)((2, 3, 4, 4, 4))");
 
 #define DRYDOCK_POOL_GRAD(id, operands, infer_fn, evaluate_fn)                              \
   DRYDOCK_OP(id, .family = "gradient",                                                      \
              .signature = #id "(kernel_size=1, strides=1, pad_mode='valid')(" operands ")", \
-             .infer = infer_fn, .evaluate = evaluate_fn, .flops = PoolFlops)
+             .infer = infer_fn, .gradient = GradientNotNeeded, .evaluate = evaluate_fn,     \
+             .flops = PoolFlops)
 
 DRYDOCK_POOL_GRAD(MaxPoolGrad, "x, out, dout", InferFirst, EvaluateMaxGrad);
 DRYDOCK_POOL_GRAD(MaxPool3DGrad, "x, out, dout", InferFirst, EvaluateMaxGrad);

@@ -77,9 +77,11 @@ Result<std::vector<NdArray>> EvaluatePReLUGrad(const EvaluateContext& context) {
 
 DRYDOCK_OP(PReLU, .family = "normalisation", .signature = "PReLU()(input, weight)",
            .infer = InferPReLU, .shard = ShardPReLU, .gradient = GradientOfPReLU,
-           .evaluate = EvaluatePReLU, .flops = FlopsPerInput<1>, .cost = CostFamily::kArithmetic);
+           .evaluate = EvaluatePReLU, .flops = FlopsPerInput<1>, .cost = CostFamily::kArithmetic,
+           .example = "()((4, 6), (6))");
 DRYDOCK_OP(PReLUGrad, .family = "gradient", .signature = "PReLUGrad()(dy, x, weight)",
-           .infer = InferPReLUGrad, .evaluate = EvaluatePReLUGrad, .flops = FlopsPerInput<4>);
+           .infer = InferPReLUGrad, .gradient = GradientNotNeeded, .evaluate = EvaluatePReLUGrad,
+           .flops = FlopsPerInput<4>);
 
 }  // namespace
 }  // namespace drydock::strategies

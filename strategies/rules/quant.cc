@@ -90,14 +90,15 @@ Result<std::vector<NdArray>> EvaluateDequant(const EvaluateContext& context) {
 DRYDOCK_OP(AntiQuant, .family = "quant",
            .signature = "AntiQuant(sqrt_mode=False, dtype=None)(x, scale, ?offset)",
            .infer = InferAntiQuant, .shard = ShardBroadcast, .default_strategy = DefaultBroadcast,
-           .evaluate = EvaluateAntiQuant, .flops = FlopsPerInput<2>,
-           .cost = CostFamily::kArithmetic);
+           .gradient = NoBackward, .evaluate = EvaluateAntiQuant, .flops = FlopsPerInput<2>,
+           .cost = CostFamily::kArithmetic, .example = "()(int8(4, 6), (6), (6))");
 
 DRYDOCK_OP(Dequant, .family = "quant",
            .signature = "Dequant(sqrt_mode=False, relu_flag=False, dtype=None)(x, deq_scale)",
            .infer = InferDequant, .shard = ShardBroadcast, .default_strategy = DefaultBroadcast,
-           .evaluate = EvaluateDequant, .flops = FlopsPerInput<1>, .cost = CostFamily::kArithmetic,
-           .accepts_layout = true);
+           .gradient = NoBackward, .evaluate = EvaluateDequant, .flops = FlopsPerInput<1>,
+           .cost = CostFamily::kArithmetic, .accepts_layout = true,
+           .example = "()(int32(4, 6), (6))");
 
 // ---- Quant and QuantV2: round(x * scale + offset) -----------------------------------------------
 
@@ -135,15 +136,17 @@ DRYDOCK_OP(Quant, .family = "quant",
            .signature =
                "Quant(scale=1.0, offset=0.0, sqrt_mode=False, round_mode='Round', "
                "dtype=None)(x)",
-           .infer = InferQuant, .shard = ShardElementwise, .evaluate = EvaluateQuant,
-           .flops = FlopsPerInput<1>, .elementwise = true, .accepts_layout = true);
+           .infer = InferQuant, .shard = ShardElementwise, .gradient = NoBackward,
+           .evaluate = EvaluateQuant, .flops = FlopsPerInput<1>, .elementwise = true,
+           .accepts_layout = true, .example = "(scale=2.0)((4, 6))");
 
 DRYDOCK_OP(QuantV2, .family = "quant",
            .signature =
                "QuantV2()(x, scale, ?offset, #sqrt_mode=False, #rounding_mode='ROUND', "
                "#dst_type=None)",
            .infer = InferQuantV2, .shard = ShardBroadcast, .default_strategy = DefaultBroadcast,
-           .evaluate = EvaluateQuantV2, .flops = FlopsPerInput<2>, .cost = CostFamily::kArithmetic);
+           .gradient = NoBackward, .evaluate = EvaluateQuantV2, .flops = FlopsPerInput<2>,
+           .cost = CostFamily::kArithmetic, .example = "()((4, 6), (6), (6))");
 
 // ---- DynamicQuantExt: scale = max |x * smooth| / 127 of each row, y = round(x * smooth / scale) -
 
@@ -233,8 +236,9 @@ Result<std::vector<NdArray>> EvaluateDynamicQuant(const EvaluateContext& context
 
 DRYDOCK_OP(DynamicQuantExt, .family = "quant", .signature = "DynamicQuantExt()(x, ?smooth_scales)",
            .infer = InferDynamicQuant, .shard = ShardDynamicQuant, .localize = LocalizeDynamicQuant,
-           .evaluate = EvaluateDynamicQuant, .flops = FlopsPerInput<3>,
-           .cost = CostFamily::kArithmetic, .accepts_out_strategy = true);
+           .gradient = NoBackward, .evaluate = EvaluateDynamicQuant, .flops = FlopsPerInput<3>,
+           .cost = CostFamily::kArithmetic, .accepts_out_strategy = true,
+           .example = "()((4, 6), (6))");
 
 }  // namespace
 }  // namespace drydock::strategies

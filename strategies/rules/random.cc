@@ -121,15 +121,15 @@ Result<std::vector<NdArray>> EvaluateGamma(const EvaluateContext& context) {
   });
 }
 
-#define DRYDOCK_RANDOM(id, call, infer_fn, evaluate_fn)                                      \
-  DRYDOCK_OP(id, .family = "random", .signature = #id "(seed=0, seed2=0)(" call ")",         \
-             .infer = infer_fn, .shard = ShardRandom, .localize = LocalizeRandom,            \
-             .evaluate = evaluate_fn, .flops = FlopsPerOutput<1>, .cost = CostFamily::kFree, \
-             .mirrored = "-")
+#define DRYDOCK_RANDOM(id, call, infer_fn, evaluate_fn, example_call)                            \
+  DRYDOCK_OP(id, .family = "random", .signature = #id "(seed=0, seed2=0)(" call ")",             \
+             .infer = infer_fn, .shard = ShardRandom, .localize = LocalizeRandom,                \
+             .gradient = GradientNotNeeded, .evaluate = evaluate_fn, .flops = FlopsPerOutput<1>, \
+             .cost = CostFamily::kFree, .mirrored = "-", .example = example_call)
 
-DRYDOCK_RANDOM(UniformReal, "#shape", InferRandom, EvaluateUniform);
-DRYDOCK_RANDOM(StandardNormal, "#shape", InferRandom, EvaluateNormal);
-DRYDOCK_RANDOM(Gamma, "#shape, alpha, beta", InferGamma, EvaluateGamma);
+DRYDOCK_RANDOM(UniformReal, "#shape", InferRandom, EvaluateUniform, "(shape=(4, 6))()");
+DRYDOCK_RANDOM(StandardNormal, "#shape", InferRandom, EvaluateNormal, "(shape=(4, 6))()");
+DRYDOCK_RANDOM(Gamma, "#shape, alpha, beta", InferGamma, EvaluateGamma, "(shape=(4, 6))((1), (1))");
 
 // ---- RandomChoiceWithMask: positions of `count` true elements -----------------------------------
 
@@ -182,7 +182,8 @@ Result<std::vector<NdArray>> EvaluateChoice(const EvaluateContext& context) {
 DRYDOCK_OP(RandomChoiceWithMask, .family = "random",
            .signature = "RandomChoiceWithMask(count=256, seed=0, seed2=0)(input_x)",
            .infer = InferChoice, .shard = ShardWhole, .default_strategy = DefaultWhole,
-           .localize = LocalizeChoice, .evaluate = EvaluateChoice, .cost = CostFamily::kFree);
+           .localize = LocalizeChoice, .gradient = GradientNotNeeded, .evaluate = EvaluateChoice,
+           .flops = NoFlops, .cost = CostFamily::kFree, .example = "(count=8)(bool(4, 6))");
 
 // ---- UniformCandidateSampler: classes to train against ------------------------------------------
 
@@ -265,7 +266,9 @@ DRYDOCK_OP(UniformCandidateSampler, .family = "random",
                "UniformCandidateSampler(num_true, num_sampled, unique, range_max, seed=0, "
                "remove_accidental_hits=False)(true_classes)",
            .infer = InferSampler, .shard = ShardSampler, .default_strategy = DefaultWhole,
-           .localize = LocalizeSampler, .evaluate = EvaluateSampler, .cost = CostFamily::kFree);
+           .localize = LocalizeSampler, .gradient = GradientNotNeeded, .evaluate = EvaluateSampler,
+           .flops = NoFlops, .cost = CostFamily::kFree,
+           .example = "(num_sampled=3, num_true=2, range_max=9, unique=True)(int64(4, 2))");
 
 }  // namespace
 }  // namespace drydock::strategies

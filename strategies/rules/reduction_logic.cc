@@ -84,11 +84,12 @@ Result<std::vector<NdArray>> EvaluateLogic(const EvaluateContext& context) {
                                           All ? 1.0 : 0.0, All ? AndOf : OrOf)};
 }
 
-#define DRYDOCK_LOGIC(id, operand, is_all)                                                    \
-  DRYDOCK_OP(                                                                                 \
-      id, .family = "reduction", .signature = #id "(keep_dims=False)(" operand ", #axis=())", \
-      .infer = InferLogic, .shard = ShardLogic, .localize = LocalizeLogic<is_all>,            \
-      .evaluate = EvaluateLogic<is_all>, .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce)
+#define DRYDOCK_LOGIC(id, operand, is_all)                                                     \
+  DRYDOCK_OP(id, .family = "reduction",                                                        \
+             .signature = #id "(keep_dims=False)(" operand ", #axis=())", .infer = InferLogic, \
+             .shard = ShardLogic, .localize = LocalizeLogic<is_all>,                           \
+             .gradient = GradientNotNeeded, .evaluate = EvaluateLogic<is_all>,                 \
+             .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce, .example = "()(bool(4, 6))")
 
 DRYDOCK_LOGIC(ReduceAny, "x", false);
 DRYDOCK_LOGIC(ReduceAll, "input", true);

@@ -78,8 +78,8 @@ Result<std::vector<NdArray>> EvaluateBroadcastTo(const EvaluateContext& context)
 
 DRYDOCK_OP(BroadcastTo, .family = "shape", .signature = "BroadcastTo(shape)(input)",
            .infer = InferBroadcastTo, .shard = ShardBroadcastTo, .localize = LocalizeBroadcastTo,
-           .gradient = BroadcastToGradient, .evaluate = EvaluateBroadcastTo,
-           .cost = CostFamily::kSoftmax);
+           .gradient = BroadcastToGradient, .evaluate = EvaluateBroadcastTo, .flops = NoFlops,
+           .cost = CostFamily::kSoftmax, .example = "(shape=(4, 6))((4, 1))");
 
 // ---- Tile ---------------------------------------------------------------------------------------
 
@@ -122,7 +122,8 @@ Status CheckTileCut(const OpView& op, std::int64_t cut, std::int64_t multiple, b
     return {};
   }
   return FailOp(op, "strategy-divisible",
-                "strategy of 'Tile' cuts dimension " + std::to_string(d) + " into " +
+                "strategy of 'Tile' cuts dimension " + std::to_string(d) +
+                    " of strategy entry 0 (extent " + std::to_string(multiple) + ") into " +
                     std::to_string(cut) + ", but its multiple " + std::to_string(multiple) +
                     " is not divisible by " + std::to_string(cut));
 }
@@ -229,8 +230,9 @@ Result<std::vector<NdArray>> EvaluateTile(const EvaluateContext& context) {
 
 DRYDOCK_OP(Tile, .family = "shape", .signature = "Tile()(input, #dims)", .infer = InferTile,
            .shard = ShardTile, .default_strategy = DefaultTile, .localize = LocalizeTile,
-           .gradient = TileGradient, .evaluate = EvaluateTile, .cost = CostFamily::kSoftmax,
-           .accepts_layout = true);
+           .gradient = TileGradient, .evaluate = EvaluateTile, .flops = NoFlops,
+           .cost = CostFamily::kSoftmax, .accepts_layout = true,
+           .example = "(dims=(2, 1))((4, 6))");
 
 }  // namespace
 }  // namespace drydock::strategies

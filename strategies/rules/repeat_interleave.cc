@@ -277,27 +277,31 @@ Result<std::vector<NdArray>> EvaluateRepeatGrad(const EvaluateContext& context) 
   return std::vector<NdArray>{out};
 }
 
-#define DRYDOCK_REPEAT(id, of_family, arguments, names)                                        \
-  DRYDOCK_OP(id, .family = of_family, .signature = #id arguments, .infer = InferRepeat<names>, \
-             .shard = ShardRepeat<names>, .default_strategy = DefaultRepeat<names>,            \
-             .localize = LocalizeRepeat<names>, .gradient = GradientOfRepeat<names>,           \
-             .evaluate = EvaluateRepeat<names>, .cost = CostFamily::kSoftmax,                  \
-             .accepts_layout = true)
+#define DRYDOCK_REPEAT(id, of_family, arguments, names, example_call)                           \
+  DRYDOCK_OP(id, .family = of_family, .signature = #id arguments, .infer = InferRepeat<names>,  \
+             .shard = ShardRepeat<names>, .default_strategy = DefaultRepeat<names>,             \
+             .localize = LocalizeRepeat<names>, .gradient = GradientOfRepeat<names>,            \
+             .evaluate = EvaluateRepeat<names>, .flops = NoFlops, .cost = CostFamily::kSoftmax, \
+             .accepts_layout = true, .example = example_call)
 
-DRYDOCK_REPEAT(RepeatElements, "elementwise_unary", "(rep, axis=0)(x)", kElements);
-DRYDOCK_REPEAT(RepeatInterleave, "shape", "()(x, #repeats, #dim=None)", kInterleave);
+DRYDOCK_REPEAT(RepeatElements, "elementwise_unary", "(rep, axis=0)(x)", kElements,
+               "(rep=2, axis=1)((4, 6))");
+DRYDOCK_REPEAT(RepeatInterleave, "shape", "()(x, #repeats, #dim=None)", kInterleave,
+               "(repeats=2, dim=1)((4, 6))");
 DRYDOCK_REPEAT(RepeatInterleaveInt, "shape", "()(input, #repeats, #dim=None, #output_size=None)",
-               kInterleave);
+               kInterleave, "(repeats=2, dim=1)((4, 6))");
 
 DRYDOCK_OP(RepeatInterleaveTensor, .family = "shape",
            .signature = "RepeatInterleaveTensor()(input, repeats, #dim=None, #output_size=None)",
            .infer = InferRepeatTensor, .shard = ShardRepeatTensor,
            .default_strategy = DefaultRepeatTensor, .gradient = GradientOfRepeatTensor,
-           .evaluate = EvaluateRepeatTensor, .cost = CostFamily::kSoftmax, .accepts_layout = true,
-           .mirrored = "0");
+           .evaluate = EvaluateRepeatTensor, .flops = NoFlops, .cost = CostFamily::kSoftmax,
+           .accepts_layout = true, .mirrored = "0",
+           .example = "(dim=1, output_size=12, repeats=2)((4, 6), int32(6))");
 DRYDOCK_OP(RepeatInterleaveGrad, .family = "gradient",
            .signature = "RepeatInterleaveGrad()(input, repeats, #dim=None)",
-           .infer = InferRepeatGrad, .evaluate = EvaluateRepeatGrad);
+           .infer = InferRepeatGrad, .gradient = GradientNotNeeded, .evaluate = EvaluateRepeatGrad,
+           .flops = NoFlops);
 
 }  // namespace
 }  // namespace drydock::strategies

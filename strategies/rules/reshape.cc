@@ -60,8 +60,8 @@ Result<std::vector<ValueId>> LocalizeReshape(const LocalizeContext& context) {
 
 DRYDOCK_OP(Reshape, .family = "shape", .signature = "Reshape()(input, #shape)",
            .kind = OpKind::kReshape, .infer = InferReshape, .localize = LocalizeReshape,
-           .gradient = GradientReshaped, .evaluate = EvaluateCopy, .cost = CostFamily::kFree,
-           .accepts_layout = true);
+           .gradient = GradientReshaped, .evaluate = EvaluateCopy, .flops = NoFlops,
+           .cost = CostFamily::kFree, .accepts_layout = true, .example = "(shape=(2, 12))((4, 6))");
 
 /// All dimensions but the first become one.
 Result<std::vector<TensorType>> InferFlatten(const OpView& op) {
@@ -84,7 +84,8 @@ Result<ShardRule> ShardFlatten(const OpView& op, const Strategy& /*strategy*/) {
 
 DRYDOCK_OP(Flatten, .family = "shape", .signature = "Flatten()(input_x)", .kind = OpKind::kView,
            .infer = InferFlatten, .shard = ShardFlatten, .gradient = GradientReshaped,
-           .evaluate = EvaluateCopy, .cost = CostFamily::kFree);
+           .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree,
+           .example = "()((4, 6, 2))");
 
 // ---- ExpandDims and Squeeze ---------------------------------------------------------------------
 
@@ -114,8 +115,8 @@ Result<ShardRule> ShardExpandDims(const OpView& op, const Strategy& strategy) {
 
 DRYDOCK_OP(ExpandDims, .family = "shape", .signature = "ExpandDims()(input_x, #axis)",
            .kind = OpKind::kView, .infer = InferExpandDims, .shard = ShardExpandDims,
-           .gradient = GradientReshaped, .evaluate = EvaluateCopy, .cost = CostFamily::kCast,
-           .accepts_layout = true);
+           .gradient = GradientReshaped, .evaluate = EvaluateCopy, .flops = NoFlops,
+           .cost = CostFamily::kCast, .accepts_layout = true, .example = "(axis=1)((4, 6))");
 
 /// Dimensions that disappear: the listed ones, or all of extent 1 if none is listed.
 Result<std::vector<std::size_t>> SqueezedAxes(const OpView& op) {
@@ -170,7 +171,8 @@ Result<std::vector<ValueId>> LocalizeSqueeze(const LocalizeContext& context) {
 DRYDOCK_OP(Squeeze, .family = "shape", .signature = "Squeeze(axis=())(input)",
            .kind = OpKind::kView, .infer = InferSqueeze, .shard = ShardSqueeze,
            .localize = LocalizeSqueeze, .gradient = GradientReshaped, .evaluate = EvaluateCopy,
-           .cost = CostFamily::kCast, .accepts_layout = true);
+           .flops = NoFlops, .cost = CostFamily::kCast, .accepts_layout = true,
+           .example = "(axis=(1,))((4, 1, 6))");
 
 // ---- Transpose ----------------------------------------------------------------------------------
 
@@ -241,8 +243,9 @@ Result<std::vector<NdArray>> EvaluateTranspose(const EvaluateContext& context) {
 
 DRYDOCK_OP(Transpose, .family = "shape", .signature = "Transpose()(input, #input_perm)",
            .infer = InferTranspose, .shard = ShardTranspose, .gradient = TransposeGradient,
-           .evaluate = EvaluateTranspose, .cost = CostFamily::kCast, .accepts_layout = true,
-           .accepts_interleaved = true, .mirrored = "-");
+           .evaluate = EvaluateTranspose, .flops = NoFlops, .cost = CostFamily::kCast,
+           .accepts_layout = true, .accepts_interleaved = true, .mirrored = "-",
+           .example = "(input_perm=(1, 0))((4, 6))");
 
 }  // namespace
 }  // namespace drydock::strategies

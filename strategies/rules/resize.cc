@@ -281,27 +281,31 @@ DRYDOCK_OP(ResizeNearestNeighbor, .family = "conv_pool",
                "ResizeNearestNeighbor(size, align_corners=False, "
                "half_pixel_centers=False)(input_x)",
            .infer = InferResize, .shard = ShardNearest, .localize = LocalizeNearest,
-           .gradient = GradientOfNearest, .evaluate = EvaluateNearest, .flops = FlopsPerOutput<1>);
+           .gradient = GradientOfNearest, .evaluate = EvaluateNearest, .flops = FlopsPerOutput<1>,
+           .example = "(size=(4, 3))((2, 3, 8, 6))");
 DRYDOCK_OP(ResizeNearestNeighborGrad, .family = "gradient",
            .signature = "ResizeNearestNeighborGrad(align_corners=False)(grads, #size)",
-           .infer = InferResize, .evaluate = EvaluateNearestGrad, .flops = FlopsPerInput<1>);
+           .infer = InferResize, .gradient = GradientNotNeeded, .evaluate = EvaluateNearestGrad,
+           .flops = FlopsPerInput<1>);
 DRYDOCK_OP(
     ResizeBilinearV2, .family = "conv_pool",
     .signature = "ResizeBilinearV2(align_corners=False, half_pixel_centers=False)(image, #size)",
     .infer = InferResize, .shard = ShardBilinear, .localize = LocalizeBilinear,
     .gradient = GradientOfBilinear<kBilinearGrad>, .evaluate = EvaluateBilinear,
-    .flops = FlopsPerOutput<8>);
+    .flops = FlopsPerOutput<8>, .example = "(size=(4, 3))((2, 3, 8, 6))");
 DRYDOCK_OP(
     ResizeBilinearGrad, .family = "gradient",
     .signature = "ResizeBilinearGrad(align_corners=False, half_pixel_centers=False)(grads, image)",
-    .infer = InferSecond, .evaluate = EvaluateBilinearGrad, .flops = FlopsPerInput<8>);
+    .infer = InferSecond, .gradient = GradientNotNeeded, .evaluate = EvaluateBilinearGrad,
+    .flops = FlopsPerInput<8>);
 DRYDOCK_OP(ParallelResizeBilinear, .family = "rank",
            .signature = "ParallelResizeBilinear" DRYDOCK_PLACE_ATTRS "(x, #size)",
            .infer = InferResize, .gradient = GradientOfBilinear<kParallelGrad>,
            .evaluate = EvaluateBilinear, .flops = FlopsPerOutput<8>);
 DRYDOCK_OP(ParallelResizeBilinearGrad, .family = "gradient",
            .signature = "ParallelResizeBilinearGrad" DRYDOCK_PLACE_ATTRS "(grad, x)",
-           .infer = InferSecond, .evaluate = EvaluateBilinearGrad, .flops = FlopsPerInput<8>);
+           .infer = InferSecond, .gradient = GradientNotNeeded, .evaluate = EvaluateBilinearGrad,
+           .flops = FlopsPerInput<8>);
 
 }  // namespace
 }  // namespace drydock::strategies

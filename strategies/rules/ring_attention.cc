@@ -43,7 +43,8 @@ DRYDOCK_OP(
     .signature =
         "NeighborExchange(send_rank_ids, recv_rank_ids, recv_shapes, send_shapes, recv_type, "
         "group='hccl_world_group')(x)",
-    .kind = OpKind::kCollective, .infer = InferShift, .cost = CostFamily::kFree);
+    .kind = OpKind::kCollective, .infer = InferShift, .gradient = GradientNotNeeded,
+    .flops = NoFlops, .cost = CostFamily::kFree);
 
 // ---- RingAttentionUpdate: out, max, sum of what is there and of a step -> joined ----------------
 
@@ -93,7 +94,8 @@ DRYDOCK_OP(RingAttentionUpdate, .family = "rank",
            .signature =
                "RingAttentionUpdate(input_layout='BSH')(prev_attn_out, prev_softmax_max, "
                "prev_softmax_sum, cur_attn_out, cur_softmax_max, cur_softmax_sum)",
-           .infer = InferUpdate, .evaluate = EvaluateUpdate, .flops = FlopsPerInput<4>);
+           .infer = InferUpdate, .gradient = GradientNotNeeded, .evaluate = EvaluateUpdate,
+           .flops = FlopsPerInput<4>);
 
 // ---- Operands with a column for each key --------------------------------------------------------
 
@@ -215,7 +217,7 @@ DRYDOCK_OP_NAMED(RingAttention, "_RingAttention", .family = "virtual",
                      "_RingAttention()(out, softmax_max, softmax_sum, query, key, value, "
                      "*columns)",
                  .kind = OpKind::kView, .infer = InferFirst, .gradient = GradientOfRing,
-                 .evaluate = EvaluateCopy, .cost = CostFamily::kFree);
+                 .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
 
 /// Appends a node of several outputs.
 Result<std::vector<ValueId>> EmitNode(const LocalizeContext& context, std::string_view op,

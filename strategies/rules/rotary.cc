@@ -8,6 +8,7 @@
 #include "strategies/rules/common_gradients.h"
 #include "strategies/rules/common_rules.h"
 #include "strategies/rules/local_emit.h"
+#include "strategies/rules/strategy_check.h"
 
 /// Rotary position embedding: x * cos + rotated(x) * sin, where the rotation swaps halves (or
 /// neighbours) of the last dimension, which therefore stays whole. Source: spec operators 3.11.
@@ -111,10 +112,12 @@ Result<std::vector<NdArray>> EvaluateRotary(const EvaluateContext& context) {
 DRYDOCK_OP(RotaryPositionEmbedding, .family = "attention",
            .signature = "RotaryPositionEmbedding()(x, cos, sin, #mode=0)", .infer = InferRotary,
            .shard = ShardRotary, .default_strategy = DefaultBatchAll, .gradient = GradientOfRotary,
-           .evaluate = EvaluateRotary<Rotate>, .flops = FlopsPerInput<6>);
+           .evaluate = EvaluateRotary<Rotate>, .flops = FlopsPerInput<6>,
+           .example = "()((4, 8, 6), (1, 8, 6), (1, 8, 6))");
 DRYDOCK_OP(RotaryPositionEmbeddingGrad, .family = "gradient",
            .signature = "RotaryPositionEmbeddingGrad()(dy, cos, sin, #mode=0)", .infer = InferFirst,
-           .evaluate = EvaluateRotary<RotateBack>, .flops = FlopsPerInput<6>);
+           .gradient = GradientNotNeeded, .evaluate = EvaluateRotary<RotateBack>,
+           .flops = FlopsPerInput<6>);
 
 // ---- ApplyRotaryPosEmb: query, key, cos, sin, position_ids -> both, rotated
 // ----------------------
@@ -166,9 +169,8 @@ Result<ShardRule> ShardApplyRotary(const OpView& op, const Strategy& strategy) {
     const std::int64_t cut = strategy[i].empty() ? 1 : strategy[i].back();
     if (cut > 1 && op.inputs[i].shape.back() / dim % cut != 0) {
       return FailOp(op, "strategy-heads",
-                    "strategy of '" + std::string(op.op) + "' cuts the heads of input " +
-                        std::to_string(i) + " into " + std::to_string(cut) + ", but there are " +
-                        std::to_string(op.inputs[i].shape.back() / dim));
+                    CutText(op, i, op.inputs[i].shape.size() - 1, cut) + ", but there are " +
+                        std::to_string(op.inputs[i].shape.back() / dim) + " heads");
     }
   }
   const TensorAxes x = {{1}, {}, {0}};
@@ -219,7 +221,8 @@ Result<std::vector<NdArray>> EvaluateApplyRotary(const EvaluateContext& context)
 DRYDOCK_OP(ApplyRotaryPosEmb, .family = "attention",
            .signature = "ApplyRotaryPosEmb(cos_format=0)(query, key, cos, sin, position_ids)",
            .infer = InferApplyRotary, .shard = ShardApplyRotary, .default_strategy = DefaultWhole,
-           .evaluate = EvaluateApplyRotary, .flops = FlopsPerInput<12>);
+           .gradient = NoBackward, .evaluate = EvaluateApplyRotary, .flops = FlopsPerInput<12>,
+           .example = "()((4, 8, 6), (4, 8, 6), (8, 6), (8, 6), int32(4))");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -147,13 +147,18 @@ double ScatterFlops(const OpView& op) {
 
 // ---- Entries ------------------------------------------------------------------------------------
 
+template <bool Coordinates>
+constexpr std::string_view kScatterExample =
+    Coordinates ? "()((8, 4, 6), int32(3, 2), (3, 6))" : "()((8, 6), int32(3), (3, 6))";
+
 #define DRYDOCK_SCATTER(id, coordinates, what, gradient_fn, constructor, written)              \
   DRYDOCK_OP(id, .family = "scatter",                                                          \
              .signature = #id "(" constructor ")(input_x, indices, updates)",                  \
              .infer = InferScatter<coordinates>, .shard = ShardScatter<coordinates, what>,     \
              .default_strategy = DefaultWhole, .localize = LocalizeScatter<coordinates, what>, \
              .gradient = gradient_fn, .evaluate = EvaluateScatter<coordinates, what>,          \
-             .flops = ScatterFlops<what>, .cost = CostFamily::kGather, .writes = written)
+             .flops = ScatterFlops<what>, .cost = CostFamily::kGather, .writes = written,      \
+             .example = kScatterExample<coordinates>)
 
 #define DRYDOCK_SCATTER_ROWS(id, what, gradient_fn) \
   DRYDOCK_SCATTER(id, false, what, gradient_fn, "use_locking=False", "0")

@@ -173,7 +173,8 @@ Result<std::vector<ValueId>> GradientOfSegmentProd(const GradientContext& contex
              .signature = #id "()(" first ", segment_ids, #num_segments)", .infer = InferSegments, \
              .shard = ShardSegments<reduce>, .default_strategy = DefaultBatchAll,                  \
              .gradient = gradient_fn, .evaluate = evaluate_fn, .flops = FlopsPerInput<1>,          \
-             .cost = CostFamily::kReduce, .mirrored = "0")
+             .cost = CostFamily::kReduce, .mirrored = "0",                                         \
+             .example = "(num_segments=3)((4, 6), int32(4))")
 
 DRYDOCK_SEGMENT(UnsortedSegmentSum, "input_x", kSum, EvaluateSegmentSum, GradientOfSegmentSum);
 DRYDOCK_SEGMENT(UnsortedSegmentProd, "x", kProd, EvaluateSegmentProd, GradientOfSegmentProd);

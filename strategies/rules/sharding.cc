@@ -62,6 +62,7 @@ Status CheckFits(const OpView& view, std::string_view side, std::size_t index,
     Error error = std::move(status).error();
     error.message = std::string(side) + " " + std::to_string(index) + " of '" +
                     std::string(view.op) + "' cannot be cut so: " + error.message;
+    error.reason = std::string(view.op) + ":strategy-" + std::string(side);
     return tl::unexpected(std::move(error));
   }
   return {};
@@ -119,7 +120,10 @@ Result<ShardRule> RuleOf(const OpEntry& entry, OpView view, const Strategy& stra
     return Fail(ErrorCode::kUnsupported,
                 "operator '" + std::string(view.op) + "' has no sharding rule");
   }
-  DRYDOCK_RETURN_IF_ERROR(CheckCutRange(view, strategy));
+  if (!CheckCutRange(view, strategy)) {
+    const auto whole = entry.shard(view, {});
+    return tl::unexpected(CheckCutRange(view, strategy, whole ? &*whole : nullptr).error());
+  }
   DRYDOCK_TRY(ShardRule rule, entry.shard(view, strategy));
   if (rule.inputs.size() != view.inputs.size()) {
     return FailInput(std::string(view.op) + ":input-count",

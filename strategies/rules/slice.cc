@@ -229,14 +229,15 @@ DRYDOCK_OP(StridedSlice, .family = "shape",
            .infer = InferSlice<PlanStridedSlice>, .shard = ShardStridedSlice,
            .default_strategy = DefaultStridedSlice, .localize = LocalizeStridedSlice,
            .gradient = SliceGradient<kStridedSliceGrad>,
-           .evaluate = EvaluateSlice<PlanStridedSlice>, .cost = CostFamily::kCast,
-           .ir_attrs = "input_names=x,begin,end,strides");
+           .evaluate = EvaluateSlice<PlanStridedSlice>, .flops = NoFlops, .cost = CostFamily::kCast,
+           .ir_attrs = "input_names=x,begin,end,strides",
+           .example = "(begin=(0, 2), end=(4, 6), strides=(1, 2))((4, 6))");
 DRYDOCK_OP(StridedSliceGrad, .family = "gradient",
            .signature =
                "StridedSliceGrad(begin_mask=0, end_mask=0, ellipsis_mask=0, "
                "new_axis_mask=0, shrink_axis_mask=0)(dy, #shape, #begin, #end, #strides)",
-           .infer = InferSliceGrad<PlanStridedSlice>,
-           .evaluate = EvaluateSliceGrad<PlanStridedSlice>);
+           .infer = InferSliceGrad<PlanStridedSlice>, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateSliceGrad<PlanStridedSlice>, .flops = NoFlops);
 
 // ---- Slice --------------------------------------------------------------------------------------
 
@@ -297,9 +298,11 @@ Result<std::vector<ValueId>> LocalizeSlice(const LocalizeContext& context) {
 DRYDOCK_OP(Slice, .family = "shape", .signature = "Slice()(input, #begin, #size)",
            .infer = InferSlice<PlanSlice>, .shard = ShardSlice, .default_strategy = DefaultSlice,
            .localize = LocalizeSlice, .gradient = SliceGradient<kSliceGrad>,
-           .evaluate = EvaluateSlice<PlanSlice>, .cost = CostFamily::kCast);
+           .evaluate = EvaluateSlice<PlanSlice>, .flops = NoFlops, .cost = CostFamily::kCast,
+           .example = "(begin=(1, 0), size=(2, 6))((4, 6))");
 DRYDOCK_OP(SliceGrad, .family = "gradient", .signature = "SliceGrad()(dy, #shape, #begin, #size)",
-           .infer = InferSliceGrad<PlanSlice>, .evaluate = EvaluateSliceGrad<PlanSlice>);
+           .infer = InferSliceGrad<PlanSlice>, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateSliceGrad<PlanSlice>, .flops = NoFlops);
 
 // ---- SliceExt -----------------------------------------------------------------------------------
 
@@ -347,10 +350,12 @@ DRYDOCK_OP(SliceExt, .family = "shape",
            .signature = "SliceExt()(input, #dim=0, #start=0, #end=None, #step=1)",
            .infer = InferSlice<PlanSliceExt>, .shard = ShardSliceExt,
            .default_strategy = DefaultSliceExt, .gradient = SliceGradient<kSliceExtGrad>,
-           .evaluate = EvaluateSlice<PlanSliceExt>, .cost = CostFamily::kCast);
+           .evaluate = EvaluateSlice<PlanSliceExt>, .flops = NoFlops, .cost = CostFamily::kCast,
+           .example = "(dim=1, end=4, start=1, step=1)((4, 6))");
 DRYDOCK_OP(SliceExtGrad, .family = "gradient",
            .signature = "SliceExtGrad()(dy, #shape, #dim=0, #start=0, #end=None, #step=1)",
-           .infer = InferSliceGrad<PlanSliceExt>, .evaluate = EvaluateSliceGrad<PlanSliceExt>);
+           .infer = InferSliceGrad<PlanSliceExt>, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateSliceGrad<PlanSliceExt>, .flops = NoFlops);
 
 // ---- _GetTensorSlice ----------------------------------------------------------------------------
 
@@ -369,7 +374,8 @@ Result<Plan> PlanTensorSlice(const OpView& op, const Shape& shape) {
 
 DRYDOCK_OP_NAMED(GetTensorSlice, "_GetTensorSlice", .family = "virtual",
                  .signature = "_GetTensorSlice()(input, #begin, #slice_shape)",
-                 .infer = InferSlice<PlanTensorSlice>, .evaluate = EvaluateSlice<PlanTensorSlice>,
+                 .infer = InferSlice<PlanTensorSlice>, .gradient = GradientNotNeeded,
+                 .evaluate = EvaluateSlice<PlanTensorSlice>, .flops = NoFlops,
                  .cost = CostFamily::kFree);
 
 }  // namespace

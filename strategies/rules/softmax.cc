@@ -135,11 +135,13 @@ DRYDOCK_OP(LogSoftmax, .family = "axis_local", .signature = "LogSoftmax(axis=-1)
            .accepts_layout = true, .accepts_interleaved = true);
 
 DRYDOCK_OP(SoftmaxGrad, .family = "gradient", .signature = "SoftmaxGrad(axis=-1)(output, grad)",
-           .infer = InferSoftmaxGrad, .evaluate = EvaluateSoftmaxGrad, .flops = FlopsPerInput<4>);
+           .infer = InferSoftmaxGrad, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateSoftmaxGrad, .flops = FlopsPerInput<4>);
 
 DRYDOCK_OP(LogSoftmaxGrad, .family = "gradient",
            .signature = "LogSoftmaxGrad(axis=-1)(output, grad)", .infer = InferSoftmaxGrad,
-           .evaluate = EvaluateLogSoftmaxGrad, .flops = FlopsPerInput<4>);
+           .gradient = GradientNotNeeded, .evaluate = EvaluateLogSoftmaxGrad,
+           .flops = FlopsPerInput<4>);
 
 }  // namespace
 }  // namespace drydock::strategies

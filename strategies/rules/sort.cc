@@ -162,7 +162,8 @@ DRYDOCK_OP(TopkExt, .family = "axis_local",
            .signature = "TopkExt()(input, #k, #dim=-1, #largest=True, #sorted=True)",
            .infer = InferRanked<TopRanking, DType::kInt64>, .shard = ShardRanked,
            .default_strategy = DefaultTop, .gradient = GradientFromIndices,
-           .evaluate = EvaluateRanked<TopRanking>, .flops = TopFlops, .cost = CostFamily::kSoftmax);
+           .evaluate = EvaluateRanked<TopRanking>, .flops = TopFlops, .cost = CostFamily::kSoftmax,
+           .example = "(k=2)((4, 6))");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -111,17 +111,19 @@ double MatmulDdsFlops(const OpView& op) {
          static_cast<double>(op.outputs[0].shape[1]);
 }
 
-DRYDOCK_OP(MatmulDDS, .family = "matmul",
-           .signature = "MatmulDDS(bs, heads)(q, k, local_mask, global_mask)",
-           .infer = InferMatmulDds, .shard = ShardMatmulDds, .default_strategy = DefaultMatmulDds,
-           .localize = LocalizeMatmulDds, .gradient = GradientOfMatmulDds, .flops = MatmulDdsFlops,
-           .cost = CostFamily::kMatMul);
+DRYDOCK_OP(
+    MatmulDDS, .family = "matmul",
+    .signature = "MatmulDDS(bs, heads)(q, k, local_mask, global_mask)", .infer = InferMatmulDds,
+    .shard = ShardMatmulDds, .default_strategy = DefaultMatmulDds, .localize = LocalizeMatmulDds,
+    .gradient = GradientOfMatmulDds, .flops = MatmulDdsFlops, .cost = CostFamily::kMatMul,
+    .example =
+        "(bs=2, heads=2)((8, 64, 16, 16), (8, 64, 16, 16), (32, 4, 16, 16), (2, 32, 16, 16))");
 
 DRYDOCK_OP(MatmulDDSGrad, .family = "gradient",
            .signature =
                "MatmulDDSGrad()(q, k, local_prob, global_prob, local_prob_grad, "
                "global_prob_grad)",
-           .infer = InferMatmulDdsGrad);
+           .infer = InferMatmulDdsGrad, .gradient = GradientNotNeeded, .flops = NoFlops);
 
 // ---- DSDMatmul ----------------------------------------------------------------------------------
 
@@ -167,10 +169,11 @@ double DsdMatmulFlops(const OpView& op) {
 
 DRYDOCK_OP(DSDMatmul, .family = "matmul", .signature = "DSDMatmul()(w1, w2, v)",
            .infer = InferDsdMatmul, .shard = ShardDsdMatmul, .default_strategy = DefaultBatchAll,
-           .gradient = GradientOfDsdMatmul, .flops = DsdMatmulFlops, .cost = CostFamily::kMatMul);
+           .gradient = GradientOfDsdMatmul, .flops = DsdMatmulFlops, .cost = CostFamily::kMatMul,
+           .example = "()((2, 2, 4, 4, 4, 16, 16), (2, 2, 4, 8, 4, 16, 16), (32, 8, 16, 16))");
 
 DRYDOCK_OP(DSDGrad, .family = "gradient", .signature = "DSDGrad()(w1_gm, w2_gm, v_gm, d_a_gm)",
-           .infer = InferDsdGrad);
+           .infer = InferDsdGrad, .gradient = GradientNotNeeded, .flops = NoFlops);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -205,7 +205,7 @@ Result<std::vector<NdArray>> EvaluateBetainc(const EvaluateContext& context) {
   DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id "()(" argument ")",              \
              .infer = infer_fn, .shard = ShardElementwise, .gradient = gradient_fn,               \
              .evaluate = EvaluateUnary<value_fn>, .flops = FlopsPerInput<1>, .elementwise = true, \
-             .accepts_layout = true)
+             .accepts_layout = true, .accepts_interleaved = true)
 
 DRYDOCK_SPECIAL(BesselI0, "x", InferSameFloating, BesselI0Of, GradientOfI0);
 DRYDOCK_SPECIAL(BesselI0e, "x", InferSameFloating, BesselI0eOf, GradientOfI0e);
@@ -218,14 +218,16 @@ DRYDOCK_SPECIAL(Lgamma, "x", InferToFloat, LgammaOf, GradientOfLgamma);
 
 /// No sharding rule in the reference; here for the gradient of the logarithm of gamma.
 DRYDOCK_OP(Digamma, .family = "gradient", .signature = "Digamma()(x)", .infer = InferSameFloating,
-           .evaluate = EvaluateUnary<DigammaOf>, .flops = FlopsPerInput<1>);
+           .gradient = GradientNotNeeded, .evaluate = EvaluateUnary<DigammaOf>,
+           .flops = FlopsPerInput<1>);
 
 #define DRYDOCK_SPECIAL_PAIR(id, arguments, value_fn, ...)                                    \
   DRYDOCK_OP(id, .family = "broadcast_binary", .signature = #id "()(" arguments ")",          \
              .infer = InferBroadcastSameFloating, .shard = ShardBroadcast,                    \
              .default_strategy = DefaultBroadcast, .gradient = OperandGradients<__VA_ARGS__>, \
              .evaluate = EvaluateBinary<value_fn>, .flops = FlopsPerOutput<1>,                \
-             .cost = CostFamily::kArithmetic, .elementwise = true, .accepts_layout = true)
+             .cost = CostFamily::kArithmetic, .elementwise = true, .accepts_layout = true,    \
+             .accepts_interleaved = true)
 
 DRYDOCK_SPECIAL_PAIR(Igamma, "a, x", LowerGammaOf, LowerGammaByA, LowerGammaByX);
 DRYDOCK_SPECIAL_PAIR(Igammac, "a, x", UpperGammaOf, Opposite<LowerGammaByA>,
@@ -233,8 +235,8 @@ DRYDOCK_SPECIAL_PAIR(Igammac, "a, x", UpperGammaOf, Opposite<LowerGammaByA>,
 DRYDOCK_SPECIAL_PAIR(Zeta, "x, q", HurwitzZetaOf, nullptr, ZetaByQ);
 
 DRYDOCK_OP(IgammaGradA, .family = "gradient", .signature = "IgammaGradA()(a, x)",
-           .infer = InferBroadcastSameFloating, .evaluate = EvaluateBinary<LowerGammaSlopeOf>,
-           .flops = FlopsPerOutput<1>);
+           .infer = InferBroadcastSameFloating, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateBinary<LowerGammaSlopeOf>, .flops = FlopsPerOutput<1>);
 
 DRYDOCK_OP(Betainc, .family = "same_shape_nary", .signature = "Betainc()(a, b, x)",
            .infer = InferBetainc, .shard = ShardSameShape, .default_strategy = DefaultBatchAll,

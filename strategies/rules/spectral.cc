@@ -354,18 +354,20 @@ constexpr SpectralKind kFromHalfOne = {Spectrum::kFromHalf, Extent::kOne, "n", "
 constexpr SpectralKind kFromHalfTwo = {Spectrum::kFromHalf, Extent::kTwo, "s", "dim"};
 constexpr SpectralKind kFromHalfMany = {Spectrum::kFromHalf, Extent::kAll, "s", "dim"};
 
-#define DRYDOCK_SPECTRAL(id, arguments, kind, evaluate_fn)                                       \
+#define DRYDOCK_SPECTRAL(id, arguments, kind, evaluate_fn, example_call)                         \
   DRYDOCK_OP(id, .family = "fft", .signature = #id "()" arguments, .infer = InferSpectral<kind>, \
              .shard = ShardSpectral<kind>, .default_strategy = DefaultSpectral<kind>,            \
              .gradient = GradientOfSpectral, .evaluate = evaluate_fn,                            \
-             .flops = SpectralFlops<kind>, .cost = CostFamily::kSoftmax)
+             .flops = SpectralFlops<kind>, .cost = CostFamily::kSoftmax, .example = example_call)
 
 #define DRYDOCK_SPECTRAL_ONE(id, kind) \
-  DRYDOCK_SPECTRAL(id, "(input, #n=None, #dim=-1, #norm=None)", kind, nullptr)
-#define DRYDOCK_SPECTRAL_TWO(id, kind) \
-  DRYDOCK_SPECTRAL(id, "(input, #s=None, #dim=(-2, -1), #norm=None)", kind, nullptr)
-#define DRYDOCK_SPECTRAL_MANY(id, kind) \
-  DRYDOCK_SPECTRAL(id, "(input, #s=None, #dim=None, #norm=None)", kind, nullptr)
+  DRYDOCK_SPECTRAL(id, "(input, #n=None, #dim=-1, #norm=None)", kind, nullptr, "()((8, 4, 6))")
+#define DRYDOCK_SPECTRAL_TWO(id, kind)                                               \
+  DRYDOCK_SPECTRAL(id, "(input, #s=None, #dim=(-2, -1), #norm=None)", kind, nullptr, \
+                   "()((8, 4, 6))")
+#define DRYDOCK_SPECTRAL_MANY(id, kind)                                          \
+  DRYDOCK_SPECTRAL(id, "(input, #s=None, #dim=None, #norm=None)", kind, nullptr, \
+                   "(dim=(1, 2))((8, 4, 6))")
 
 DRYDOCK_SPECTRAL_ONE(FFT, kComplexOne);
 DRYDOCK_SPECTRAL_ONE(IFFT, kComplexOne);
@@ -386,23 +388,25 @@ DRYDOCK_SPECTRAL_MANY(IRFFTN, kFromHalfMany);
 DRYDOCK_SPECTRAL_MANY(HFFTN, kFromHalfMany);
 DRYDOCK_SPECTRAL_MANY(IHFFTN, kToHalfMany);
 DRYDOCK_SPECTRAL(DCT, "(x, #type=2, #n=None, #axis=-1, #norm=None)", kCosineOne,
-                 (EvaluateCosine<kCosineOne, false>));
+                 (EvaluateCosine<kCosineOne, false>), "()((8, 4, 6))");
 DRYDOCK_SPECTRAL(IDCT, "(x, #type=2, #n=None, #axis=-1, #norm=None)", kCosineOne,
-                 (EvaluateCosine<kCosineOne, true>));
+                 (EvaluateCosine<kCosineOne, true>), "()((8, 4, 6))");
 DRYDOCK_SPECTRAL(DCTN, "(x, #type=2, #s=None, #axes=None, #norm=None)", kCosineMany,
-                 (EvaluateCosine<kCosineMany, false>));
+                 (EvaluateCosine<kCosineMany, false>), "(axes=(1, 2))((8, 4, 6))");
 DRYDOCK_SPECTRAL(IDCTN, "(x, #type=2, #s=None, #axes=None, #norm=None)", kCosineMany,
-                 (EvaluateCosine<kCosineMany, true>));
+                 (EvaluateCosine<kCosineMany, true>), "(axes=(1, 2))((8, 4, 6))");
 
 DRYDOCK_OP(SpectralGrad, .family = "gradient",
            .signature = "SpectralGrad(transform='', shape=None, operand_dtype='float32')(dout)",
-           .infer = InferSpectralGrad, .evaluate = EvaluateSpectralGrad);
+           .infer = InferSpectralGrad, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateSpectralGrad, .flops = NoFlops);
 
-#define DRYDOCK_SHIFT(id, opposite, is_inverse)                                                 \
-  DRYDOCK_OP(id, .family = "fft", .signature = #id "()(input, #dim=None)", .infer = InferShift, \
-             .shard = ShardShift, .default_strategy = DefaultShift,                             \
-             .gradient = GradientKernelWithAttrs<opposite, Reads::kGradient>,                   \
-             .evaluate = EvaluateShift<is_inverse>, .cost = CostFamily::kCast)
+#define DRYDOCK_SHIFT(id, opposite, is_inverse)                                                  \
+  DRYDOCK_OP(id, .family = "fft", .signature = #id "()(input, #dim=None)", .infer = InferShift,  \
+             .shard = ShardShift, .default_strategy = DefaultShift,                              \
+             .gradient = GradientKernelWithAttrs<opposite, Reads::kGradient>,                    \
+             .evaluate = EvaluateShift<is_inverse>, .flops = NoFlops, .cost = CostFamily::kCast, \
+             .example = "(dim=(1, 2))((8, 4, 6))")
 
 DRYDOCK_SHIFT(FFTShift, kIfftShift, false);
 DRYDOCK_SHIFT(IFFTShift, kFftShift, true);

@@ -98,19 +98,29 @@ Status CheckUncut(const OpView& view, const ShardRule& rule, const std::vector<A
 
 }  // namespace
 
-Status CheckCutRange(const OpView& view, const Strategy& strategy) {
+std::string CutText(const OpView& view, std::size_t input, std::size_t dim, std::int64_t cut) {
+  const bool known = input < view.inputs.size() && dim < view.inputs[input].shape.size();
+  return "strategy of " + Quoted(view) + " cuts dimension " + std::to_string(dim) + " of input " +
+         std::to_string(input) +
+         (known ? " (extent " + std::to_string(view.inputs[input].shape[dim]) + ")" : "") +
+         " into " + std::to_string(cut);
+}
+
+Status CheckCutRange(const OpView& view, const Strategy& strategy, const ShardRule* rule) {
   for (std::size_t i = 0; i < strategy.size(); ++i) {
     std::int64_t slices = 1;
     for (std::size_t d = 0; d < strategy[i].size(); ++d) {
       const std::int64_t cut = strategy[i][d];
       if (cut < 1) {
-        const bool known = i < view.inputs.size() && d < view.inputs[i].shape.size();
-        const std::string extent =
-            known ? " (extent " + std::to_string(view.inputs[i].shape[d]) + ")" : "";
-        return FailStrategy(view, "cut",
-                            "strategy of " + Quoted(view) + " cuts dimension " + std::to_string(d) +
-                                " of input " + std::to_string(i) + extent + " into " +
-                                std::to_string(cut) + ", but a cut must be at least 1");
+        const StrategyEntries entries =
+            rule != nullptr ? EntriesOf(*rule, view) : StrategyEntries{};
+        const bool other = rule != nullptr && !rule->strategy_entries.empty() &&
+                           i < entries.extents.size() && d < entries.extents[i].size();
+        const std::string where = other ? "strategy of " + Quoted(view) + " cuts " +
+                                              DimText(*rule, i, d, entries.extents[i][d]) +
+                                              " into " + std::to_string(cut)
+                                        : CutText(view, i, d, cut);
+        return FailStrategy(view, "cut", where + ", but a cut must be at least 1");
       }
       if (cut > kMaxSlices / slices) {
         return FailStrategy(view, "product",

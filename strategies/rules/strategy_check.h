@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -11,10 +13,18 @@ namespace drydock::strategies {
 /// Slices of one tensor, at most.
 inline constexpr std::int64_t kMaxSlices = std::int64_t{1} << 31;
 
+/// How refusals name a cut: "strategy of 'X' cuts dimension 1 of input 0 (extent 6) into 4". Inputs
+/// or dimensions that are not there have no extent.
+[[nodiscard]] std::string CutText(const OpView& view, std::size_t input, std::size_t dim,
+                                  std::int64_t cut);
+
 /// What every rule may rely on, whatever the operator: each cut is at least 1, and no entry cuts
 /// into more slices than kMaxSlices, so that products of cuts fit 64 bits.
+/// @param rule  the rule of another strategy of the operator, to name extents where the entries
+///              describe something else than the inputs; may be null
 /// @error kInvalidArgument  "<Op>:strategy-cut|product"
-[[nodiscard]] Status CheckCutRange(const OpView& view, const Strategy& strategy);
+[[nodiscard]] Status CheckCutRange(const OpView& view, const Strategy& strategy,
+                                   const ShardRule* rule = nullptr);
 
 /// Extents and axes of each strategy entry of an operator.
 struct StrategyEntries {

@@ -65,7 +65,7 @@ Result<std::vector<NdArray>> EvaluateTriangle(const EvaluateContext& context) {
 #define DRYDOCK_TRIANGLE(id, arguments, is_lower)                                                  \
   DRYDOCK_OP(id, .family = "shape", .signature = #id arguments, .infer = InferTriangle,            \
              .shard = ShardTriangle, .localize = LocalizeTriangle, .gradient = GradientOfTriangle, \
-             .evaluate = EvaluateTriangle<is_lower>, .cost = CostFamily::kCast,                    \
+             .evaluate = EvaluateTriangle<is_lower>, .flops = NoFlops, .cost = CostFamily::kCast,  \
              .accepts_layout = true)
 
 DRYDOCK_TRIANGLE(Tril, "(diagonal=0)(x)", true);

@@ -54,7 +54,7 @@ Result<std::vector<NdArray>> EvaluateUnique(const EvaluateContext& context) {
 
 DRYDOCK_OP(Unique, .family = "linalg", .signature = "Unique()(x)", .infer = InferUnique,
            .shard = ShardUnique, .default_strategy = DefaultWhole, .gradient = GradientOfUnique,
-           .evaluate = EvaluateUnique, .flops = FlopsPerInput<1>);
+           .evaluate = EvaluateUnique, .flops = FlopsPerInput<1>, .example = "()((8))");
 
 }  // namespace
 }  // namespace drydock::strategies

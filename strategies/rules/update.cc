@@ -43,9 +43,9 @@ Result<std::vector<NdArray>> EvaluateAssign(const EvaluateContext& context) {
 #define DRYDOCK_ASSIGN(id, value_fn, per_element)                                        \
   DRYDOCK_OP(id, .family = "broadcast_binary", .signature = #id "()(variable, value)",   \
              .kind = OpKind::kUpdate, .infer = InferAssign, .shard = ShardBroadcast,     \
-             .default_strategy = DefaultBroadcast, .evaluate = EvaluateAssign<value_fn>, \
-             .flops = FlopsPerOutput<per_element>, .cost = CostFamily::kArithmetic,      \
-             .accepts_layout = true, .writes = "0")
+             .default_strategy = DefaultBroadcast, .gradient = GradientNotNeeded,        \
+             .evaluate = EvaluateAssign<value_fn>, .flops = FlopsPerOutput<per_element>, \
+             .cost = CostFamily::kArithmetic, .accepts_layout = true, .writes = "0")
 
 DRYDOCK_ASSIGN(Assign, SecondOf, 1);
 DRYDOCK_ASSIGN(AssignAdd, SumOf, 1);

@@ -51,23 +51,24 @@ Result<std::vector<NdArray>> EvaluateCast(const EvaluateContext& context) {
 
 DRYDOCK_OP(Cast, .family = "elementwise_unary", .signature = "Cast()(input, #dtype)",
            .kind = OpKind::kTransparent, .infer = InferCast, .shard = ShardElementwise,
-           .gradient = CastGradient, .evaluate = EvaluateCast, .cost = CostFamily::kCast);
+           .gradient = CastGradient, .evaluate = EvaluateCast, .flops = NoFlops,
+           .cost = CostFamily::kCast, .example = "(dtype='float16')((4, 6))");
 
 // ---- Views --------------------------------------------------------------------------------------
 
 DRYDOCK_OP(Load, .family = "view", .signature = "Load()(variable)", .kind = OpKind::kView,
            .infer = InferSame, .gradient = GradientPassedOn, .evaluate = EvaluateCopy,
-           .cost = CostFamily::kFree);
+           .flops = NoFlops, .cost = CostFamily::kFree);
 DRYDOCK_OP(Depend, .family = "view", .signature = "Depend()(value, expr)", .kind = OpKind::kView,
            .infer = InferFirst, .gradient = GradientPassedOn, .evaluate = EvaluateCopy,
-           .cost = CostFamily::kFree);
+           .flops = NoFlops, .cost = CostFamily::kFree);
 DRYDOCK_OP(StopGradient, .family = "view", .signature = "StopGradient()(value)",
-           .kind = OpKind::kNoGradient, .infer = InferSame, .evaluate = EvaluateCopy,
-           .cost = CostFamily::kFree);
+           .kind = OpKind::kNoGradient, .infer = InferSame, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
 DRYDOCK_OP(Identity, .family = "elementwise_unary", .signature = "Identity()(input_x)",
            .infer = InferSame, .shard = ShardElementwise, .gradient = GradientPassedOn,
-           .evaluate = EvaluateCopy, .cost = CostFamily::kFree, .elementwise = true,
-           .accepts_layout = true);
+           .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree,
+           .elementwise = true, .accepts_layout = true);
 
 // ---- Loss divisor -------------------------------------------------------------------------------
 
@@ -87,7 +88,7 @@ Result<std::vector<ValueId>> VirtualDivGradient(const GradientContext& context) 
 DRYDOCK_OP_NAMED(VirtualDiv, "_VirtualDiv", .family = "virtual",
                  .signature = "_VirtualDiv(divisor=1.0)(input)", .kind = OpKind::kView,
                  .infer = InferSame, .gradient = VirtualDivGradient, .evaluate = EvaluateCopy,
-                 .cost = CostFamily::kFree);
+                 .flops = NoFlops, .cost = CostFamily::kFree);
 
 // ---- Data set -----------------------------------------------------------------------------------
 
@@ -174,8 +175,9 @@ Result<std::vector<NdArray>> EvaluateAll(const EvaluateContext& context) {
 DRYDOCK_OP_NAMED(VirtualDataset, "_VirtualDataset", .family = "dataset",
                  .signature = "_VirtualDataset()(*data)", .kind = OpKind::kDataset,
                  .infer = InferAll, .shard = ShardDataset, .default_strategy = DefaultBatchAll,
-                 .gradient = DatasetGradient, .evaluate = EvaluateAll, .cost = CostFamily::kFree,
-                 .accepts_layout = true, .mirrored = "-");
+                 .gradient = DatasetGradient, .evaluate = EvaluateAll, .flops = NoFlops,
+                 .cost = CostFamily::kFree, .accepts_layout = true, .mirrored = "-",
+                 .example = "()((8, 6), int32(8))");
 
 // ---- Gradient placeholder -----------------------------------------------------------------------
 
@@ -193,7 +195,8 @@ Result<std::vector<TensorType>> InferGradient(const OpView& op) {
 
 DRYDOCK_OP_NAMED(Gradient, "_Gradient", .family = "virtual",
                  .signature = "_Gradient(has_sens=False)(loss, *values)", .kind = OpKind::kGradient,
-                 .infer = InferGradient, .cost = CostFamily::kFree, .mirrored = "-");
+                 .infer = InferGradient, .gradient = GradientNotNeeded, .flops = NoFlops,
+                 .cost = CostFamily::kFree, .mirrored = "-");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -36,7 +36,7 @@ Result<std::vector<NdArray>> EvaluateSum(const EvaluateContext& context) {
 
 DRYDOCK_OP(VirtualLoss, .family = "virtual", .signature = "VirtualLoss()(x)",
            .kind = OpKind::kTransparent, .infer = InferOneElement, .gradient = GradientEverywhere,
-           .evaluate = EvaluateSum, .cost = CostFamily::kFree);
+           .evaluate = EvaluateSum, .flops = NoFlops, .cost = CostFamily::kFree);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "strategies/rules/common_rules.h"
+#include "strategies/rules/strategy_check.h"
 #include "strategies/rules/window.h"
 
 /// Which cuts of the spatial dimensions of a convolution or pool are legal, and which border rows
@@ -21,12 +22,9 @@ struct CutDim {
   std::size_t spatial = 0;
   std::int64_t parts = 1;
 
-  [[nodiscard]] std::string Where() const {
-    return "'" + std::string(op.op) + "' with dimension " + std::to_string(spatial + 2) +
-           " cut into " + std::to_string(parts);
-  }
+  [[nodiscard]] std::string Where() const { return CutText(op, 0, spatial + 2, parts); }
   [[nodiscard]] tl::unexpected<Error> Refuse(std::string_view label, const std::string& why) const {
-    return FailOp(op, "strategy-" + std::string(label), Where() + ": " + why);
+    return FailOp(op, "strategy-" + std::string(label), Where() + ", but " + why);
   }
 };
 

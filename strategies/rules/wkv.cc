@@ -192,9 +192,11 @@ double WkvGradFlops(const OpView& op) {
 
 DRYDOCK_OP(WKV, .family = "attention", .signature = "WKV()(w, u, k, v, sp, sq, sm)",
            .infer = InferWkv, .shard = ShardWkv, .default_strategy = DefaultWkv,
-           .gradient = GradientOfWkv, .evaluate = EvaluateWkv, .flops = WkvFlops);
+           .gradient = GradientOfWkv, .evaluate = EvaluateWkv, .flops = WkvFlops,
+           .example = "()((6), (6), (4, 8, 6), (4, 8, 6), (4, 6), (4, 6), (4, 6))");
 DRYDOCK_OP(WKVGrad, .family = "gradient", .signature = "WKVGrad()(w, u, k, v, gy)",
-           .infer = InferWkvGrad, .evaluate = EvaluateWkvGrad, .flops = WkvGradFlops);
+           .infer = InferWkvGrad, .gradient = GradientNotNeeded, .evaluate = EvaluateWkvGrad,
+           .flops = WkvGradFlops);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -20,6 +21,11 @@ def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
+
+
+def shell(words):
+    """The words as a shell reads them."""
+    return shlex.join(map(str, words))
 
 
 def wait_until(condition, seconds=20):

@@ -15,6 +15,10 @@ for name in sorted(os.environ):
 '''
 
 
+REAL_PYTEST = subprocess.run(["/usr/bin/python3", "-c", "import pytest"], stderr=subprocess.DEVNULL,
+                             check=False).returncode == 0
+
+
 class EnvironmentTest(launch.LaunchTest):
     def show(self, ranks, *flags, **variables):
         self.write("show.py", SHOW)
@@ -52,6 +56,13 @@ class EnvironmentTest(launch.LaunchTest):
         seen = self.show(1, "--rendezvous=launcher", RANK_ID="7", MS_NODE_ID="7", MS_ROLE="MS_SCHED", RANK="7")[0]
         self.assertEqual((seen["RANK_ID"], seen["MS_NODE_ID"], seen["RANK"]), ("0", "0", "0"))
         self.assertNotIn("MS_ROLE", seen)
+
+    def test_mindspore_script_that_registers_nobody(self):
+        """MS_ROLE is not set then, without which init() does not look for a scheduler."""
+        self.write("net.py", "import os\nif os.environ.get('MS_ROLE'):\n    import mindspore\n")
+        run = self.launch(1, "--rendezvous=launcher", "net.py")
+        self.assertEqual(run.status, 0, run.err)
+        self.assertIn("MindSpore's init() finds no scheduler with --rendezvous=launcher", run.err)
 
     def test_rank_table(self):
         self.write("table.json", "{}")
@@ -102,6 +113,24 @@ class CommandKindTest(launch.LaunchTest):
         path = str(self.folder) + os.pathsep + os.environ["PATH"]
         self.assertEqual(self.launch(2, "pytest", "-s", "case_test.py", PATH=path).status, 0)
         self.assertEqual(self.log("worker_1.log"), "pytest -s case_test.py rank 1\n")
+
+    @unittest.skipUnless(REAL_PYTEST, "there is no pytest (package python3-pytest)")
+    def test_real_pytest_as_script(self):
+        self.write("case_test.py", "import os\ndef test_rank():\n    print('rank', os.environ['RANK_ID'])\n"
+                                   "    assert os.environ.get('FAIL') != os.environ['RANK_ID']\n")
+        (self.folder / "bin").mkdir()
+        self.write("bin/pytest", "#!/bin/sh\nexec /usr/bin/python3 -m pytest -p no:cacheprovider \"$@\"\n")
+        os.chmod(self.folder / "bin/pytest", 0o755)
+        path = str(self.folder / "bin") + os.pathsep + os.environ["PATH"]
+        run = self.launch(2, "pytest", "-s", "case_test.py", PATH=path)
+        self.assertEqual(run.status, 0, run.err)
+        for rank in range(2):
+            self.assertIn("rank %d" % rank, self.log("worker_%d.log" % rank))
+            self.assertIn("1 passed", self.log("worker_%d.log" % rank))
+        run = self.launch(2, "pytest", "-s", "case_test.py", PATH=path, FAIL="1")
+        self.assertEqual(run.status, 1, run.err)
+        self.assertRegex(run.err, r"error\[RANK_FAILED\]: rank 1 ")
+        self.assertIn("1 failed", run.err)  # the end of its log is shown
 
     def test_python_with_a_module(self):
         self.write("part.py", "import os\nprint('part', os.environ['RANK_ID'])\n")
@@ -187,6 +216,29 @@ class InputTest(launch.LaunchTest):
             os.close(ours)
             os.close(theirs)
         self.assertEqual((process.returncode, out, err), (0, b"got typed\n", b""))
+
+
+    def test_pdb_on_a_terminal(self):
+        """breakpoint() of a chosen rank prompts on the terminal and takes what is typed."""
+        self.write("debug.py", "import os, pdb\nvalue = 41\nif os.environ['RANK'] == '0':\n    breakpoint()\n"
+                               "print('value', value, flush=True)\n")
+        ours, theirs = pty.openpty()
+        try:
+            process = subprocess.Popen(
+                self.words(2, "--rendezvous=launcher", "--quiet", "--tail_worker_log=0", "debug.py"),
+                cwd=self.folder, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env=self.variables(), start_new_session=True)
+            self.addCleanup(self.finish, process)
+            self.assertTrue(launch.wait_until(lambda: "(Pdb)" in self.log("worker_0.log")))
+            os.write(ours, b"value = value + 1\n")
+            os.write(ours, b"continue\n")
+            out, err = process.communicate(timeout=launch.SECONDS)
+        finally:
+            os.close(ours)
+            os.close(theirs)
+        self.assertEqual((process.returncode, err), (0, b""))
+        self.assertIn(b"value 42\n", out)
+        self.assertEqual(self.log("worker_1.log"), "value 41\n")
 
 
 class BindingTest(launch.LaunchTest):

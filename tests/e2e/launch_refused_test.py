@@ -62,9 +62,32 @@ class RefusedTest(launch.LaunchTest):
         run = self.refuse(3, "RESOLVE", "--master_addr=no..name", "net.py")
         self.assertIn("no..name", run.err)
 
-    def test_r08_ipv6(self):
-        self.refuse(2, "IPV6_UNSUPPORTED", "--master_addr=::1", "net.py")
-        self.refuse(2, "IPV6_UNSUPPORTED", "--master_addr=[fe80::1]", "net.py")
+    def test_r08_ipv6_where_workers_register(self):
+        for address in ("::1", "[::1]"):
+            self.refuse(2, "IPV6_UNSUPPORTED", "--rendezvous=worker", "--master_addr=" + address, "net.py")
+        self.refuse(3, "RESOLVE", "--master_addr=[::1", "net.py")
+        self.refuse(3, "RESOLVE", "--rendezvous=launcher", "--master_addr=fe80::1%no-such-card", "net.py")
+
+    def test_r08_ipv6_where_launchers_agree(self):
+        self.write("show.py", "import os\nprint(os.environ['MASTER_ADDR'])\n")
+        run = self.launch(1, "--rendezvous=launcher", "--master_addr=[::1]", "show.py")
+        self.assertEqual(run.status, 0, run.err)
+        self.assertEqual(self.log("worker_0.log"), "::1\n")
+
+    def test_r43_tls_material(self):
+        self.write("tls.json", '{"server_cert_path":"no.p12","client_cert_path":"no.p12","ca_cert_path":"no.pem",'
+                               '"cipher_list":"ECDHE-RSA-AES128-GCM-SHA256"}')
+        self.write("password", "secret\n")
+        for join in (True, False):
+            worker = ["--rendezvous=worker", "--tls_password_file=password"]
+            self.refuse(3, "TLS_MATERIAL", "--tls_config=missing.json", *worker, "net.py", join=join)
+            run = self.refuse(3, "TLS_MATERIAL", "--tls_config=tls.json", *worker, "net.py", join=join)
+            self.assertIn("no.p12", run.err)
+        self.refuse(3, "TLS_MATERIAL", "--tls_config=tls.json", "net.py")
+        self.refuse(2, "USAGE", "--tls_password_file=password", "net.py")
+
+    def test_r65_release_that_is_none(self):
+        self.refuse(2, "USAGE", "--mindspore_release=newest", "net.py")
 
     def test_r48_log_folder_that_cannot_be_used(self):
         self.refuse(3, "LOG_DIR", "--log_dir=net.py/logs", "net.py")

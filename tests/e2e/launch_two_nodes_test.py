@@ -103,11 +103,41 @@ class TwoNodesTest(launch.LaunchTest):
         self.assertEqual([name for name in self.files("node0") if name.startswith("worker_")], [])
 
     def test_r06_master_that_does_not_answer(self):
+        """Refused, unreachable and silent masters are told apart."""
         self.write("show.py", SHOW % ["RANK"])
-        statuses, text = self.run_nodes("true", self.node(1, "--rendezvous=launcher", "--cluster_time_out=2",
-                                                          "show.py"))
-        self.assertEqual(statuses, (0, 4), text)
-        self.assertRegex(text, r"error\[(MASTER_UNREACHABLE|BUILD_TIMEOUT)\]")
+        for address, before, said in (
+                ("10.77.0.1", "", "it refuses connections"),
+                ("10.77.0.9", "", "it does not answer"),
+                ("10.77.0.9", "ip route add unreachable 10.77.0.9; ", "there is no route")):
+            with self.subTest(said):
+                node = self.node(1, "--rendezvous=launcher", "--cluster_time_out=2", "--master_addr=" + address,
+                                 "show.py")
+                statuses, text = self.run_nodes("true", before + node)
+                self.assertEqual(statuses, (0, 4), text)
+                self.assertIn("error[MASTER_UNREACHABLE]", text)
+                self.assertIn(said, text)
+
+    def test_r08_two_nodes_over_ipv6(self):
+        self.write("show.py", SHOW % ["RANK", "MASTER_ADDR", "PADDLE_CURRENT_ENDPOINT"])
+        with_ipv6 = "ip addr add fd77::%d/64 dev cable%d nodad && "
+        nodes = [with_ipv6 % (node + 1, node) +
+                 self.node(node, "--rendezvous=launcher", "--master_addr=fd77::1", "show.py")
+                 for node in (0, 1)]
+        statuses, text = self.run_nodes(*nodes)
+        self.assertEqual(statuses, (0, 0), text)
+        self.assertEqual(self.shown(True), {
+            (0, 0): ["0", "fd77::1", "[fd77::1]:6070"], (0, 1): ["1", "fd77::1", "[fd77::1]:6071"],
+            (1, 2): ["2", "fd77::1", "[fd77::2]:6070"], (1, 3): ["3", "fd77::1", "[fd77::2]:6071"]})
+
+    def test_r10_cable_that_is_cut(self):
+        """Nobody says goodbye: the scheduler misses the heartbeats, the other node its answers."""
+        self.write("wait.py", "import time\nprint('started', flush=True)\ntime.sleep(600)\n")
+        cut = ("(until grep -qs started node1/worker_2.log node1/worker_3.log; do sleep 0.1; done; "
+               "ip link set cable1 down) & ")
+        master = "MS_NODE_TIMEOUT=4 " + self.node(0, "--rendezvous=launcher", "wait.py")
+        statuses, text = self.run_nodes(master, cut + self.node(1, "--rendezvous=launcher", "wait.py"))
+        self.assertEqual(statuses, (1, 1), text)
+        self.assertRegex(text, r"error\[RANK_LOST\]")
 
     def test_r05_name_of_the_loopback_address(self):
         self.write("hosts", "127.0.0.1 localhost\n127.0.1.1 thishost\n")

@@ -133,5 +133,14 @@ TEST_F(FlagSetTest, HelpHasOneLinePerFlag) {
   EXPECT_EQ(flags_.HelpLines(FlagOrigin::kDrydock), "  --json                    print JSON\n");
 }
 
+TEST_F(FlagSetTest, RareFlagsAreInTheFullHelpOnly) {
+  std::string text;
+  flags_.AddText({.name = "seldom", .value = "T", .help = "rarely used", .rare = true}, &text);
+  EXPECT_EQ(flags_.HelpLines(FlagOrigin::kDrydock), "  --json                    print JSON\n");
+  EXPECT_EQ(flags_.HelpLines(FlagOrigin::kDrydock, true),
+            "  --json                    print JSON\n"
+            "  --seldom T                rarely used\n");
+}
+
 }  // namespace
 }  // namespace drydock::launcher

@@ -274,9 +274,16 @@ TEST_F(ProgramTest, OperatorsAreListed) {
   ASSERT_NE(matmul, table["operators"].end());
   EXPECT_EQ((*matmul)["sharding"], true);
   EXPECT_EQ((*matmul)["reference"], true);
+  // [m, k] x [k, n] -> [m, n]; cutting k leaves partial sums (spec operators section 2).
+  EXPECT_EQ((*matmul)["may_be_cut"]["inputs"], nlohmann::json::parse(R"([["a","b"],["b","c"]])"));
+  EXPECT_EQ((*matmul)["may_be_cut"]["outputs"], nlohmann::json::parse(R"([["a","c"]])"));
+  EXPECT_EQ((*matmul)["communication"],
+            nlohmann::json::parse(R"([{"collective":"AllReduce","reduce":"sum","axis":"b"}])"));
+  EXPECT_EQ((*matmul)["gradient"], "yes");
   const std::string listed = out_.str();
-  EXPECT_EQ(Run({"msrun", "--list_operators", "--json"}), 0);
+  EXPECT_EQ(Run({"msrun", "--worker_num", "4", "--json", "--list_operators"}), 0);
   EXPECT_EQ(out_.str(), listed);
+  EXPECT_EQ(Run({"msrun", "--list_operators", "net.py"}), 2);
   EXPECT_EQ(Run({"drydock", "list_operators", "x"}), 2);
 }
 

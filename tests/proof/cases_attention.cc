@@ -170,11 +170,13 @@ ProofCase PromptCase(Draw& draw) {
   }
   const Operand shift =
       draw.Chance(3) ? Fixture({a.batch, a.heads, a.q_length, a.kv_length}) : Absent();
-  one.operands.insert(one.operands.end(), {fused ? shift : mask, fused ? mask : shift});
   if (fused) {
+    one.operands.insert(one.operands.end(), {shift, mask});
     one.operands.push_back(Absent());
     one.operands.push_back(draw.Chance(3) ? Lengths(a.batch, a.kv_length) : Absent());
     one.attrs["softmax_lse_flag"] = draw.Chance(2);
+  } else {
+    one.operands.insert(one.operands.end(), {mask, Absent(), Absent(), shift});
   }
   return one;
 }

@@ -175,15 +175,7 @@ ProofCase FfnCase(Draw& draw) {
   ProofCase one{.operands = {NoGradient(Floats({rows, h})), NoGradient(Floats(by_expert({h, f}))),
                              NoGradient(Floats(by_expert({f, h})))}};
   one.attrs = {{"activation", draw.Pick({"relu", "gelu", "silu", "fastgelu"})}};
-  if (draw.op() == "FFN") {
-    one.operands.push_back(experts == 0 ? Absent() : Fixed({experts}, counts, DType::kInt64));
-  } else if (experts > 0) {
-    one.attrs["expertTokens"] = Attr::List();
-    for (const double count : counts) {
-      std::get<Attr::List>(one.attrs["expertTokens"].value)
-          .emplace_back(static_cast<std::int64_t>(count));
-    }
-  }
+  one.operands.push_back(experts == 0 ? Absent() : Fixed({experts}, counts, DType::kInt64));
   one.operands.push_back(draw.Chance(2) ? Absent() : NoGradient(Floats(by_expert({f}))));
   one.operands.push_back(draw.Chance(2) ? Absent() : NoGradient(Floats(by_expert({h}))));
   return one;

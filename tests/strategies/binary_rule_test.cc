@@ -100,8 +100,8 @@ struct PromotionCase {
   DType a;
   DType b;
   DType out;
-  friend void PrintTo(const PromotionCase& one, std::ostream* out) {
-    *out << one.op << " " << DTypeName(one.a) << " " << DTypeName(one.b);
+  friend void PrintTo(const PromotionCase& one, std::ostream* stream) {
+    *stream << one.op << " " << DTypeName(one.a) << " " << DTypeName(one.b);
   }
 };
 

@@ -185,7 +185,7 @@ TEST(DependOp, PassesTheFirstOperandOnly) {
 }
 
 TEST(StopGradientOp, HasNoGradient) {
-  EXPECT_EQ(FindOp("StopGradient")->gradient, nullptr);
+  EXPECT_EQ(FindOp("StopGradient")->gradient, &GradientNotNeeded);
 }
 
 // ---- Data set -----------------------------------------------------------------------------------

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <random>
+#include <regex>
 
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "strategies/passes/program.h"
 #include "tests/strategies/op_cases.h"
 
 // Every strategy and layout that a rule refuses comes with remedies, and the remedies are legal by
@@ -105,6 +107,106 @@ TEST_P(Remedies, OfRefusedStrategiesAreLegalAndNear) {
       EXPECT_FALSE(OneChangeIsEnough(entry(), view, wanted, devices));
     }
   }
+}
+
+/// "dimension 1 of input 0 (extent 6) into 4", for inputs and for entries that describe other
+/// things.
+bool NamesDimensionExtentAndCut(const std::string& message) {
+  static const std::regex kPlace(
+      "dimension [0-9]+ of (input|strategy entry) [0-9]+ \\(extent [0-9]+\\)");
+  static const std::regex kCut("into -?[0-9]+");
+  // A result that does not divide although the operands do.
+  static const std::regex kResult(
+      "output [0-9]+ .* dimension [0-9]+ of shape \\(.*\\) .* cut [0-9]+");
+  return (std::regex_search(message, kPlace) && std::regex_search(message, kCut)) ||
+         std::regex_search(message, kResult);
+}
+
+/// Refusals of a strategy as a whole: how many entries or cuts it has, or the product of its cuts.
+bool IsAboutTheWhole(std::string_view reason) {
+  return reason.ends_with(":strategy-entries") || reason.ends_with(":strategy-rank") ||
+         reason.ends_with(":strategy-product");
+}
+
+TEST_P(Remedies, RefusalsNameTheirPlace) {
+  const OpCase one = sample();
+  const OpView view = one.View();
+  for (const Strategy& wanted : BrokenCopies(ReplicatedStrategy(entry(), view))) {
+    SCOPED_TRACE(StrategyText(wanted));
+    const auto sharding = DeriveSharding(entry(), view, wanted, DevicesOf(GetParam()));
+    if (sharding) {
+      continue;
+    }
+    const Error& error = sharding.error();
+    EXPECT_TRUE(error.reason.starts_with(std::string(entry().name) + ":")) << error.reason;
+    EXPECT_NE(error.message.find("'" + std::string(entry().name) + "'"), std::string::npos)
+        << error.message;
+    if (error.code == ErrorCode::kInvalidArgument && !IsAboutTheWhole(error.reason)) {
+      EXPECT_TRUE(NamesDimensionExtentAndCut(error.message))
+          << error.reason << ": " << error.message;
+    }
+    // The whole strategy and all shapes stand beside it in any case.
+    if (error.code == ErrorCode::kInvalidArgument) {
+      ASSERT_FALSE(error.notes.empty());
+      EXPECT_NE(error.notes.back().find(StrategyText(wanted)), std::string::npos);
+    }
+  }
+}
+
+/// The example as a network of one operator at line 7, with a strategy at line 3.
+Graph WithStrategy(const OpCase& one, const Strategy& strategy) {
+  GraphBuilder builder("net");
+  NodeSpec spec{.op = one.entry->name, .attrs = one.attrs};
+  std::size_t next = 0;
+  for (std::size_t i = 0; next < one.inputs.size(); ++i) {
+    if ((one.absent >> i & 1) != 0) {
+      spec.inputs.push_back(kNoValue);
+    } else {
+      spec.inputs.push_back(*builder.AddParameter("p" + std::to_string(i), one.inputs[next++], {}));
+    }
+  }
+  const std::int32_t given = builder.AddStack({{.file = "net.py", .line = 3, .column = 9}});
+  spec.place = builder.AddStack({{.file = "net.py", .line = 7, .column = 16}});
+  const NodeId node = one.entry->infer != nullptr
+                          ? *builder.AddNode(std::move(spec))
+                          : builder.AddNodeWithTypes(std::move(spec), one.outputs);
+  builder.SetOutputs(builder.graph().at(node).outputs);
+  Graph graph = std::move(builder).Take();
+  graph.nodes.front().in_strategy = strategy;
+  graph.nodes.front().shard_place = given;
+  return graph;
+}
+
+TEST_P(Remedies, RefusalsPointToTheLineOfTheStrategy) {
+  const OpCase one = sample();
+  Strategy wanted = ReplicatedStrategy(entry(), one.View());
+  const OpKind kind = entry().kind;
+  if (kind == OpKind::kTransparent || kind == OpKind::kUpdate) {
+    return;  // Their strategies are ignored and counted: next test.
+  }
+  wanted.push_back({0});  // One entry too many, and no cut at all: wrong for every operator.
+  const auto program = Compile(
+      WithStrategy(one, wanted),
+      {.world_size = GetParam().devices == 6 ? 4 : 8, .mode = ParallelMode::kSemiAutoParallel});
+  ASSERT_FALSE(program);
+  ASSERT_TRUE(program.error().place) << FormatError(program.error());
+  EXPECT_EQ(program.error().place->file, "net.py");
+  EXPECT_EQ(program.error().place->line, 3);
+}
+
+TEST_P(Remedies, StrategiesThatAreIgnoredAreCounted) {
+  const OpKind kind = entry().kind;
+  if (kind != OpKind::kTransparent && kind != OpKind::kUpdate) {
+    return;
+  }
+  const OpCase one = sample();
+  const auto program = Compile(WithStrategy(one, ReplicatedStrategy(entry(), one.View())),
+                               {.world_size = 8, .mode = ParallelMode::kSemiAutoParallel});
+  ASSERT_TRUE(program) << FormatError(program.error());
+  const auto ignored =
+      std::ranges::find(program->diagnostics, "strategy-ignored", &Diagnostic::code);
+  ASSERT_NE(ignored, program->diagnostics.end());
+  EXPECT_NE(ignored->text.find("'" + std::string(entry().name) + "'"), std::string::npos);
 }
 
 TEST_P(Remedies, OfRefusedLayoutsAreLegal) {

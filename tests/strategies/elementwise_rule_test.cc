@@ -68,8 +68,8 @@ struct ValueCase {
   const char* op;
   double x;
   double y;
-  friend void PrintTo(const ValueCase& one, std::ostream* out) {
-    *out << one.op << "(" << one.x << ")";
+  friend void PrintTo(const ValueCase& one, std::ostream* stream) {
+    *stream << one.op << "(" << one.x << ")";
   }
 };
 
@@ -100,8 +100,8 @@ struct TypeCase {
   const char* op;
   DType in;
   DType out;
-  friend void PrintTo(const TypeCase& one, std::ostream* out) {
-    *out << one.op << " of " << DTypeName(one.in);
+  friend void PrintTo(const TypeCase& one, std::ostream* stream) {
+    *stream << one.op << " of " << DTypeName(one.in);
   }
 };
 

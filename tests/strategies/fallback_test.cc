@@ -9,7 +9,7 @@
 namespace drydock::strategies {
 namespace {
 
-constexpr JobConfig kEightRanks = {.world_size = 8, .mode = ParallelMode::kSemiAutoParallel};
+const JobConfig kEightRanks = {.world_size = 8, .mode = ParallelMode::kSemiAutoParallel};
 
 /// x -> Fancy -> ReLU on 8 ranks in data parallel.
 Graph WithUnknown(const Shape& input, const Shape& result) {
@@ -125,6 +125,46 @@ TEST(Fallback, GradientFlowsThroughAnUnknownOperator) {
   EXPECT_EQ(gradient->inputs.size(), 2U);
   EXPECT_EQ(program->local.at(gradient->outputs[0]).type.shape, (Shape{2, 2}));
   EXPECT_EQ(OpsOf(program->local).back(), "AllReduce");  // gradient of w over the 8 replicas
+}
+
+/// x -> MatMul(w) -> FFN -> mean, differentiated by w.
+Graph BeforeAnInferenceKernel() {
+  GraphBuilder builder("net");
+  const ValueId x = *builder.AddInput("x", {.shape = {16, 4}});
+  const ValueId w = *builder.AddParameter("w", {.shape = {4, 4}}, {});
+  const ValueId up = *builder.AddParameter("up", {.shape = {4, 8}}, {});
+  const ValueId down = *builder.AddParameter("down", {.shape = {8, 4}}, {});
+  const ValueId hidden = *builder.Emit({.op = "MatMul", .inputs = {x, w}});
+  const ValueId result = *builder.Emit({.op = "FFN", .inputs = {hidden, up, down}});
+  const ValueId loss = *builder.Emit({.op = "ReduceMean", .inputs = {result}});
+  builder.SetOutputs({*builder.Emit({.op = "_Gradient", .inputs = {loss, w}})});
+  return std::move(builder).Take();
+}
+
+TEST(NoBackward, IsCountedWhereAGradientEnds) {
+  const auto program = Compile(BeforeAnInferenceKernel(), kEightRanks);
+  ASSERT_TRUE(program) << program.error().message;
+  const Diagnostic* found = FindDiagnostic(*program, "no-backward");
+  ASSERT_NE(found, nullptr);
+  EXPECT_TRUE(found->unsupported);
+  EXPECT_EQ(found->text,
+            "'FFN' has no backward form: gradients end there, and what lies before it "
+            "gets zeros");
+}
+
+TEST(NoBackward, DoesNotMatterWhereNoGradientIsWanted) {
+  GraphBuilder builder("net");
+  const ValueId x = *builder.AddInput("x", {.shape = {16, 4}});
+  const ValueId up = *builder.AddParameter("up", {.shape = {4, 8}}, {});
+  const ValueId down = *builder.AddParameter("down", {.shape = {8, 4}}, {});
+  const ValueId w = *builder.AddParameter("w", {.shape = {4, 4}}, {});
+  const ValueId hidden = *builder.Emit({.op = "FFN", .inputs = {x, up, down}});
+  const ValueId result = *builder.Emit({.op = "MatMul", .inputs = {hidden, w}});
+  const ValueId loss = *builder.Emit({.op = "ReduceMean", .inputs = {result}});
+  builder.SetOutputs({*builder.Emit({.op = "_Gradient", .inputs = {loss, w}})});
+  const auto program = Compile(std::move(builder).Take(), kEightRanks);
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_EQ(FindDiagnostic(*program, "no-backward"), nullptr);
 }
 
 // 8 rows would divide by 8 ranks.

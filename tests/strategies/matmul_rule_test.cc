@@ -16,8 +16,8 @@ struct ProductCase {
   bool transpose_a;
   bool transpose_b;
   Shape out;
-  friend void PrintTo(const ProductCase& one, std::ostream* out) {
-    *out << one.op << testing::PrintToString(one.x) << testing::PrintToString(one.y);
+  friend void PrintTo(const ProductCase& one, std::ostream* stream) {
+    *stream << one.op << testing::PrintToString(one.x) << testing::PrintToString(one.y);
   }
 };
 

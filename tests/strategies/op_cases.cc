@@ -28,15 +28,9 @@ Attr AttrFrom(const json& value) {
 
 }  // namespace
 
-void AddAbsent(const OpCase& one, std::vector<ValueId>& operands) {
-  while (operands.size() < 64 && (one.absent >> operands.size() & 1) != 0) {
-    operands.push_back(kNoValue);
-  }
-}
-
-OpView OpCase::View() const {
-  return {
-      .op = entry->name, .inputs = inputs, .outputs = outputs, .attrs = &attrs, .absent = absent};
+std::optional<OpCase> SampleOf(const OpEntry& entry) {
+  Result<OpExample> example = ExampleOf(entry);
+  return example ? std::optional(*std::move(example)) : std::nullopt;
 }
 
 json VectorDocument(const std::string& name) {
@@ -99,29 +93,6 @@ GroupPattern MirrorGroup(const OpEntry& entry, const OpSharding& sharding, std::
   const bool may =
       entry.mirrored.empty() || entry.mirrored.find(position) != std::string_view::npos;
   return may ? ReplicaPattern(sharding.inputs[input]) : GroupPattern{};
-}
-
-Result<Graph> LocalProgram(const OpCase& one, const OpSharding& sharding) {
-  GraphBuilder builder("local");
-  NodeSpec spec{.op = one.entry->name, .attrs = one.attrs};
-  for (std::size_t i = 0; i < one.inputs.size(); ++i) {
-    const TensorType local{.shape = SliceShape(sharding.inputs[i]), .dtype = one.inputs[i].dtype};
-    DRYDOCK_TRY(const ValueId input, builder.AddInput("x" + std::to_string(i), local));
-    AddAbsent(one, spec.inputs);
-    spec.inputs.push_back(input);
-  }
-  AddAbsent(one, spec.inputs);
-  const OpView global = one.View();
-  if (one.entry->localize != nullptr) {
-    const LocalizeContext context{
-        .builder = builder, .global = global, .sharding = sharding, .spec = spec};
-    DRYDOCK_TRY(std::vector<ValueId> outputs, one.entry->localize(context));
-    builder.SetOutputs(std::move(outputs));
-  } else {
-    DRYDOCK_TRY(const NodeId node, builder.AddNode(spec));
-    builder.SetOutputs(builder.graph().at(node).outputs);
-  }
-  return std::move(builder).Take();
 }
 
 std::vector<std::string> AttrTexts(const Graph& graph, std::string_view op, std::string_view name,

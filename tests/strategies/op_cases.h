@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "strategies/graph/builder.h"
+#include "strategies/rules/op_example.h"
 #include "strategies/rules/sharding.h"
 
 namespace drydock::strategies::cases {
@@ -17,20 +18,11 @@ using nlohmann::json;
 using Numbers = std::vector<std::int64_t>;
 
 /// One application of an operator; owns what an OpView points to.
-struct OpCase {
-  const OpEntry* entry = nullptr;
-  std::vector<TensorType> inputs = {};
-  std::vector<TensorType> outputs = {};
-  AttrMap attrs = {};
-  std::uint64_t absent = 0;  ///< Optional tensors of the call that are not given.
-  [[nodiscard]] OpView View() const;
-};
+using OpCase = OpExample;
+using strategies::LocalProgram;
 
-/// Appends kNoValue for the optional operands of the case that are not given and come next.
-void AddAbsent(const OpCase& one, std::vector<ValueId>& operands);
-
-/// A small legal application of the operator, outputs inferred: dtypes and attributes as its
-/// kernels want them. nullopt if none is known, which is a gap in the table of samples.
+/// The example of the operator's entry; nullopt for operators of compiled programs only that have
+/// none.
 [[nodiscard]] std::optional<OpCase> SampleOf(const OpEntry& entry);
 
 /// Document `name` of DRYDOCK_VECTORS, or of the tree; null if unreadable.
@@ -55,9 +47,6 @@ void AddAbsent(const OpCase& one, std::vector<ValueId>& operands);
 /// rank alone where the operator gives no mirror to that input.
 [[nodiscard]] GroupPattern MirrorGroup(const OpEntry& entry, const OpSharding& sharding,
                                        std::size_t input);
-
-/// What one rank runs in place of the operator: graph inputs are the local operands.
-[[nodiscard]] Result<Graph> LocalProgram(const OpCase& one, const OpSharding& sharding);
 
 /// Values of attribute `name` over all nodes `op` of a program for the rank at `position`.
 [[nodiscard]] std::vector<std::string> AttrTexts(const Graph& graph, std::string_view op,

@@ -42,6 +42,11 @@ TEST(ParseSignature, ReadsDefaultsOfEveryType) {
   EXPECT_FALSE(signature.constructor[5].default_value);
 }
 
+TEST(ParseSignature, KnowsResultsThatAreATuple) {
+  EXPECT_TRUE(ParseSignature("F(n=1)(x) -> *y").tuple_result);
+  EXPECT_FALSE(ParseSignature("F(n=1)(x)").tuple_result);
+}
+
 TEST(ParseSignature, BrokenTextsGiveWhatThereIs) {
   EXPECT_TRUE(ParseSignature("").call.empty());
   EXPECT_TRUE(ParseSignature("F").constructor.empty());

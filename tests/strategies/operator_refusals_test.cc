@@ -19,8 +19,8 @@ struct TypeCase {
   TensorType in;
   AttrMap attrs;
   TensorType out;
-  friend void PrintTo(const TypeCase& one, std::ostream* out) {
-    *out << one.op << " " << TypeText(one.in) << " -> " << TypeText(one.out);
+  friend void PrintTo(const TypeCase& one, std::ostream* stream) {
+    *stream << one.op << " " << TypeText(one.in) << " -> " << TypeText(one.out);
   }
 };
 
@@ -171,8 +171,8 @@ struct StrategyCase {
   AttrMap attrs;
   Strategy strategy;
   const char* reason;  ///< "" = legal.
-  friend void PrintTo(const StrategyCase& one, std::ostream* out) {
-    *out << one.op << " " << one.reason;
+  friend void PrintTo(const StrategyCase& one, std::ostream* stream) {
+    *stream << one.op << " " << one.reason;
   }
 };
 

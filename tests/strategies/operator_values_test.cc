@@ -23,8 +23,8 @@ struct ValueCase {
   NdArray expected;
   std::size_t output = 0;
   DType dtype = DType::kFloat64;
-  friend void PrintTo(const ValueCase& one, std::ostream* out) {
-    *out << one.op << "[" << one.output << "]";
+  friend void PrintTo(const ValueCase& one, std::ostream* stream) {
+    *stream << one.op << "[" << one.output << "]";
   }
 };
 

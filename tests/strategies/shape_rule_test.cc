@@ -16,8 +16,9 @@ struct ShapeCase {
   Shape in;
   AttrMap attrs;
   Shape out;
-  friend void PrintTo(const ShapeCase& one, std::ostream* out) {
-    *out << one.op << testing::PrintToString(one.in) << " -> " << testing::PrintToString(one.out);
+  friend void PrintTo(const ShapeCase& one, std::ostream* stream) {
+    *stream << one.op << testing::PrintToString(one.in) << " -> "
+            << testing::PrintToString(one.out);
   }
 };
 
@@ -178,8 +179,8 @@ struct ShardCase {
   Strategy strategy;
   Shape local;  ///< Of output 0; empty if the strategy is refused.
   const char* reason;
-  friend void PrintTo(const ShardCase& one, std::ostream* out) {
-    *out << one.op << testing::PrintToString(one.strategy);
+  friend void PrintTo(const ShardCase& one, std::ostream* stream) {
+    *stream << one.op << testing::PrintToString(one.strategy);
   }
 };
 
@@ -267,8 +268,8 @@ struct DefaultShapeCase {
   std::vector<Shape> in;
   AttrMap attrs;
   Strategy strategy;
-  friend void PrintTo(const DefaultShapeCase& one, std::ostream* out) {
-    *out << one.op << testing::PrintToString(one.strategy);
+  friend void PrintTo(const DefaultShapeCase& one, std::ostream* stream) {
+    *stream << one.op << testing::PrintToString(one.strategy);
   }
 };
 

@@ -9,7 +9,7 @@
 namespace drydock::strategies {
 namespace {
 
-constexpr JobConfig kEightRanks = {.world_size = 8, .mode = ParallelMode::kSemiAutoParallel};
+const JobConfig kEightRanks = {.world_size = 8, .mode = ParallelMode::kSemiAutoParallel};
 
 Graph RefusedStrategy(bool with_shard_place) {
   GraphBuilder builder("net");

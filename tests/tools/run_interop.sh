@@ -1,35 +1,80 @@
 #!/bin/bash
-# Tests with real MindSpore (tests/interop). The CPU wheel is installed once, into a virtual environment
-# outside the tree (DRYDOCK_INTEROP_CACHE, default ~/.cache/drydock); where that is not possible the tests
-# are skipped and the reason is printed.
+# Tests with real MindSpore (tests/interop): everything with the newest release (MINDSPORE_RELEASE), one
+# short exchange in each direction with those of MINDSPORE_OLDER_RELEASES that are installed already or can
+# be within INTEROP_OLDER_SECONDS, all together. The CPU wheels are installed once, into virtual environments outside the tree
+# (DRYDOCK_INTEROP_CACHE, default ~/.cache/drydock). What cannot be had is skipped, and the reason printed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-release=${MINDSPORE_RELEASE:-2.10.0}
-folder=${DRYDOCK_INTEROP_CACHE:-$HOME/.cache/drydock}/mindspore-$release
-python=${DRYDOCK_MINDSPORE_PYTHON:-$folder/bin/python}
+newest=${MINDSPORE_RELEASE:-2.10.0}
+older=${MINDSPORE_OLDER_RELEASES-2.9.0 2.8.0 2.7.2 2.7.0}
+cache=${DRYDOCK_INTEROP_CACHE:-$HOME/.cache/drydock}
+seconds=${INTEROP_INSTALL_SECONDS:-600} # for the installation under way
+older_seconds=${INTEROP_OLDER_SECONDS:-90}
+reason=
 
-skip() {
-  echo "interop: SKIPPED: $1"
-  exit 0
-}
-
-if [ ! -x "$python" ]; then
-  base=
+# The releases in question have wheels for 3.9 to 3.11, all of them for 3.11.
+base_python() {
+  local candidate
   for candidate in python3.11 /usr/bin/python3 python3; do
-    if command -v "$candidate" >/dev/null && "$candidate" -c 'import sys, venv; sys.exit(sys.version_info[:2] != (3, 11))'; then
-      base=$candidate
-      break
+    if command -v "$candidate" >/dev/null &&
+      "$candidate" -c 'import sys, venv; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null; then
+      echo "$candidate"
+      return
     fi
   done
-  [ -n "$base" ] || skip "no Python 3.11 with venv; the wheels of MindSpore $release need it"
-  rm -rf "$folder.new"
-  if ! { "$base" -m venv "$folder.new" &&
-    timeout "${INTEROP_INSTALL_SECONDS:-600}" "$folder.new/bin/pip" install -q "mindspore==$release"; }; then
+}
+
+# install RELEASE: 0 if it is there afterwards and can be imported, else `reason` is set.
+install() {
+  local release=$1 folder=$cache/mindspore-$1 base
+  if [ ! -x "$folder/bin/python" ]; then
+    base=$(base_python)
+    [ -n "$base" ] || { reason="no Python 3.11 with venv; the wheels of MindSpore need it"; return 1; }
     rm -rf "$folder.new"
-    skip "MindSpore $release cannot be installed (no package registry?)"
+    if ! { "$base" -m venv "$folder.new" &&
+      timeout "$seconds" "$folder.new/bin/pip" install -q "mindspore==$release" &&
+      "$folder.new/bin/python" -c 'import mindspore' 2>/dev/null; }; then
+      rm -rf "$folder.new"
+      reason="MindSpore $release cannot be installed within $seconds s (no package registry?)"
+      return 1
+    fi
+    mv "$folder.new" "$folder"
   fi
-  mv "$folder.new" "$folder"
+}
+
+if [ -z "${DRYDOCK_MINDSPORE_PYTHON:-}" ]; then
+  install "$newest" || { echo "interop: SKIPPED: $reason"; exit 0; }
+  export DRYDOCK_MINDSPORE_PYTHON=$cache/mindspore-$newest/bin/python
 fi
-"$python" -c 'import mindspore' 2>/dev/null || skip "$python cannot import mindspore"
-export DRYDOCK_MINDSPORE_PYTHON=$python DRYDOCK_BUILD_DIR=${DRYDOCK_BUILD_DIR:-$PWD/build/dev}
-/usr/bin/env python3 -B tests/tools/run_unittest.py tests/interop/mindspore_test.py "$@"
+if [ -z "${DRYDOCK_MINDSPORE_RELEASES:-}" ]; then
+  DRYDOCK_MINDSPORE_RELEASES=
+  older_end=$((SECONDS + older_seconds))
+  for release in $older; do
+    seconds=$((older_end > SECONDS ? older_end - SECONDS : 1))
+    if install "$release"; then
+      DRYDOCK_MINDSPORE_RELEASES+="$release=$cache/mindspore-$release/bin/python "
+    else
+      echo "interop: SKIPPED: $reason"
+    fi
+  done
+  export DRYDOCK_MINDSPORE_RELEASES
+fi
+export DRYDOCK_BUILD_DIR=${DRYDOCK_BUILD_DIR:-$PWD/build/dev}
+
+# Workers mostly wait for their next poll, so the files share the time of the longest.
+output=$(mktemp -d)
+trap 'rm -rf "$output"' EXIT
+declare -A running
+for name in by_hand msrun releases; do
+  /usr/bin/env python3 -B tests/tools/run_unittest.py "tests/interop/${name}_test.py" "$@" >"$output/$name" 2>&1 &
+  running[$name]=$!
+done
+status=0
+for name in by_hand msrun releases; do
+  code=0
+  wait "${running[$name]}" || code=$?
+  echo "--- tests/interop/${name}_test.py"
+  cat "$output/$name"
+  [ $code -eq 0 ] || [ $code -eq 77 ] || status=1
+done
+exit $status

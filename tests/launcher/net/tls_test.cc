@@ -87,6 +87,21 @@ TEST_F(Tls, WorkersJoinAndLeaveWhilePlainPeersAreClosed_R42) {
   EXPECT_EQ(swarm.Run(), 4U) << swarm.failure();
 }
 
+TEST_F(Tls, StalledHandshakesDoNotDelayOthers_R46) {
+  const auto server = Serve({.job = {.worker_num = 4}, .tls = Files()});
+  constexpr std::string_view kBeginOfHello("\x16\x03\x01\x02\x00\x01", 6);
+  std::vector<std::unique_ptr<RawClient>> stalled;
+  for (int i = 0; i < 64; ++i) {
+    stalled.push_back(std::make_unique<RawClient>(server->endpoint()));
+    EXPECT_TRUE(stalled.back()->Send(kBeginOfHello));
+  }
+  const auto context = TlsContext::Load(Files(), TlsSide::kClient);
+  ASSERT_TRUE(context);
+  // A worker gives a connection and its handshake 1.5 s and then tries again: all join at once.
+  Swarm swarm(server->endpoint(), 4, context->get());
+  EXPECT_EQ(swarm.Run(), 4U) << swarm.failure();
+}
+
 TEST_F(Tls, StrangersAndRevokedPeersAreRefusedWhileOthersJoin_R45) {
   TlsFiles server_files = Files();
   server_files.revocation_list = *folder + "/crl.pem";
@@ -148,6 +163,24 @@ TEST_F(Tls, TheConfigurationFileIsReadAsMindSporeWritesIt) {
     std::ofstream(path) << text;
     EXPECT_EQ(ReadTlsConfig(path).error().reason, "TLS_MATERIAL") << text;
   }
+}
+
+TEST_F(Tls, OnePasswordIsForBothSidesAndASecondOneForTheClient) {
+  const std::string config = *folder + "/tls.json";
+  std::ofstream(config) << R"({"server_cert_path":"s","client_cert_path":"c",
+      "ca_cert_path":"a","cipher_list":"x"})";
+  const auto passwords = [&config](const std::string& text) {
+    const std::string path = *folder + "/passwords";
+    std::ofstream(path) << text;
+    const auto files = ReadTlsFiles(config, path).value().value();
+    return std::pair(files.server_password, files.client_password);
+  };
+  EXPECT_EQ(passwords("one"), std::pair(std::string("one"), std::string("one")));
+  EXPECT_EQ(passwords("one\n"), std::pair(std::string("one"), std::string("one")));
+  EXPECT_EQ(passwords("one\ntwo\nthree"), std::pair(std::string("one"), std::string("two")));
+  EXPECT_FALSE(ReadTlsFiles("", "").value().has_value());
+  EXPECT_EQ(ReadTlsFiles("", config).error().reason, "USAGE");
+  EXPECT_EQ(ReadTlsFiles(config, "").error().reason, "TLS_MATERIAL");
 }
 
 }  // namespace

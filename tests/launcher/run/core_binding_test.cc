@@ -45,7 +45,7 @@ TEST(CpusOfRange, BothEndsBelongToIt) {
 TEST(BindWorkers, EqualSharesAreShownAsRanges) {
   auto workers = Workers(2);
   std::vector<std::string> warnings;
-  ASSERT_TRUE(BindWorkers({.enabled = true}, {0, 4, 1, 5}, "", workers, warnings));
+  ASSERT_TRUE(BindWorkers({.enabled = true}, {0, 4, 1, 5}, {}, "", workers, warnings));
   // In the order of the machine: hardware threads 0 and 4 share a core.
   EXPECT_THAT(workers[0].cpus, ElementsAre(0, 4));
   EXPECT_EQ(workers[0].bound_ranges, "0,4");
@@ -56,7 +56,7 @@ TEST(BindWorkers, EqualSharesAreShownAsRanges) {
 TEST(BindWorkers, TooFewProcessorsAreAWarning) {
   auto workers = Workers(3);
   std::vector<std::string> warnings;
-  ASSERT_TRUE(BindWorkers({.enabled = true}, {0, 1}, "", workers, warnings));
+  ASSERT_TRUE(BindWorkers({.enabled = true}, {0, 1}, {}, "", workers, warnings));
   EXPECT_THAT(workers[0].cpus, IsEmpty());
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("2 processors are fewer than 3 workers")));
 }
@@ -67,7 +67,7 @@ TEST(BindWorkers, ListedProcessorsGoByTheVisibleDevice) {
   auto workers = Workers(2);
   std::vector<std::string> warnings;
   // Sorted: worker 0 uses device 5, worker 1 device 7.
-  ASSERT_TRUE(BindWorkers(binding, {0, 1, 2, 3}, "7,5", workers, warnings));
+  ASSERT_TRUE(BindWorkers(binding, {0, 1, 2, 3}, {}, "7,5", workers, warnings));
   EXPECT_THAT(workers[0].cpus, ElementsAre(0, 1, 3));
   EXPECT_EQ(workers[0].bound_ranges, "0-1,3");
   EXPECT_THAT(workers[1].cpus, ElementsAre(2));
@@ -77,7 +77,7 @@ TEST(BindWorkers, DeviceThatIsNotListedStaysUnbound) {
   const CoreBinding binding = {.enabled = true, .ranges_of_device = {{"device1", {"0-0"}}}};
   auto workers = Workers(1);
   std::vector<std::string> warnings;
-  ASSERT_TRUE(BindWorkers(binding, {0}, "", workers, warnings));
+  ASSERT_TRUE(BindWorkers(binding, {0}, {}, "", workers, warnings));
   EXPECT_THAT(workers[0].cpus, IsEmpty());
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("device0")));
 }
@@ -86,10 +86,20 @@ TEST(BindWorkers, ProcessorThatIsNotThereIsRefused) {
   const CoreBinding binding = {.enabled = true, .ranges_of_device = {{"device0", {"0-9"}}}};
   auto workers = Workers(1);
   std::vector<std::string> warnings;
-  const Status status = BindWorkers(binding, {0, 1}, "", workers, warnings);
+  const Status status = BindWorkers(binding, {0, 1}, {}, "", workers, warnings);
   ASSERT_FALSE(status);
   EXPECT_EQ(CodeOf(status.error()), "USAGE");
   EXPECT_THAT(status.error().message, HasSubstr("processor 2 of device0"));
+}
+
+TEST(BindWorkers, SharesOfDevicesGoByTheVisibleDevice) {
+  auto workers = Workers(2);
+  std::vector<std::string> warnings;
+  // Worker 0 uses device 1; worker 1 device 3, which is not there.
+  ASSERT_TRUE(BindWorkers({.enabled = true}, {0, 1}, {{0}, {1}}, "3,1", workers, warnings));
+  EXPECT_THAT(workers[0].cpus, ElementsAre(1));
+  EXPECT_THAT(workers[1].cpus, IsEmpty());
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("device 3")));
 }
 
 TEST(UsableCpus, AreThoseOfThisProcess) {

@@ -32,19 +32,40 @@ TEST(ScriptKind, MindSporeWinsOverOthers) {
   EXPECT_EQ(ScriptKindOf("import torch\nimport mindspore\n"), ScriptKind::kMindSpore);
 }
 
+MsrunOptions Asking(Rendezvous rendezvous, Framework framework = Framework::kAuto) {
+  MsrunOptions options;
+  options.rendezvous = rendezvous;
+  options.framework = framework;
+  return options;
+}
+
 TEST(JoinRule, WhatIsAskedForWins) {
-  EXPECT_TRUE(JoinRuleFor(Rendezvous::kWorker, ScriptKind::kOther).workers_register);
-  EXPECT_FALSE(JoinRuleFor(Rendezvous::kWorker, ScriptKind::kUnknown).may_not_register);
-  EXPECT_FALSE(JoinRuleFor(Rendezvous::kLauncher, ScriptKind::kMindSpore).workers_register);
+  EXPECT_TRUE(JoinRuleFor(Asking(Rendezvous::kWorker), ScriptKind::kOther).workers_register);
+  EXPECT_FALSE(JoinRuleFor(Asking(Rendezvous::kWorker), ScriptKind::kUnknown).may_not_register);
+  EXPECT_FALSE(JoinRuleFor(Asking(Rendezvous::kLauncher), ScriptKind::kMindSpore).workers_register);
 }
 
 TEST(JoinRule, AutoGoesByTheScript) {
-  EXPECT_TRUE(JoinRuleFor(Rendezvous::kAuto, ScriptKind::kMindSpore).workers_register);
-  EXPECT_FALSE(JoinRuleFor(Rendezvous::kAuto, ScriptKind::kMindSpore).may_not_register);
-  EXPECT_FALSE(JoinRuleFor(Rendezvous::kAuto, ScriptKind::kOther).workers_register);
+  EXPECT_TRUE(JoinRuleFor(Asking(Rendezvous::kAuto), ScriptKind::kMindSpore).workers_register);
+  EXPECT_FALSE(JoinRuleFor(Asking(Rendezvous::kAuto), ScriptKind::kMindSpore).may_not_register);
+  EXPECT_FALSE(JoinRuleFor(Asking(Rendezvous::kAuto), ScriptKind::kOther).workers_register);
   // It may import a module of its own that imports MindSpore: everything is ready for both.
-  EXPECT_TRUE(JoinRuleFor(Rendezvous::kAuto, ScriptKind::kUnknown).workers_register);
-  EXPECT_TRUE(JoinRuleFor(Rendezvous::kAuto, ScriptKind::kUnknown).may_not_register);
+  EXPECT_TRUE(JoinRuleFor(Asking(Rendezvous::kAuto), ScriptKind::kUnknown).workers_register);
+  EXPECT_TRUE(JoinRuleFor(Asking(Rendezvous::kAuto), ScriptKind::kUnknown).may_not_register);
+}
+
+TEST(JoinRule, TheFrameworkSaysWhatAScriptIs) {
+  const auto rule = [](Framework framework) {
+    return JoinRuleFor(Asking(Rendezvous::kAuto, framework), ScriptKind::kUnknown);
+  };
+  EXPECT_TRUE(rule(Framework::kMindSpore).workers_register);
+  EXPECT_FALSE(rule(Framework::kMindSpore).may_not_register);
+  EXPECT_FALSE(rule(Framework::kTorch).workers_register);
+  EXPECT_FALSE(rule(Framework::kPaddle).workers_register);
+}
+
+TEST(RestartLogPath, TheNumberStandsBeforeTheEnding_R24) {
+  EXPECT_EQ(RestartLogPath("out/worker_3.log", 2), "out/worker_3.r2.log");
 }
 
 TEST(RanksOf, OneNodeCountsFromZeroWhateverTheNodeRank) {

@@ -10,7 +10,10 @@
 namespace drydock::launcher {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Optional;
 using Order = JobWatch::Order;
 
@@ -166,6 +169,57 @@ TEST(EndText, NamesStatusAndSignal) {
   EXPECT_EQ(EndText(kStatus3), "exit status 3");
   EXPECT_EQ(EndText(kTerminated), "signal TERM (15)");
   EXPECT_EQ(EndText({.signalled = true, .value = 40}), "signal (40)");
+}
+
+TEST(JobWatch, ARankThatEndedWellIsSpokenOfAfterAMinute_R25) {
+  JobWatch watch = Watch();
+  watch.OnEnded(1, kWell, At(5000));
+  // 5 s + 60 s
+  EXPECT_EQ(watch.NextDeadline(), At(65'000));
+  EXPECT_THAT(watch.TakeNotices(At(64'999)), IsEmpty());
+  EXPECT_THAT(watch.TakeNotices(At(65'000)),
+              ElementsAre(AllOf(HasSubstr("rank 1"), HasSubstr("60 s"), HasSubstr("2 ranks"))));
+  EXPECT_THAT(watch.TakeNotices(At(99'000)), IsEmpty());
+  EXPECT_EQ(watch.NextDeadline(), kNever);
+  EXPECT_FALSE(watch.stopping());
+}
+
+TEST(JobWatch, NobodyIsSpokenOfWhenAllHaveEnded_R25) {
+  JobWatch watch = Watch();
+  for (std::size_t i = 0; i < 3; ++i) {
+    watch.OnEnded(i, kWell, At(0));
+  }
+  EXPECT_EQ(watch.NextDeadline(), kNever);
+  EXPECT_THAT(watch.TakeNotices(At(60'000)), IsEmpty());
+}
+
+TEST(JobWatch, AFailedRankIsStartedAgainWithDoublingPausesThenFailsTheJob_R24) {
+  JobWatch watch = Watch({.max_restarts = 2});
+  watch.OnEnded(1, kStatus3, At(1000));
+  EXPECT_FALSE(watch.stopping());
+  EXPECT_FALSE(watch.all_ended());
+  EXPECT_EQ(watch.NextDeadline(), At(2000));  // 1 s later
+  EXPECT_EQ(watch.NextRestart(At(1999)), std::nullopt);
+  EXPECT_THAT(watch.NextRestart(At(2000)), Optional(1U));
+  watch.OnRestarted(1, 200, "1.r1.log");
+  EXPECT_EQ(watch.NextRestart(At(2000)), std::nullopt);
+  watch.OnEnded(1, kStatus3, At(3000));
+  EXPECT_EQ(watch.NextDeadline(), At(5000));  // 2 s later
+  watch.OnRestarted(1, 201, "1.r2.log");
+  watch.OnEnded(1, kStatus3, At(6000));
+  EXPECT_TRUE(watch.stopping());
+  EXPECT_THAT(watch.cause()->hint, HasSubstr("1.r2.log"));
+  EXPECT_EQ(watch.ranks()[1].restarts, 2);
+  EXPECT_THAT(watch.TakeNotices(At(6000)),
+              ElementsAre(HasSubstr("in 1 s (1 of 2)"), HasSubstr("in 2 s (2 of 2)")));
+}
+
+TEST(JobWatch, ARankThatWaitsForItsRestartIsNotStartedWhenTheJobEnds_R24) {
+  JobWatch watch = Watch({.max_restarts = 1});
+  watch.OnEnded(1, kStatus3, At(1000));
+  watch.OnStopSignal(SIGINT, At(1500));
+  EXPECT_EQ(watch.NextRestart(At(9000)), std::nullopt);
+  EXPECT_EQ(watch.ranks()[1].end, RankEnd::kFailed);
 }
 
 }  // namespace

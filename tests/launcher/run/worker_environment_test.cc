@@ -71,6 +71,48 @@ TEST(WorkerEnvironment, PaddleStartPortMayBeGiven) {
   EXPECT_THAT(seen, Contains(Pair("PADDLE_CURRENT_ENDPOINT", "10.0.0.2:7001")));
 }
 
+MsrunOptions With(Framework framework) {
+  MsrunOptions options = TwoNodes(1);
+  options.framework = framework;
+  return options;
+}
+
+TEST(WorkerEnvironment, PaddleWithoutDevicesUsesGlooAndNoProxies) {
+  const Environment seen = WorkerEnvironment({{"http_proxy", "p"}, {"CUDA_VISIBLE_DEVICES", ""}},
+                                             With(Framework::kPaddle), Setting(false), kRank3);
+  EXPECT_THAT(seen, Contains(Pair("PADDLE_TRAINER_ID", "3")));
+  EXPECT_THAT(seen, Contains(Pair("PADDLE_CURRENT_ENDPOINT", "10.0.0.2:6071")));
+  EXPECT_THAT(seen, Contains(Pair("PADDLE_MASTER", "10.0.0.1:8119")));
+  EXPECT_THAT(seen, Contains(Pair("PADDLE_DISTRI_BACKEND", "gloo")));
+  EXPECT_THAT(seen, Contains(Pair("http_proxy_original", "p")));
+  EXPECT_THAT(seen, Not(Contains(Key("http_proxy"))));
+  EXPECT_THAT(seen, Not(Contains(Key("FLAGS_selected_gpus"))));
+  EXPECT_THAT(seen, Not(Contains(Key("MASTER_PORT"))));
+}
+
+TEST(WorkerEnvironment, PaddleWithDevicesNamesOnePerRank) {
+  const Environment seen = WorkerEnvironment({{"ASCEND_RT_VISIBLE_DEVICES", "4,5"}},
+                                             With(Framework::kPaddle), Setting(false), kRank3);
+  EXPECT_THAT(seen, Contains(Pair("FLAGS_selected_npus", "1")));
+  EXPECT_THAT(seen, Not(Contains(Key("PADDLE_DISTRI_BACKEND"))));
+}
+
+TEST(WorkerEnvironment, TorchAloneGetsNothingOfPaddle) {
+  const Environment seen = WorkerEnvironment({}, With(Framework::kTorch), Setting(false), kRank3);
+  EXPECT_THAT(seen, Contains(Pair("MASTER_PORT", "8119")));
+  EXPECT_THAT(seen, Not(Contains(Key("PADDLE_TRAINER_ID"))));
+}
+
+TEST(WorkerEnvironment, ARestartIsCountedAsTorchrunDoes_R24) {
+  MsrunOptions options = TwoNodes(1);
+  options.max_restarts = 3;
+  WorkerSetting setting = Setting(false);
+  setting.restarts = 2;
+  const Environment seen = WorkerEnvironment({}, options, setting, kRank3);
+  EXPECT_THAT(seen, Contains(Pair("TORCHELASTIC_RESTART_COUNT", "2")));
+  EXPECT_THAT(seen, Contains(Pair("TORCHELASTIC_MAX_RESTARTS", "3")));
+}
+
 TEST(WorkerEnvironment, UnknownRankIsNotInherited) {
   const Environment inherited = {{"RANK_ID", "0"}, {"MS_NODE_ID", "0"}, {"RANK", "0"}};
   const Environment seen =

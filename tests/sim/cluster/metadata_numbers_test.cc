@@ -50,6 +50,23 @@ TEST(MetadataNumbers, AWorkerThatGoesOnSettlesTheOldNumbers) {
   EXPECT_EQ(store.Read("address"), "10");
 }
 
+// The guess was wrong: 11 is "none" to this worker, so it asks again.
+TEST(MetadataNumbers, AWrongGuessOfTheNewNumbersIsCorrected) {
+  Store store(MetadataAnswerRule::kLearnSinceAdd);
+  store.harness.Write("address", "a");
+  EXPECT_EQ(store.Read("address"), "11");
+  EXPECT_EQ(store.Read("address"), "10");
+  EXPECT_EQ(store.Read("missing"), "11") << "settled";
+}
+
+TEST(MetadataNumbers, ARightGuessOfTheNewNumbersCostsNothing) {
+  Store store(MetadataAnswerRule::kLearnSinceAdd);
+  store.harness.Write("address", "a");
+  EXPECT_EQ(store.Read("MS_WORKER0"), "11") << "a text id asks for its rank only once";
+  EXPECT_EQ(store.Read("address"), "11");
+  EXPECT_EQ(store.Read("missing"), "12");
+}
+
 TEST(MetadataNumbers, TwoWorkersThatAskForTheSameValueProveNothing) {
   Store store;
   store.harness.Write("address", "a");

@@ -46,16 +46,23 @@ class SchedulerHarness {
     core_.OnTick(now_, output_);
   }
 
-  /// Sends a frame; the reply on that connection, nothing if there is none.
-  std::optional<SeenReply> Send(std::uint64_t peer, std::string_view name, std::string_view body,
-                                std::string_view peer_address = {}) {
+  /// Sends a frame whose replies the test reads from output() itself.
+  void SendOnly(std::uint64_t peer, std::string_view name, std::string_view body,
+                std::string_view peer_address = {}) {
     std::string bytes;
     const std::string to = "@" + address_;
     AppendFrame({.name = name, .to = to, .from = "@", .body = body}, bytes);
     const auto parsed = ParseFrame(AsBytes(bytes), FrameLimits{});
-    const std::size_t before = output_.replies.frames().size();
     core_.OnFrame({.peer = static_cast<PeerId>(peer), .address = peer_address}, (*parsed)->frame,
                   now_, output_);
+  }
+
+  /// Sends a frame; the reply on that connection, nothing if there is none.
+  std::optional<SeenReply> Send(std::uint64_t peer, std::string_view name, std::string_view body,
+                                std::string_view peer_address = {}) {
+    const std::string to = "@" + address_;
+    const std::size_t before = output_.replies.frames().size();
+    SendOnly(peer, name, body, peer_address);
     if (output_.replies.frames().size() == before) {
       return std::nullopt;
     }

@@ -66,6 +66,86 @@ print(json.dumps(executor._graph_executor.get_parallel_graph_info(phase)["@graph
         self.assertEqual(nodes[nodes["ReLU-0"]["inputs"][0]]["inputs"][1:3], ["(4, 0)", "(8, 32)"])
         self.assertEqual(nodes["TupleGetItem-0"]["inputs"], ["MakeTuple-0", 0])
 
+    def test_listing_belongs_to_the_rank_of_the_compile(self):
+        # As above; resetting the context afterwards does not turn rank 5 into rank 0.
+        nodes = self.printed("""
+net = Net()
+phase, _ = executor.compile(net, x)
+context.reset_auto_parallel_context()
+print(json.dumps(executor._graph_executor.get_parallel_graph_info(phase)["@graph_0"]))
+""")
+        self.assertEqual(nodes[nodes["ReLU-0"]["inputs"][0]]["inputs"][1:3], ["(4, 0)", "(8, 32)"])
+
+    def test_vectors_of_exchanges_have_blanks_behind_their_commas(self):
+        # Rows on 2 ranks, 3 x 3 kernel, padding 1: rank 5 of (2 columns' repeats, 2 rows) is listed with what it sends.
+        nodes = self.printed("""
+class Conv(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.conv = ops.Conv2D(8, 3, pad_mode="pad", pad=1).shard(((1, 1, 2, 1), (1, 1, 1, 1)))
+        self.w = Parameter(Tensor(shape=(8, 4, 3, 3), dtype=ms.float32), "w")
+    def construct(self, x):
+        return self.conv(x, self.w)
+phase, _ = executor.compile(Conv(), Tensor(shape=(2, 4, 8, 8), dtype=ms.float32))
+print(json.dumps(executor._graph_executor.get_parallel_graph_info(phase)["@graph_0"]))
+""")
+        exchange = nodes["NeighborExchangeV2-0"]["attrs"]
+        self.assertIn(exchange["send_lens"], ("[0, 1, 0, 0]", "[1, 0, 0, 0]"))
+        self.assertEqual(exchange["send_lens"], exchange["recv_lens"])
+
+    def test_strategy_may_have_entries_for_settings(self):
+        # Padded in the last dimension, 16 rows cut into 4 and 32 matrices into 2.
+        layout = self.printed("""
+class Pad(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.pad = ops.PadV3().shard(((2, 4, 1), (1,), ()))
+        self.w = Parameter(Tensor(shape=(32, 16, 8), dtype=ms.float32), "w")
+    def construct(self, x):
+        return self.pad(self.w, Tensor([2, 2]), Tensor(0.5))
+net = Pad()
+executor.compile(net, x)
+print(json.dumps(net.parameter_layout_dict["w"]))
+""")
+        self.assertEqual(layout[2], [16, 4, 8])
+
+    def test_custom_operator_follows_its_layouts(self):
+        # Rows cut into 4 by "dp": 32 / 4 = 8 rows of x, 8 / 4 = 2 rows of the weights; the number has no layout.
+        answer = self.printed("""
+from mindspore.parallel import Layout
+class Own(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        layout = Layout((4, 2), ("dp", "mp"))
+        rows = lambda: layout("dp", "None")
+        self.custom = ops.Custom(lambda x, ws, n: x, lambda x, ws, n: x, lambda x, ws, n: x, func_type="pyfunc")
+        self.custom.shard((rows(), (rows(), rows()), layout("None")), (rows(),))
+        self.w1 = Parameter(Tensor(shape=(8, 64), dtype=ms.float32), "w1")
+        self.w2 = Parameter(Tensor(shape=(8, 64), dtype=ms.float32), "w2")
+    def construct(self, x):
+        return self.custom(x, (self.w1, self.w2), 3)
+net = Own()
+phase, _ = executor.compile(net, x)
+nodes = executor._graph_executor.get_parallel_graph_info(phase)["@graph_0"]
+print(json.dumps([net.parameter_layout_dict["w1"][2], nodes["Custom-0"]["inputs"], nodes["MakeTuple-1"]["inputs"]]))
+""")
+        self.assertEqual(answer[0], [2, 64])
+        self.assertEqual(answer[1][1:], ["MakeTuple-1"])
+        self.assertEqual(answer[2], ["w1", "w2"])
+
+    def test_custom_operator_without_types_is_unsupported(self):
+        self.assertEqual(self.printed("""
+try:
+    ops.Custom(lambda x: x, func_type="pyfunc")(x)
+except _drydock.Unsupported as error:
+    print(json.dumps(error.name))
+"""), "mindspore.ops.Custom")
+
+    def test_split_into_one_part_is_a_tuple(self):
+        self.assertEqual(self.printed("""
+print(json.dumps([list(part.shape) for part in ops.Split(0, 1)(x)]))
+"""), [[32, 64]])
+
     def test_second_compile_of_a_signature_is_not_new(self):
         self.assertEqual(self.printed("""
 net = Net()

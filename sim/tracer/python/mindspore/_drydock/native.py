@@ -90,7 +90,7 @@ _encode = json.JSONEncoder(default=_plain, separators=(",", ":")).encode
 
 
 def operator_table():
-    """All operators: list of {"name", "constructor", "call", "aliases", "kind"}."""
+    """All operators: list of {"name", "constructor", "call", "tuple_result", "aliases", "kind"}."""
     recorder = Recorder()
     try:
         return recorder.call("operators")["operators"]

@@ -62,6 +62,7 @@ class Program:
         self.results = []              # tensors handed back to the script by compiled calls
         self.losses = []
         self.compiled = None           # answer of the last compile()
+        self.global_rank = 0           # rank whose program is listed: that of the context at the last compile()
         self._inputs = {}              # id of the script's tensor -> recorded tensor
         self._parameter_names = set()
         self._parameters = {}          # id of a Parameter -> value id
@@ -249,7 +250,9 @@ class Program:
 
     def compile(self):
         """Runs the compiler on what is recorded so far; its answer (sim/tracer/compile_answer.h)."""
+        from mindspore import context
         self._update_primitives()
+        self.global_rank = int(context.get_auto_parallel_context("global_rank")) % max(1, context.device_count())
         self.compiled = self.recorder.call("compile", **self._ending())
         session.last_compile = {
             "serial": next(_serials), "nodes": self.compiled["nodes"],
@@ -258,9 +261,9 @@ class Program:
             "violations": self.compiled["violations"]}
         return self.compiled
 
-    def listing(self, rank):
-        """The compiled program of a rank, node by node (sim/tracer/graph_listing.h)."""
-        return self.recorder.call("listing", rank=rank)
+    def listing(self):
+        """The compiled program of `global_rank`, node by node (sim/tracer/graph_listing.h)."""
+        return self.recorder.call("listing", rank=self.global_rank)
 
     def _ending(self):
         return {"outputs": self._outputs(), "dataset_repeat_on_right": self.dataset_repeat_on_right}

@@ -39,7 +39,7 @@ def _kind(primitive, which, strategy):
                          "write one tuple per input, for instance ((2, 4), (4, 1))")
     kinds = set()
     for entry in strategy:
-        if isinstance(entry, Layout):
+        if isinstance(entry, Layout) or _layouts_of_tuple(entry):
             kinds.add("layouts")
         elif isinstance(entry, tuple):
             kinds.add("cuts")
@@ -55,9 +55,15 @@ def _kind(primitive, which, strategy):
     return kinds.pop() if kinds else None
 
 
+def _layouts_of_tuple(entry):
+    """True for the Layouts of an operand that is a tuple of tensors."""
+    from mindspore.parallel.shard import Layout
+    return isinstance(entry, tuple) and bool(entry) and all(isinstance(part, Layout) for part in entry)
+
+
 def _store(primitive, which, strategy, kind):
     if kind == "layouts":
-        primitive.add_prim_attr(which + "_layout", tuple(_layout_dict(layout) for layout in strategy))
+        primitive.add_prim_attr(which + "_layout", tuple(map(_described, strategy)))
     else:
         primitive.add_prim_attr(which + "_strategy", _flat(strategy))
 
@@ -69,6 +75,10 @@ def _flat(strategy):
         nested = any(isinstance(inner, tuple) for inner in entry)
         entries += entry if nested else (entry,)
     return tuple(entries)
+
+
+def _described(entry):
+    return tuple(map(_layout_dict, entry)) if isinstance(entry, tuple) else _layout_dict(entry)
 
 
 def _layout_dict(layout):

@@ -24,6 +24,7 @@ class Signature:
     def __init__(self, operator):
         self.name = operator["name"]
         self.kind = operator["kind"]
+        self.tuple_result = operator["tuple_result"]
         self.constructor = [Argument(fields) for fields in operator["constructor"]]
         self.call = [Argument(fields) for fields in operator["call"]]
 

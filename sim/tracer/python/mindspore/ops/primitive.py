@@ -1,7 +1,6 @@
 """Primitives: operators with their attributes and sharding strategies."""
 import copy
 import functools
-import inspect
 
 from mindspore._drydock import tracing, values
 from mindspore._drydock.errors import Unsupported, user_error
@@ -152,8 +151,10 @@ def _bind(name, arguments, args, kwargs):
 def _construct(self, signature, args, kwargs):
     Primitive.__init__(self, signature.name)
     early = _early_settings(signature, len(args), kwargs)
-    bound = _bind(signature.name, signature.constructor + early, args, kwargs)
-    for argument in early:
+    given = [argument for argument in early if argument.default is not REQUIRED or argument.name in kwargs
+             or early.index(argument) < len(args) - len(signature.constructor)]
+    bound = _bind(signature.name, signature.constructor + given, args, kwargs)
+    for argument in given:
         self.attrs[argument.name] = bound[argument.name]
     for argument in signature.constructor:
         value = bound[argument.name]
@@ -172,7 +173,7 @@ def _early_settings(signature, count, kwargs):
         return []
     tail = []
     for argument in reversed(signature.call):
-        if argument.kind != "attr" or argument.default is REQUIRED:
+        if argument.kind != "attr":
             break
         tail.insert(0, argument)
     return tail
@@ -216,7 +217,9 @@ def _call(self, signature, args, kwargs):
     if tuples and len(signature.call) == 1 and len(args) > 1:
         args = (args,)
     args, kwargs = _late_settings(signature, args, kwargs, attrs)
-    bound = _bind("'%s'" % signature.name, signature.call, args, kwargs)
+    settled = {a.name: self.attrs[a.name] for a in signature.call[len(args):]
+               if a.kind == "attr" and a.default is REQUIRED and a.name in self.attrs}
+    bound = _bind("'%s'" % signature.name, signature.call, args, dict(settled, **kwargs))
     operands = []
     for argument in signature.call:
         if argument.kind == "attr":
@@ -228,10 +231,13 @@ def _call(self, signature, args, kwargs):
     if session.compute_dtype is not None and signature.kind != "update" and signature.name != "Cast":
         operands = _promotion.to_compute_type(operands, session.compute_dtype, cast)
     operands, dtypes = _promotion.prepare(signature.name, operands, cast)
+    if signature.kind == "collective" and "rank_size" not in attrs:
+        from mindspore._drydock.groups import collective_attrs
+        attrs.update(collective_attrs(signature.name, attrs.pop("group", None)))
     if session.next_strategy is not None and signature.name != "Cast":
         self, session.next_strategy = copy.deepcopy(self).shard(*session.next_strategy), None
     results = tracing.apply(signature.name, operands, attrs, self, dtypes)
-    return results[0] if len(results) == 1 else tuple(results)
+    return results[0] if len(results) == 1 and not signature.tuple_result else tuple(results)
 
 
 def make_class(signature):
@@ -290,6 +296,7 @@ class PrimitiveWithCheck(PrimitiveWithInfer):
 
 def prim_attr_register(function):
     """Decorator of a primitive's __init__: its arguments become attributes."""
+    import inspect  # here, since it is slow to import and rarely needed
     signature = inspect.signature(function)
 
     @functools.wraps(function)

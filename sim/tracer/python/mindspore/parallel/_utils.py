@@ -44,4 +44,54 @@ def _reset_op_id_with_offset():
     return None
 
 
+def _infer_rank_list(train_map, predict_map=None):
+    """Ranks whose files hold a parameter: name -> (ranks, True if each rank needs its own file only).
+
+    Layouts are (device matrix, tensor map, ...). Where prediction cuts a parameter as training did, a rank's own file
+    is enough: ([0], True). Otherwise the ranks that hold different parts are given, the first of those that hold
+    the same.
+    """
+    ranks = {}
+    for name, layout in train_map.items():
+        holders = _holders_of_parts(layout[0], layout[1])
+        alike = predict_map is not None and name in predict_map and _parts(predict_map[name]) == _parts(layout)
+        if len(holders) == 1:
+            ranks[name] = ([0], False)
+        else:
+            ranks[name] = ([0], True) if alike else (holders, False)
+    return ranks
+
+
+def _axes(tensor_map):
+    """Device dimensions that cut a tensor, counted from the right."""
+    for entry in tensor_map:
+        for axis in entry if isinstance(entry, (tuple, list)) else (entry,):
+            if axis >= 0:
+                yield axis
+
+
+def _parts(layout):
+    """Number of parts of every dimension."""
+    matrix, tensor_map = layout[0], layout[1]
+    parts = []
+    for entry in tensor_map:
+        count = 1
+        for axis in _axes([entry]):
+            count *= matrix[len(matrix) - 1 - axis]
+        parts.append(count)
+    return parts
+
+
+def _holders_of_parts(matrix, tensor_map):
+    """Ranks whose digits are 0 in every device dimension that does not cut the tensor."""
+    ranks, stride = [0], 1
+    cutting = set(_axes(tensor_map))
+    for axis in range(len(matrix)):
+        extent = matrix[len(matrix) - 1 - axis]
+        if axis in cutting:
+            ranks = sorted(rank + digit * stride for rank in ranks for digit in range(extent))
+        stride *= extent
+    return ranks
+
+
 __getattr__ = module_getattr(__name__)

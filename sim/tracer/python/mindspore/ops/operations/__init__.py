@@ -12,6 +12,9 @@ def __getattr__(name):
     found = submodule(__name__, name)
     if found is not None:
         return found
+    if name == "Custom":
+        from mindspore.ops.operations._custom import Custom
+        return Custom
     if name in ("NeighborExchange", "NeighborExchangeV2"):
         from mindspore.ops.operations import _exchange
         return getattr(_exchange, name)

@@ -1,0 +1,123 @@
+"""Everything that a command line alone can get wrong, as one table: each line ends with its status and one error
+line with code and hint, within a second of the machine's time, with nothing started and nothing left."""
+
+import socket
+import subprocess
+import sys
+import unittest
+
+import command
+import launch
+
+# name of the requirement, flags, status, code, words of the message; PORT is a port that somebody listens at.
+TABLE = (
+    ("R-01", ["--master_port=PORT"], 3, "PORT_IN_USE", "127.0.0.1:PORT"),
+    ("R-01", ["--master_port=PORT", "--join=False"], 3, "PORT_IN_USE", "127.0.0.1:PORT"),
+    ("R-02", ["--master_port=1023"], 2, "PORT_RANGE", "1023"),
+    ("R-02", ["--master_port=65536"], 2, "PORT_RANGE", "65536"),
+    ("R-02", ["--master_port=-1"], 2, "PORT_RANGE", "-1"),
+    ("R-02", ["--master_port=80x"], 2, "USAGE", "80x"),
+    ("R-02", ["--master_port=99999999999999999999"], 2, "USAGE", "99999999999999999999"),
+    ("R-02", ["--master_port=0", "--worker_num=4"], 2, "PORT_RANGE", "0"),
+    ("R-02", ["--script_port=1023"], 2, "PORT_RANGE", "1023"),
+    ("R-03", ["--master_addr=no..name"], 3, "RESOLVE", "no..name"),
+    ("R-03", ["--master_addr="], 3, "RESOLVE", "''"),
+    ("R-03", ["--master_addr=" + "a" * 300], 3, "RESOLVE", "aaaa"),
+    ("R-08", ["--master_addr=::1", "--rendezvous=worker"], 2, "IPV6_UNSUPPORTED", "::1"),
+    ("R-08", ["--master_addr=[::1"], 3, "RESOLVE", "[::1"),
+    ("R-14", ["--worker_num=2", "--local_worker_num=3"], 2, "USAGE", "3"),
+    ("R-14", ["--worker_num=4", "--local_worker_num=2", "--node_rank=2"], 2, "USAGE", "node 2"),
+    ("R-14", ["--worker_num=9223372036854775807", "--local_worker_num=1", "--node_rank=9223372036854775807"], 2,
+     "USAGE", "2147483647"),
+    ("R-24", ["--max_restarts=-1"], 2, "USAGE", "max_restarts"),
+    ("R-24", ["--max_restarts=1", "--join=False"], 2, "USAGE", "max_restarts"),
+    ("R-24", ["--max_restarts=1", "--rendezvous=worker"], 2, "USAGE", "recovery"),
+    ("R-48", ["--log_dir=net.py"], 3, "LOG_DIR", "net.py"),
+    ("R-48", ["--log_dir=net.py/deeper"], 3, "LOG_DIR", "net.py"),
+    ("R-48", ["--log_dir=/proc/drydock"], 3, "LOG_DIR", "/proc/drydock"),
+    ("R-48", ["--log_dir=" + "x" * 300], 3, "LOG_DIR", "name too long"),
+    ("R-50", ["--log_dir=taken"], 3, "LOG_DIR", "is a folder"),
+    ("R-50", ["--worker_log_name=" + "x" * 300], 3, "LOG_DIR", "name too long"),
+    ("R-63", ["missing.py"], 3, "NO_SCRIPT", "missing.py"),
+    ("R-63", ["taken"], 3, "NO_SCRIPT", "is a folder"),
+    ("R-63", ["--python=no-such-python", "net.py"], 3, "NO_INTERPRETER", "no-such-python"),
+    ("R-65", ["--worker_num=0"], 2, "USAGE", "worker_num"),
+    ("R-65", ["--worker_num=-8"], 2, "USAGE", "worker_num"),
+    ("R-65", ["--worker_num=eight"], 2, "USAGE", "eight"),
+    ("R-65", ["--worker_num="], 2, "USAGE", "worker_num"),
+    ("R-65", ["--local_worker_num=0"], 2, "USAGE", "local_worker_num"),
+    ("R-65", ["--node_rank=-2", "--worker_num=4"], 2, "USAGE", "node_rank"),
+    ("R-65", ["--cluster_time_out=soon"], 2, "USAGE", "soon"),
+    ("R-65", ["--join=yes!"], 2, "USAGE", "join"),
+    ("R-65", ["--grace=-1"], 2, "USAGE", "grace"),
+    ("R-65", ["--rendezvous=maybe"], 2, "USAGE", "auto, worker, launcher"),
+    ("R-65", ["--framework=caffe"], 2, "USAGE", "mindspore, torch, paddle"),
+    ("R-65", ["--tail_worker_log=2"], 2, "USAGE", "rank 2"),
+    ("R-65", ["--tail_worker_log=0,,1"], 2, "USAGE", "0,,1"),
+    ("R-65", ["--bind_core=yes"], 2, "USAGE", "bind_core"),
+    ("R-65", ['--bind_core={"device0":["0"]}'], 2, "USAGE", "bind_core"),
+    ("R-65", ['--bind_core={"device0":["0-99999"]}'], 2, "USAGE", "bind_core"),
+    ("R-65", ['--bind_core={"device0":["1000-1001"]}'], 2, "USAGE", "processor 1000"),
+    ("R-65", ['--bind_core={"gpu0":["0-0"]}'], 2, "USAGE", "bind_core"),
+    ("R-65", ["--sim_level=7"], 2, "USAGE", "sim_level"),
+    ("R-65", ["--sim_rank_id=1"], 2, "USAGE", "sim_rank_id"),
+    ("R-65", ["--wroker_num=2"], 2, "USAGE", "--worker_num"),
+    ("R-65", ["--log_dir"], 2, "USAGE", "log_dir"),
+    ("R-37", ["--rank_table_file=net.py", "--rendezvous=worker"], 2, "USAGE", "RANK_TABLE_FILE"),
+    ("R-37", ["--rank_table_file=missing.json", "--rendezvous=worker"], 2, "USAGE", "RANK_TABLE_FILE"),
+)
+# The same for variables: name of the requirement, variables, status, code, words.
+VARIABLES = (
+    ("R-29", {"MS_ENABLE_RECOVERY": "1"}, 3, "RECOVERY_STATE", "MS_RECOVERY_PATH"),
+    ("R-29", {"MS_ENABLE_RECOVERY": "1", "MS_RECOVERY_PATH": "missing"}, 3, "RECOVERY_STATE", "missing"),
+    ("R-29", {"MS_ENABLE_RECOVERY": "1", "MS_RECOVERY_PATH": "broken"}, 3, "RECOVERY_STATE", "recovery.dat"),
+    ("R-22", {"MS_NODE_TIMEOUT": "soon"}, 2, "USAGE", "MS_NODE_TIMEOUT"),
+    ("R-63", {"PATH": "/nowhere"}, 3, "NO_INTERPRETER", "python"),
+    ("R-65", {"MS_SIMULATION_LEVEL": "much"}, 2, "USAGE", "MS_SIMULATION_LEVEL"),
+)
+
+
+class BadInputTest(launch.LaunchTest):
+    def setUp(self):
+        super().setUp()
+        self.write("net.py", "print('must not run')\n")
+        (self.folder / "taken/worker_0.log").mkdir(parents=True)
+        (self.folder / "broken").mkdir()
+        self.write("broken/recovery.dat", "{\"nodes\": 7")
+
+    def refuse(self, flags, status, code, words, **variables):
+        given = {flag.split("=")[0] for flag in flags}
+        defaults = [flag for flag in ("--worker_num=2", "--local_worker_num=2", "--join=True", "--master_port=0")
+                    if flag.split("=")[0] not in given]
+        script = [] if any(not flag.startswith("--") for flag in flags) else ["net.py"]
+        flags = [flag for flag in flags if flag.startswith("--")] + [flag for flag in flags if flag[:2] != "--"]
+        # A flag without its value has to be the last word.
+        words_ = [command.MSRUN, *defaults, *flags, *([] if flags == ["--log_dir"] else script)]
+        done = subprocess.run(words_, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=self.variables(**variables), timeout=launch.SECONDS)
+        run = command.Run(done.returncode, done.stdout.decode(), done.stderr.decode("utf-8", "replace"))
+        self.assert_refused(run, status, code)
+        line = [line for line in run.err.splitlines() if "error[" in line][0]
+        self.assertIn(words.lower(), line.lower())
+        self.assertIn("hint: ", line)
+        self.assertEqual(self.marked(), [])
+        self.assertEqual([name for name in self.files(".") if name.endswith((".lock", ".tmp"))], [])
+
+    def test_every_line_of_the_table(self):
+        with socket.socket() as holder:
+            holder.bind(("127.0.0.1", 0))
+            holder.listen()
+            port = str(holder.getsockname()[1])
+            for name, flags, status, code, words in TABLE:
+                with self.subTest(name + " " + " ".join(flags)[:80]):
+                    self.refuse([flag.replace("PORT", port) for flag in flags], status, code,
+                                words.replace("PORT", port))
+
+    def test_every_variable(self):
+        for name, variables, status, code, words in VARIABLES:
+            with self.subTest("%s %s" % (name, variables)):
+                self.refuse(["--rendezvous=worker"], status, code, words, **variables)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

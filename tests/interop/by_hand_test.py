@@ -1,0 +1,94 @@
+"""Real MindSpore, started by hand: its workers under our scheduler, our workers under its scheduler.
+
+Needs an interpreter that imports a CPU wheel: DRYDOCK_MINDSPORE_PYTHON (tests/tools/run_interop.sh
+makes one). Skipped without it.
+"""
+
+import signal
+import time
+import unittest
+
+from mindspore_job import NEEDS_MINDSPORE, PYTHON, SECONDS, JobTest
+
+
+@NEEDS_MINDSPORE
+class ByHandTest(JobTest):
+    def test_four_workers_train_the_network_of_the_manual(self):
+        scheduler = self.scheduler(4)
+        self.assertEqual(self.statuses(self.workers(4, "network.py")), [0] * 4)
+        weights = [line.split()[1] for line in self.results(4)]
+        self.assertEqual(len(weights), 4)
+        self.assertEqual(len(set(weights)), 1, "all ranks end with the same weights")
+        self.assertEqual(scheduler.wait(SECONDS), 0)
+
+    def test_ids_that_are_texts_get_ranks_in_their_order(self):
+        """The release is found in PATH's Python or learned; here it is said, as it must be for texts."""
+        scheduler = self.scheduler(2, "--mindspore_release=2.10.0")
+        self.assertEqual(self.statuses(self.workers(2, ids=["worker_b", "worker_a"])), [0, 0])
+        # By id within one address: worker_a is rank 0, though it was started second.
+        self.assertEqual([line.split()[0] for line in self.results(2)], ["1", "0"])
+        self.assertEqual(scheduler.wait(SECONDS), 0)
+
+    def test_a_killed_worker_ends_the_others_and_the_scheduler(self):
+        scheduler = self.scheduler(2)
+        workers = self.workers(2, WAIT_FOR=str(self.folder / "never"))
+        for rank in range(2):
+            self.wait_text("worker_%d.log" % rank, "RESULT")
+        workers[1].kill()
+        start = time.monotonic()
+        self.assertEqual(workers[0].wait(SECONDS), -signal.SIGTERM, "it ends itself")
+        self.assertLess(time.monotonic() - start, 30, "the verdict comes by the closed connection")
+        self.assertEqual(scheduler.wait(SECONDS), 1)
+        self.assertIn("The node: 1 is timed out", self.text("scheduler.log"))
+
+    def test_a_killed_scheduler_goes_on_where_it_was(self):
+        go = self.folder / "go"
+        recovery = dict(MS_ENABLE_RECOVERY="1", MS_RECOVERY_PATH=str(self.folder))
+        first = self.scheduler(2, **recovery)
+        workers = self.workers(2, WAIT_FOR=str(go), **recovery)
+        for rank in range(2):
+            self.wait_text("worker_%d.log" % rank, "RESULT")
+        first.send_signal(signal.SIGKILL)
+        first.wait(SECONDS)
+        second = self.start(first.args, "second.log", **recovery)
+        self.wait_text("second.log", "listening at")
+        go.touch()
+        self.assertEqual(self.statuses(workers), [0, 0])
+        self.assertEqual(second.wait(SECONDS), 0, self.text("second.log"))
+        self.assert_sum(2)
+
+    def test_an_extra_worker_and_a_second_one_of_an_id_are_turned_away(self):
+        scheduler = self.scheduler(2)
+        workers = self.workers(2, WAIT_FOR=str(self.folder / "go"))
+        for rank in range(2):
+            self.wait_text("worker_%d.log" % rank, "RESULT")
+        strangers = [self.start(workers[0].args, "stranger_%s.log" % node_id, MS_NODE_ID=node_id,
+                                MS_ROLE="MS_WORKER", **self.place(2)) for node_id in ("1", "2")]
+        self.assertEqual(self.statuses(strangers), [1, 1])
+        for name in ("stranger_1.log", "stranger_2.log"):
+            self.assertIn("Failed to register the compute graph node", self.text(name))
+        (self.folder / "go").touch()
+        self.assertEqual(self.statuses(workers), [0, 0])
+        self.assert_sum(2)
+        self.assertEqual(scheduler.wait(SECONDS), 0)
+
+    def test_two_workers_add_up_over_tls(self):
+        config, password = self.make_tls()
+        scheduler = self.scheduler(2, "--tls_config=%s" % config, "--tls_password_file=%s" % password)
+        workers = self.workers(2, ENABLE_SSL="1", TLS_CONFIG=str(config), TLS_PASSWORD="secret")
+        self.assertEqual(self.statuses(workers), [0, 0], self.text("worker_0.log")[-3000:])
+        self.assert_sum(2)
+        self.assertEqual(scheduler.wait(SECONDS), 0)
+
+    def test_our_workers_are_served_by_its_scheduler(self):
+        for count in (1, 129):  # up to 128 MindSpore polls every half second, above more slowly
+            with self.subTest(count=count):
+                scheduler = self.its_scheduler(count, PYTHON)
+                ours = self.our_workers(count)
+                self.assertEqual(set(self.statuses(ours)), {0}, self.text("ours_0.log"))
+                self.assertIn("ready", self.text("ours_0.log"))
+                self.assertEqual(scheduler.wait(SECONDS), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

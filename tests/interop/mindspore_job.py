@@ -1,0 +1,139 @@
+"""What all tests with real MindSpore share: where it is, processes of one job, waiting."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BUILD = Path(os.environ.get("DRYDOCK_BUILD_DIR", HERE.parents[1] / "build/dev"))
+PYTHON = os.environ.get("DRYDOCK_MINDSPORE_PYTHON", "")
+MSRUN = BUILD / "bin/msrun"
+SECONDS = 180  # a job that takes longer hangs
+NEEDS_MINDSPORE = unittest.skipUnless(PYTHON and os.access(PYTHON, os.X_OK),
+                                      "no interpreter with MindSpore (DRYDOCK_MINDSPORE_PYTHON)")
+
+# An authority and two certificates with the key identifiers that MindSpore wants to see.
+MAKE_CERTIFICATES = """
+set -e
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout ca.key -subj /CN=ca -days 200 -out ca.pem \\
+  -addext basicConstraints=critical,CA:true -addext subjectKeyIdentifier=hash
+for name in server client; do
+  openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout $name.key -subj /CN=$name -out $name.csr
+  printf 'authorityKeyIdentifier=keyid\\nsubjectKeyIdentifier=hash\\n' > ext
+  openssl x509 -req -in $name.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 200 -extfile ext -out $name.pem
+  openssl pkcs12 -export -inkey $name.key -in $name.pem -passout pass:secret -out $name.p12
+done
+"""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class JobTest(unittest.TestCase):
+    """One job in a folder of its own; its processes end with the test."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.port = free_port()
+        self.processes = []
+        self.addCleanup(self.stop_all)
+
+    def stop_all(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+    def start(self, words, name, **variables):
+        environment = {**os.environ, **variables}
+        with open(self.folder / name, "ab") as log:
+            process = subprocess.Popen(list(map(str, words)), env=environment, cwd=self.folder,
+                                       stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+        self.processes.append(process)
+        return process
+
+    def scheduler(self, worker_num, *flags, **variables):
+        words = [BUILD / "bin/drydock", "scheduler", "--host=127.0.0.1", "--port=%d" % self.port,
+                 "--worker_num=%d" % worker_num, *flags]
+        process = self.start(words, "scheduler.log", **variables)
+        self.wait_text("scheduler.log", "listening at")
+        return process
+
+    def its_scheduler(self, worker_num, python, **variables):
+        """MindSpore's own."""
+        process = self.start([python, HERE / "allreduce.py"], "scheduler.log", MS_ROLE="MS_SCHED",
+                             **self.place(worker_num), **variables)
+        self.wait_for(lambda: listens(self.port), "its scheduler does not listen")
+        return process
+
+    def place(self, worker_num):
+        return dict(MS_SCHED_HOST="127.0.0.1", MS_SCHED_PORT=str(self.port), MS_WORKER_NUM=str(worker_num))
+
+    def workers(self, count, script="allreduce.py", python=PYTHON, ids=None, **variables):
+        """`ids`: MS_NODE_ID of each; the ranks if not given."""
+        ids = [str(rank) for rank in range(count)] if ids is None else ids
+        return [self.start([python, HERE / script], "worker_%d.log" % index, MS_NODE_ID=node_id,
+                           MS_ROLE="MS_WORKER", **self.place(count), **variables)
+                for index, node_id in enumerate(ids)]
+
+    def our_workers(self, count, stay=2):
+        """Played by us over TCP, in two processes."""
+        words = [BUILD / "tests/tcp_workers", "127.0.0.1", self.port, count]
+        half = (count + 1) // 2
+        parts = [(0, half), (half, count - half)] if count > 1 else [(0, 1)]
+        return [self.start([*words, first, number, stay], "ours_%d.log" % first) for first, number in parts]
+
+    def text(self, name):
+        path = self.folder / name
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def wait_for(self, condition, message):
+        end = time.monotonic() + SECONDS
+        while not condition():
+            self.assertLess(time.monotonic(), end, message)
+            time.sleep(0.05)
+
+    def wait_text(self, name, text, count=1):
+        self.wait_for(lambda: self.text(name).count(text) >= count,
+                      "%s: no '%s'" % (name, text))
+
+    def statuses(self, processes):
+        return [process.wait(SECONDS) for process in processes]
+
+    def results(self, count, pattern="worker_%d.log"):
+        found = [re.findall(r"^RESULT (.*)$", self.text(pattern % rank), re.M) for rank in range(count)]
+        return [line for lines in found for line in lines]
+
+    def assert_sum(self, count, pattern="worker_%d.log"):
+        total = float(count * (count + 1) // 2)  # 1 + 2 + ... + count
+        self.assertEqual(self.results(count, pattern),
+                         ["%d %d [%s, %s]" % (rank, count, total, total) for rank in range(count)])
+
+    def make_tls(self):
+        """Path of a TLS configuration and of a file with its password."""
+        subprocess.run(["bash", "-c", MAKE_CERTIFICATES], cwd=self.folder, check=True, capture_output=True)
+        config = self.folder / "tls.json"
+        config.write_text(json.dumps({
+            "server_cert_path": str(self.folder / "server.p12"),
+            "client_cert_path": str(self.folder / "client.p12"),
+            "ca_cert_path": str(self.folder / "ca.pem"), "crl_path": "",
+            "cipher_list": "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384",
+            "cert_expire_warning_time_in_day": 90}))
+        (self.folder / "password").write_text("secret\n")
+        return config, self.folder / "password"

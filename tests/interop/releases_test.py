@@ -1,0 +1,48 @@
+"""One short exchange in each direction with further releases of MindSpore.
+
+DRYDOCK_MINDSPORE_RELEASES lists them: "2.7.0=/path/to/python 2.9.0=...". Skipped without it.
+"""
+
+import os
+import unittest
+
+from mindspore_job import SECONDS, JobTest
+
+RELEASES = dict(word.split("=", 1) for word in os.environ.get("DRYDOCK_MINDSPORE_RELEASES", "").split())
+
+
+class ReleasesTest(JobTest):
+    """Tests are added below, two for each release."""
+
+    def its_workers_add_up_under_our_scheduler(self, python):
+        # Nothing says the release: the scheduler finds it out.
+        scheduler = self.scheduler(2, PATH=self.path_without_mindspore())
+        self.assertEqual(self.statuses(self.workers(2, python=python)), [0, 0], self.text("worker_0.log")[-3000:])
+        self.assert_sum(2)
+        self.assertEqual(scheduler.wait(SECONDS), 0)
+
+    def our_workers_are_served_by_its_scheduler(self, python):
+        scheduler = self.its_scheduler(2, python)
+        self.assertEqual(self.statuses(self.our_workers(2)), [0, 0], self.text("ours_0.log"))
+        self.assertEqual(scheduler.wait(SECONDS), 0)
+
+    def path_without_mindspore(self):
+        return str(self.folder)
+
+
+def add_tests():
+    for release, python in RELEASES.items():
+        for direction in ("its_workers_add_up_under_our_scheduler", "our_workers_are_served_by_its_scheduler"):
+            def test(self, python=python, direction=direction):
+                getattr(self, direction)(python)
+            setattr(ReleasesTest, "test_%s_%s" % (release.replace(".", "_"), direction), test)
+    if not RELEASES:
+        def test_releases(self):
+            self.skipTest("no further release is installed (DRYDOCK_MINDSPORE_RELEASES)")
+        ReleasesTest.test_releases = test_releases
+
+
+add_tests()
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,83 @@
+#include "launcher/net/failure_line.h"
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/launcher/net/wait_for.h"
+
+namespace drydock::launcher {
+namespace {
+
+std::unique_ptr<FailureLine> StartLine(const Endpoint& scheduler) {
+  return FailureLine::Start(scheduler, std::nullopt).value();
+}
+
+std::vector<std::string> NextReports(FailureLine& line) {
+  EXPECT_TRUE(WaitReadable(line.event_fd()));
+  return line.Take();
+}
+
+/// Polls a state of another thread that nobody announces.
+template <typename Condition>
+bool WaitUntil(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) {
+      return false;
+    }
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+TEST(FailureLine, AReportIsHeardOnTheOtherNodesOnly) {
+  const auto server = Serve({.job = {.worker_num = 4}});
+  const auto first = StartLine(server->endpoint());
+  const auto second = StartLine(server->endpoint());
+  const auto third = StartLine(server->endpoint());
+  const auto start = std::chrono::steady_clock::now();
+  first->Tell("rank 1 ended with status 3");
+  const std::vector<std::string> heard = {"rank 1 ended with status 3"};
+  EXPECT_EQ(NextReports(*second), heard);
+  EXPECT_EQ(NextReports(*third), heard);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_TRUE(WaitUntil([&first] { return first->settled(); }));
+  EXPECT_TRUE(first->Take().empty());
+}
+
+TEST(FailureLine, AReportWaitsForASchedulerThatComesLate) {
+  Endpoint place;
+  { place = Serve({.job = {.worker_num = 1}})->endpoint(); }
+  const auto line = StartLine(place);
+  line->Tell("too early");
+  EXPECT_FALSE(line->settled());
+  const auto server = Serve({.job = {.worker_num = 1}, .bind = place});
+  const auto other = StartLine(place);
+  EXPECT_EQ(NextReports(*other), std::vector<std::string>{"too early"});
+  EXPECT_TRUE(WaitUntil([&line] { return line->settled(); }));
+}
+
+TEST(FailureLine, ASchedulerThatIsGoneLeavesNothingToTell) {
+  auto server = Serve({.job = {.worker_num = 1}});
+  const auto line = StartLine(server->endpoint());
+  EXPECT_TRUE(WaitUntil([&line] { return line->connected(); }));
+  EXPECT_FALSE(line->settled());
+  server->Stop();
+  EXPECT_TRUE(WaitUntil([&line] { return line->settled(); }));
+}
+
+// Nodes are no members: a job is complete with its workers, whoever listens beside them.
+TEST(FailureLine, IsNoMemberOfTheJob) {
+  const auto server = Serve({.job = {.worker_num = 1}});
+  const auto line = StartLine(server->endpoint());
+  EXPECT_TRUE(WaitUntil([&line] { return line->connected(); }));
+  EXPECT_EQ(server->Look().present, 0U);
+  EXPECT_EQ(server->Look().state, sim::SchedulerState::kBuilding);
+}
+
+}  // namespace
+}  // namespace drydock::launcher
