@@ -78,7 +78,7 @@ Status StepBuilder::BuildForward(const OpEntry& entry) {
       weighed.push_back(results[i]);
     }
   }
-  if (weighed.empty() || leaf_values_.empty() || entry.gradient == nullptr) {
+  if (weighed.empty() || leaf_values_.empty() || !FlowsBackward(entry)) {
     program_.leaves.clear();
     return {};
   }
