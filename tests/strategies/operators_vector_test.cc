@@ -64,15 +64,19 @@ const std::map<std::string, std::vector<std::string>>& CreationTensors() {
   return kTensors;
 }
 
+/// Operators whose tuples may be tensors as well: type_cast in mindspore: ops/op_def/yaml,
+/// ffn_ext_op.yaml and prompt_flash_attention_op.yaml.
+bool TakesTuplesAsTensors(const json& facts) {
+  return facts.at("name") == "FFNExt" || facts.at("name") == "PromptFlashAttention";
+}
+
 std::vector<std::string> TensorNames(const json& facts) {
   std::vector<std::string> names;
   if (const auto it = CreationTensors().find(facts.at("name")); it != CreationTensors().end()) {
     return it->second;
   }
   for (const json& input : facts.at("inputs")) {
-    // A tuple that may be a tensor as well (type_cast in mindspore:
-    // ops/op_def/yaml/ffn_ext_op.yaml).
-    const bool cast = facts.at("name") == "FFNExt" && input.at("name") == "expertTokens";
+    const bool cast = input.at("kind") == "attr:tuple[int]" && TakesTuplesAsTensors(facts);
     if (cast || input.at("kind").get<std::string>().starts_with("tensor")) {
       names.push_back(input.at("name"));
     }
