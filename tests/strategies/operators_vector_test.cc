@@ -52,10 +52,15 @@ std::vector<std::string> TensorNames(const OpSignature& signature) {
   return names;
 }
 
-/// Operands of operators that make tensors. The vector writes "(output length)" or "shape" for what
-/// the strategy describes; here numbers that decide the extents are attributes.
-const std::map<std::string, std::vector<std::string>>& CreationTensors() {
+/// Operands that the vector lists otherwise. Of operators that make tensors, it writes "(output
+/// length)" or "shape" for what the strategy describes; here numbers that decide the extents are
+/// attributes.
+const std::map<std::string, std::vector<std::string>>& OtherTensors() {
   static const std::map<std::string, std::vector<std::string>> kTensors = {
+      // The lengths of the samples are tensors that the vector lists as tuples of numbers.
+      {"PromptFlashAttention",
+       {"query", "key", "value", "attn_mask", "actual_seq_lengths", "actual_seq_lengths_kv",
+        "pse_shift", "deq_scale1", "quant_scale1", "deq_scale2", "quant_scale2", "quant_offset2"}},
       {"Arange", {}},
       {"Range", {}},
       {"LinSpace", {"start", "stop"}},
@@ -72,7 +77,7 @@ bool TakesTuplesAsTensors(const json& facts) {
 
 std::vector<std::string> TensorNames(const json& facts) {
   std::vector<std::string> names;
-  if (const auto it = CreationTensors().find(facts.at("name")); it != CreationTensors().end()) {
+  if (const auto it = OtherTensors().find(facts.at("name")); it != OtherTensors().end()) {
     return it->second;
   }
   for (const json& input : facts.at("inputs")) {
