@@ -210,9 +210,8 @@ def main():
     print("| workers | drydock registered | known | CPU, us | KiB per worker | CPU at rest | torch TCPStore known | "
           "CPU, us | MindSpore registered | known | CPU, us |\n" + "|---:" * 11 + "|")
     for total in options.sizes:
-        if limit < 2 * total + 100:
-            print("| %d | %d descriptors are too few | " % (total, limit))
-            continue
+        # Where even root may not raise the limit: as many as it allows.
+        total = min(total, (limit - 100) // 2 // CLIENT_PROCESSES * CLIENT_PROCESSES)
         formed, kib, share, status = ours(options.build, total, options.stay)
         cells = [str(total), text(formed, "registered", SECONDS), text(formed, "known", SECONDS),
                  cpu_text(formed, total), "%.1f" % kib, "%.1f %%" % (100 * share)]

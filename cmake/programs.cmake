@@ -20,6 +20,13 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/sim/tracer/python)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/sim/tracer/python ${PROJECT_BINARY_DIR}/share/drydock/python
        SYMBOLIC)
   install(DIRECTORY sim/tracer/python DESTINATION share/drydock PATTERN __pycache__ EXCLUDE)
+  # Bytecode for the interpreter of this machine; others keep theirs in the user's cache folder.
+  find_program(DRYDOCK_PYTHON python3)
+  if(DRYDOCK_PYTHON)
+    install(CODE "set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/drydock/python\")
+      execute_process(COMMAND ${DRYDOCK_PYTHON} -m compileall -q --invalidation-mode unchecked-hash
+        -s \"\$ENV{DESTDIR}\" \"\${folder}\" OUTPUT_QUIET ERROR_QUIET)")
+  endif()
 endif()
 
 # One program; called msrun it is msrun.

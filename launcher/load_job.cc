@@ -53,23 +53,52 @@ Status CheckScript(const std::string& path) {
 }
 
 Result<LoadedJob> LoadFromScript(const MsrunOptions& options, const ScriptCall& call,
-                                 const Context& context) {
+                                 const Context& context,
+                                 std::optional<strategies::JobConfig>& settings_of_failure) {
   DRYDOCK_RETURN_IF_ERROR(CheckScript(call.script));
-  DRYDOCK_TRY(TracedScript traced, TraceForJob(options, call, context));
-  context.log.Debug("traced " + call.script + ", " + std::to_string(traced.document_text.size()) +
-                    " bytes");
-  DRYDOCK_TRY(strategies::GraphDocument document,
-              strategies::ReadGraphDocument(traced.document_text, "graph of " + call.script,
-                                            BaseJob(options)));
-  LoadedJob job{.document = std::move(document),
+  std::string settings;
+  Result<TracedScript> outcome = TraceForJob(options, call, context, settings);
+  if (!outcome) {
+    if (auto job = strategies::ReadJobText(settings, "settings", BaseJob(options)); job) {
+      settings_of_failure = *std::move(job);
+    }
+    return tl::unexpected(std::move(outcome).error());
+  }
+  TracedScript& traced = *outcome;
+  LoadedJob job{.script_runs = std::move(traced.runs),
+                .rank_asks = std::move(traced.asks),
                 .subject = call.script,
                 .compat_from = "default",
                 .limits = std::move(traced.limits)};
-  if (const auto release = strategies::ParseCompat(traced.installed_release); release) {
-    job.document.job.compat = *release;
+  const auto release = strategies::ParseCompat(traced.installed_release);
+  if (release) {
     job.compat_from = "installed mindspore " + traced.installed_release;
   }
+  for (std::size_t i = 0; i < traced.documents.size(); ++i) {
+    TracedDocument& part = traced.documents[i];
+    context.log.Debug("traced " + call.script + " as rank " + std::to_string(part.rank) + ", " +
+                      std::to_string(part.text.size()) + " bytes");
+    DRYDOCK_TRY(
+        strategies::GraphDocument document,
+        strategies::ReadGraphDocument(part.text, "graph of " + call.script, BaseJob(options)));
+    document.job.compat = release.value_or(document.job.compat);
+    if (i == 0) {
+      job.document = std::move(document);
+    } else {
+      job.others.push_back(
+          {.document = std::move(document), .rank = part.rank, .ranks = std::move(part.ranks)});
+    }
+  }
   return job;
+}
+
+/// What the command line says overrides the script.
+void ApplyFlags(const MsrunOptions& options, strategies::JobConfig& job) {
+  job.compat = options.compat.value_or(job.compat);
+  job.redistribution = options.redistribution.value_or(job.redistribution);
+  if (!options.device_memory.empty()) {
+    job.max_device_memory = options.device_memory;
+  }
 }
 
 }  // namespace
@@ -95,20 +124,18 @@ Result<ScriptCall> ScriptCallOf(const MsrunOptions& options) {
   return call;
 }
 
-Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context) {
+Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context,
+                          std::optional<strategies::JobConfig>& settings_of_failure) {
   DRYDOCK_TRY(const ScriptCall call, ScriptCallOf(options));
   DRYDOCK_TRY(LoadedJob job, options.script.ends_with(".json")
                                  ? LoadDocument(options, options.script)
-                                 : LoadFromScript(options, call, context));
+                                 : LoadFromScript(options, call, context, settings_of_failure));
   if (options.compat) {
-    job.document.job.compat = *options.compat;
     job.compat_from = options.compat_from;
   }
-  if (options.redistribution) {
-    job.document.job.redistribution = *options.redistribution;
-  }
-  if (!options.device_memory.empty()) {
-    job.document.job.max_device_memory = options.device_memory;
+  ApplyFlags(options, job.document.job);
+  for (RankDocument& other : job.others) {
+    ApplyFlags(options, other.document.job);
   }
   return job;
 }

@@ -1,22 +1,36 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "launcher/command.h"
 #include "launcher/msrun_options.h"
+#include "sim/rank_range.h"
+#include "sim/tracer/trace_result.h"
 #include "strategies/graph/json_codec.h"
 #include "strategies/passes/program.h"
 
 namespace drydock::launcher {
 
+/// What some of the ranks compute.
+struct RankDocument {
+  strategies::GraphDocument document = {};
+  std::int64_t rank = 0;  ///< One of `ranks`.
+  std::vector<sim::RankRange> ranks = {};
+};
+
 /// A job as it goes into the compiler.
 struct LoadedJob {
   strategies::GraphDocument document = {};
-  std::string subject = {};  ///< Script or graph file as given.
+  std::vector<RankDocument> others = {};  ///< Of ranks for which the script does something else.
+  std::vector<sim::ScriptRun> script_runs = {};  ///< Empty for a graph file.
+  std::vector<std::string> rank_asks = {};  ///< Lines where the script's path depends on the rank.
+  std::string subject = {};                 ///< Script or graph file as given.
   std::string compat_from =
       {};  ///< "--compat", "DRYDOCK_COMPAT", "installed mindspore 2.7.0", "default".
+  bool settings_known = true;  ///< False: `document.job` is the default, nothing was read.
   std::vector<strategies::Diagnostic> limits = {};  ///< What the dry run leaves out of the script.
 };
 
@@ -37,6 +51,8 @@ struct ScriptCall {
 /// that override what it says.
 /// @error NO_SCRIPT    missing, a folder or not readable
 /// @error kInvalidArgument, kUnsupported  what is wrong with the network; has a place
-[[nodiscard]] Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context);
+/// @param settings_of_failure  what a script that fails had set; nullopt if that is unknown
+[[nodiscard]] Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context,
+                                        std::optional<strategies::JobConfig>& settings_of_failure);
 
 }  // namespace drydock::launcher

@@ -1,5 +1,6 @@
 #include "launcher/load_script.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "launcher/install_paths.h"
@@ -36,10 +37,31 @@ std::vector<std::string> Assignments(const Environment& environment) {
   return assignments;
 }
 
+/// Says what is not checked of a script that computes several programs.
+/// @error NOTHING_TRACED  there is none
+Status CheckPrograms(const std::string& script, const sim::TraceOutcome& outcome,
+                     const Context& context, TracedScript& traced) {
+  const auto longest = std::ranges::max_element(
+      outcome.networks, {},
+      [](const sim::TracedNetwork& network) { return network.programs.size(); });
+  if (longest == outcome.networks.end() || longest->programs.empty()) {
+    return FailCommand("NOTHING_TRACED", "'" + script + "' computed nothing");
+  }
+  if (longest->programs.size() > 1) {
+    const std::string text =
+        "'" + script + "' computes " + std::to_string(longest->programs.size()) +
+        " programs; only the first " +
+        (longest->programs.front().training ? "training step" : "one") + " is checked";
+    context.log.Warning(text);
+    traced.limits.push_back(NotModelled(text));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<TracedScript> TraceForJob(const MsrunOptions& options, const ScriptCall& call,
-                                 const Context& context) {
+                                 const Context& context, std::string& settings_of_failure) {
   DRYDOCK_TRY(const InstallPaths paths, OwnFiles());
   const bool single_rank = options.sim_rank_id >= 0;
   DRYDOCK_TRY(
@@ -55,7 +77,8 @@ Result<TracedScript> TraceForJob(const MsrunOptions& options, const ScriptCall& 
                         .compat = options.compat ? strategies::CompatText(*options.compat) : "",
                         .environment = Assignments(context.environment),
                         .trace_library = paths.trace_library,
-                        .python_folder = paths.python_folder}));
+                        .python_folder = paths.python_folder},
+                       &settings_of_failure));
   TracedScript traced{.installed_release = std::move(outcome.installed_release)};
   for (const std::string& warning : outcome.warnings) {
     context.log.Warning(warning);
@@ -63,18 +86,14 @@ Result<TracedScript> TraceForJob(const MsrunOptions& options, const ScriptCall& 
       traced.limits.push_back(NotModelled(warning.substr(kLimitPrefix.size())));
     }
   }
-  if (outcome.programs.empty()) {
-    return FailCommand("NOTHING_TRACED", "'" + call.script + "' computed nothing");
+  DRYDOCK_RETURN_IF_ERROR(CheckPrograms(call.script, outcome, context, traced));
+  for (sim::TracedNetwork& network : outcome.networks) {
+    traced.documents.push_back({.text = std::move(network.programs.front().document),
+                                .rank = network.rank,
+                                .ranks = std::move(network.ranks)});
   }
-  if (outcome.programs.size() > 1) {
-    const std::string text =
-        "'" + call.script + "' computes " + std::to_string(outcome.programs.size()) +
-        " programs; only the first " +
-        (outcome.programs.front().training ? "training step" : "one") + " is checked";
-    context.log.Warning(text);
-    traced.limits.push_back(NotModelled(text));
-  }
-  traced.document_text = std::move(outcome.programs.front().document);
+  traced.runs = std::move(outcome.runs);
+  traced.asks = std::move(outcome.asks);
   return traced;
 }
 

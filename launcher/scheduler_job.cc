@@ -107,9 +107,13 @@ Result<SchedulerServerOptions> SchedulerJobOf(const Environment& environment,
   options.job.recovery = options.job.recovery || IsOn(environment, "MS_ENABLE_RECOVERY");
   options.job.heartbeat_disabled =
       options.job.heartbeat_disabled || IsOn(environment, "MS_DISABLE_HEARTBEAT");
-  // A member whose answer waits is silent meanwhile.
-  options.job.heartbeat_hold = std::min<Duration>(
-      sim::kHeartbeatHold, options.job.node_timeout.value_or(4 * sim::kHeartbeatHold) / 4);
+  // A member whose answer waits is silent meanwhile. Those that look whether a scheduler that was
+  // started again still knows them are answered at once.
+  options.job.heartbeat_hold =
+      options.job.recovery
+          ? Duration{}
+          : std::min<Duration>(sim::kHeartbeatHold,
+                               options.job.node_timeout.value_or(4 * sim::kHeartbeatHold) / 4);
   if (const auto folder = Variable(environment, "MS_RECOVERY_PATH")) {
     options.recovery_folder = *folder;
   }

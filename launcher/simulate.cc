@@ -27,7 +27,28 @@ reports::RunFacts FactsOf(const MsrunOptions& options, const LoadedJob& job) {
   return {.drydock_version = std::string(Version()),
           .subject = job.subject,
           .compat_from = job.compat_from,
-          .simulation_level = options.sim_level};
+          .simulation_level = options.sim_level,
+          .script_runs = job.script_runs,
+          .rank_asks = job.rank_asks,
+          .rank_asks_text = sim::PlacesText(job.rank_asks),
+          .settings_known = job.settings_known};
+}
+
+/// Compiles what the script does on ranks that differ from the first one.
+Result<std::vector<sim::RankProgram>> CompileOthers(LoadedJob& job) {
+  std::vector<sim::RankProgram> programs;
+  for (RankDocument& other : job.others) {
+    Result<CompiledProgram> program =
+        strategies::Compile(std::move(other.document.graph), other.document.job);
+    if (!program) {
+      Error error = std::move(program).error();
+      error.notes.push_back("in what the script does as rank " + std::to_string(other.rank) +
+                            ", since it asks for its rank at " + sim::PlacesText(job.rank_asks));
+      return tl::unexpected(std::move(error));
+    }
+    programs.push_back({.program = std::move(*program), .ranks = std::move(other.ranks)});
+  }
+  return programs;
 }
 
 /// Compiles the job and plays its ranks.
@@ -37,12 +58,13 @@ Result<sim::DryRunResult> Play(LoadedJob& job, const MsrunOptions& options,
   DRYDOCK_TRY(CompiledProgram program,
               strategies::Compile(std::move(job.document.graph), job.document.job));
   program.diagnostics.insert(program.diagnostics.end(), job.limits.begin(), job.limits.end());
+  DRYDOCK_TRY(std::vector<sim::RankProgram> others, CompileOthers(job));
   context.log.Info("playing the ranks");
   const auto executor = MakeExecutor(static_cast<std::size_t>(options.threads));
   return sim::DryRun(
       std::move(program),
       {.level = static_cast<std::int32_t>(options.sim_level), .only_rank = ChosenRank(options)},
-      *executor);
+      *executor, std::move(others));
 }
 
 std::vector<OutputFile> FilesOf(const reports::ReportSet& set) {
@@ -145,9 +167,14 @@ Status CheckStrict(const CompiledProgram& program) {
 
 /// What a finished dry run means for the exit status.
 Result<ExitCode> Verdict(const sim::DryRunResult& result, const reports::ReportSet& set,
-                         const MsrunOptions& options) {
+                         const LoadedJob& job, const MsrunOptions& options) {
   if (!result.agreement.holds) {
-    return FailCommand("STRATEGY", "the ranks disagree: " + result.agreement.first_conflict);
+    return FailCommand("STRATEGY", "the ranks disagree: " + result.agreement.first_conflict,
+                       job.others.empty()
+                           ? ""
+                           : "ranks of a group that issue different collectives wait for each "
+                             "other for ever; the script asks for its rank at " +
+                                 sim::PlacesText(job.rank_asks));
   }
   if (options.strict) {
     DRYDOCK_RETURN_IF_ERROR(CheckStrict(result.program));
@@ -175,13 +202,16 @@ Status CheckChosenRank(const MsrunOptions& options, const LoadedJob& job) {
 
 Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
   DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));
-  Result<LoadedJob> job = LoadJob(options, context);
+  std::optional<strategies::JobConfig> settings;
+  Result<LoadedJob> job = LoadJob(options, context, settings);
   if (!job) {
     if (!IsAboutTheJob(job.error())) {
       return tl::unexpected(std::move(job).error());
     }
     LoadedJob unknown{.subject = options.script, .compat_from = "default"};
-    unknown.document.job.world_size = options.worker_num;
+    unknown.settings_known = settings.has_value();
+    unknown.document.job =
+        settings.value_or(strategies::JobConfig{.world_size = options.worker_num});
     return Reject(std::move(job).error(), unknown, options, context);
   }
   DRYDOCK_RETURN_IF_ERROR(CheckChosenRank(options, *job));
@@ -195,7 +225,7 @@ Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
   }
   const reports::ReportSet set = reports::BuildReports(std::move(facts), *result);
   DRYDOCK_RETURN_IF_ERROR(Publish(*result, set, options, context));
-  return Verdict(*result, set, options);
+  return Verdict(*result, set, *job, options);
 }
 
 }  // namespace drydock::launcher

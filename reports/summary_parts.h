@@ -35,8 +35,11 @@ struct CheckedReport {
     field("world_size", &CheckedReport::world_size, "Ranks of the job.");
     field("pipeline_stages", &CheckedReport::pipeline_stages, "Pipeline stages of the job.");
     field(
-        "parallel_mode", &CheckedReport::parallel_mode, "Parallel mode of the script.",
-        {"stand_alone", "data_parallel", "hybrid_parallel", "semi_auto_parallel", "auto_parallel"});
+        "parallel_mode", &CheckedReport::parallel_mode,
+        "Parallel mode of the script; it, `dataset_strategy` and `device_target` are empty if the "
+        "script ended before anything was known.",
+        {"", "stand_alone", "data_parallel", "hybrid_parallel", "semi_auto_parallel",
+         "auto_parallel"});
     field("search_mode", &CheckedReport::search_mode,
           "Strategy search of auto_parallel; empty in other modes.");
     field("dataset_strategy", &CheckedReport::dataset_strategy,
@@ -84,6 +87,32 @@ struct StrategyReport {
           "Cuts as a script writes them: `((2, 4), (4, 1))`.");
     field("device_matrix", &StrategyReport::device_matrix, "Device matrix, outermost axis first.");
     field("place", &StrategyReport::place, "Line of the script that applies it.");
+  }
+};
+
+struct ScriptRunReport {
+  std::int64_t rank = 0;
+  std::string ranks = {};
+  std::int64_t network = 0;
+  std::int64_t operators = 0;
+  std::int64_t collectives = 0;
+  std::int64_t sent_bytes = 0;
+
+  static constexpr std::string_view kTypeName = "ScriptRun";
+  static constexpr std::string_view kMeaning =
+      "One run of the script, and the ranks whose path is the same.";
+  template <typename Visitor>
+  static void Fields(Visitor& field) {
+    field("rank", &ScriptRunReport::rank, "The rank the script played.");
+    field("ranks", &ScriptRunReport::ranks, "Ranks that take the same path, in range notation.");
+    field("network", &ScriptRunReport::network,
+          "Which network it computes: runs with the same number compute the same one. Network 0 is "
+          "what the other parts of this summary and communication.json describe; --sim_rank_id "
+          "shows another one in full.");
+    field("operators", &ScriptRunReport::operators,
+          "Operators of one rank in a step, inserted ones included.");
+    field("collectives", &ScriptRunReport::collectives, "Collectives among them.");
+    field("sent_bytes", &ScriptRunReport::sent_bytes, "What such a rank sends in one step.");
   }
 };
 

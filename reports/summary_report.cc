@@ -36,7 +36,11 @@ CheckedReport Checked(const RunFacts& facts, const JobConfig& config) {
                           .simulation_level = facts.simulation_level,
                           .compat = strategies::CompatText(config.compat),
                           .compat_from = facts.compat_from};
-  if (config.mode == strategies::ParallelMode::kAutoParallel) {
+  if (!facts.settings_known) {
+    report.parallel_mode.clear();
+    report.dataset_strategy.clear();
+    report.device_target.clear();
+  } else if (config.mode == strategies::ParallelMode::kAutoParallel) {
     report.search_mode = strategies::SearchModeName(config.search_mode);
   }
   return report;
@@ -88,6 +92,50 @@ std::vector<DiagnosticReport> ListDiagnostics(const CompiledProgram& program) {
                     .place = ToPlaceReport(diagnostic.first_place)});
   }
   return list;
+}
+
+/// Diagnostics of a further program that the list does not have yet.
+void AddNewDiagnostics(const CompiledProgram& program, std::vector<DiagnosticReport>& list) {
+  for (DiagnosticReport& item : ListDiagnostics(program)) {
+    if (std::ranges::none_of(list, [&](const DiagnosticReport& known) {
+          return known.code == item.code && known.text == item.text;
+        })) {
+      list.push_back(std::move(item));
+    }
+  }
+}
+
+std::vector<ScriptRunReport> ListRuns(const RunFacts& facts, const sim::DryRunResult& result) {
+  std::vector<ScriptRunReport> list;
+  for (const sim::ScriptRun& run : facts.script_runs) {
+    const CompiledProgram& program = run.network == 0 || run.network > result.others.size()
+                                         ? result.program
+                                         : result.others[run.network - 1].program;
+    ScriptRunReport report = {.rank = run.rank,
+                              .ranks = RangesText(run.ranks),
+                              .network = static_cast<std::int64_t>(run.network),
+                              .operators = std::ssize(program.local.nodes)};
+    for (const strategies::CollectiveUse& use : strategies::CollectivesOf(program)) {
+      ++report.collectives;
+      report.sent_bytes += use.sent_bytes;
+    }
+    list.push_back(std::move(report));
+  }
+  return list;
+}
+
+/// Says that the script behaves differently on some ranks.
+void AddRankDependence(const RunFacts& facts, const sim::DryRunResult& result,
+                       std::vector<DiagnosticReport>& list) {
+  if (facts.script_runs.size() < 2) {
+    return;
+  }
+  const std::size_t networks = result.others.size() + 1;
+  list.push_back({.code = "rank-dependent-script",
+                  .text = std::to_string(facts.script_runs.size()) + " runs give " +
+                          (networks == 1 ? "one network"
+                                         : std::to_string(networks) + " networks, all checked") +
+                          "; it asks for its rank at " + facts.rank_asks_text});
 }
 
 std::string RanksText(std::int64_t count) {
@@ -158,8 +206,14 @@ SummaryReport BuildSummary(const RunFacts& facts, const sim::DryRunResult& resul
                            .communication = communication.total,
                            .communication_by_kind = communication.by_kind,
                            .communication_by_phase = communication.by_phase,
+                           .script_runs = ListRuns(facts, result),
+                           .rank_asks = facts.rank_asks,
                            .diagnostics = ListDiagnostics(program),
                            .files = facts.files};
+  for (const sim::RankProgram& other : result.others) {
+    AddNewDiagnostics(other.program, summary.diagnostics);
+  }
+  AddRankDependence(facts, result, summary.diagnostics);
   summary.checked.network = program.traced.name;
   if (memory) {
     for (const RankClassReport& item : memory->classes) {

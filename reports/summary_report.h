@@ -10,6 +10,7 @@
 #include "reports/communication_report.h"
 #include "reports/memory_report.h"
 #include "reports/summary_parts.h"
+#include "sim/tracer/trace_result.h"
 #include "strategies/passes/program.h"
 
 namespace drydock::reports {
@@ -34,6 +35,8 @@ struct SummaryReport {
   std::vector<CommunicationTotal> communication_by_kind = {};
   std::vector<CommunicationTotal> communication_by_phase = {};
   std::vector<ClassPeakReport> memory = {};
+  std::vector<ScriptRunReport> script_runs = {};
+  std::vector<std::string> rank_asks = {};
   std::vector<DiagnosticReport> diagnostics = {};
   std::vector<std::string> files = {};
 
@@ -64,6 +67,11 @@ struct SummaryReport {
     field("communication_by_kind", &SummaryReport::communication_by_kind, "The same per operator.");
     field("communication_by_phase", &SummaryReport::communication_by_phase, "The same per phase.");
     field("memory", &SummaryReport::memory, "Peak per class of ranks; see memory.json.");
+    field("script_runs", &SummaryReport::script_runs,
+          "How often the script was run, as which ranks, and what it computes there; empty for a "
+          "graph file.");
+    field("rank_asks", &SummaryReport::rank_asks,
+          "Lines where the script's path depends on its rank, `file:line`.");
     field("diagnostics", &SummaryReport::diagnostics, "What else to know.");
     field("files", &SummaryReport::files, "Files written, relative to the output folder.");
   }
@@ -76,6 +84,10 @@ struct RunFacts {
   std::string compat_from = {};  ///< "--compat", "installed mindspore 2.7.0", "default".
   std::int64_t simulation_level = 0;
   std::vector<std::string> files = {};  ///< Written, relative to the output folder.
+  std::vector<sim::ScriptRun> script_runs = {};
+  std::vector<std::string> rank_asks = {};
+  std::string rank_asks_text = {};  ///< The same as part of a sentence.
+  bool settings_known = true;       ///< False: nobody knows the modes of the job.
 };
 
 /// Summary of a program that compiled, from the dry run and its other reports.

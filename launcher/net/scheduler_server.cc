@@ -111,6 +111,7 @@ class SchedulerServer::Impl {
         loop_.Stop();
       });
       thread_.Join();
+      ForgetFinishedJob();
     }
   }
 
@@ -151,6 +152,14 @@ class SchedulerServer::Impl {
     }
     recovery_ = std::make_unique<RecoveryFile>(options_.recovery_folder);
     return recovery_->Load();
+  }
+
+  /// The next job that uses the folder begins anew. If this fails, the next scheduler finds a
+  /// finished job and ends at once, which is what a scheduler killed just now would do.
+  void ForgetFinishedJob() const {
+    if (recovery_ && last_status_.state == sim::SchedulerState::kFinished) {
+      (void)recovery_->Store({});
+    }
   }
 
   void Tell(const sim::SchedulerEvent& event) {

@@ -120,15 +120,48 @@ std::vector<GroupPattern> DistinctPatterns(const CompiledProgram& program) {
   return patterns;
 }
 
+/// Which program each rank runs: 0 is `program`, n is `others[n - 1]`.
+std::vector<std::int32_t> ProgramOfRank(std::int64_t world_size,
+                                        const std::vector<RankProgram>& others) {
+  std::vector<std::int32_t> index(static_cast<std::size_t>(world_size), 0);
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    for (const RankRange& range : others[i].ranks) {
+      for (std::int64_t r = range.first; r <= std::min(range.last, world_size - 1); ++r) {
+        index[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(i + 1);
+      }
+    }
+  }
+  return index;
+}
+
+/// One class per program: its ranks, ascending.
+std::vector<RankClass> ClassesOf(const std::vector<std::int32_t>& program_of_rank,
+                                 std::size_t programs) {
+  std::vector<RankClass> classes(programs);
+  for (std::size_t r = 0; r < program_of_rank.size(); ++r) {
+    RankClass& item = classes[static_cast<std::size_t>(program_of_rank[r])];
+    const auto rank = static_cast<std::int64_t>(r);
+    if (!item.ranks.empty() && item.ranks.back().last + 1 == rank) {
+      item.ranks.back().last = rank;
+    } else {
+      item.ranks.push_back({.first = rank, .last = rank});
+    }
+    ++item.rank_count;
+  }
+  return classes;
+}
+
 /// What a rank works out for itself once it knows its number: its place in every group.
 struct Specialisation {
   const CompiledProgram& program;
-  std::vector<GroupPattern> patterns;
+  const std::vector<std::int32_t>& program_of_rank;
+  std::vector<std::vector<GroupPattern>> patterns;  ///< Per program.
   std::vector<std::uint8_t> done;  ///< One slot per rank, written by that rank only.
 
   void Visit(RankId rank) {
     const std::int64_t position = ToInt(rank) % StageDevices(program.config);
-    for (const GroupPattern& pattern : patterns) {
+    for (const GroupPattern& pattern :
+         patterns[static_cast<std::size_t>(program_of_rank[ToIndex(rank)])]) {
       const std::int64_t index = IndexInGroup(pattern, position);
       DRYDOCK_CHECK(index >= 0 && index < GroupSize(pattern));
     }
@@ -136,12 +169,18 @@ struct Specialisation {
   }
 };
 
-Result<FleetFacts> PlayFleet(const CompiledProgram& program, const DryRunOptions& options,
+Result<FleetFacts> PlayFleet(const DryRunResult& result,
+                             const std::vector<std::int32_t>& program_of_rank,
                              const Executor& executor) {
-  Specialisation specialisation{
-      .program = program,
-      .patterns = DistinctPatterns(program),
-      .done = std::vector<std::uint8_t>(static_cast<std::size_t>(program.config.world_size), 0)};
+  const CompiledProgram& program = result.program;
+  const DryRunOptions& options = result.options;
+  Specialisation specialisation{.program = program,
+                                .program_of_rank = program_of_rank,
+                                .patterns = {DistinctPatterns(program)},
+                                .done = std::vector<std::uint8_t>(program_of_rank.size(), 0)};
+  for (const RankProgram& other : result.others) {
+    specialisation.patterns.push_back(DistinctPatterns(other.program));
+  }
   const FleetOptions fleet{.worker_num = static_cast<std::uint32_t>(program.config.world_size),
                            .on_ready = [&](RankId rank) {
                              if (!options.only_rank || *options.only_rank == rank) {
@@ -161,30 +200,51 @@ Result<FleetFacts> PlayFleet(const CompiledProgram& program, const DryRunOptions
   return facts;
 }
 
+/// Memory of every class that is asked for; the others are dropped.
+Status AccountClasses(std::vector<RankClass> classes, DryRunResult& result) {
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    RankClass& item = classes[i];
+    const CompiledProgram& program = i == 0 ? result.program : result.others[i - 1].program;
+    if (const std::optional<RankId>& only = result.options.only_rank) {
+      const std::int64_t rank = ToInt(*only);
+      if (std::ranges::none_of(item.ranks, [rank](const RankRange& range) {
+            return range.first <= rank && rank <= range.last;
+          })) {
+        continue;
+      }
+      item.ranks = {{.first = rank, .last = rank}};
+      item.rank_count = 1;
+    }
+    if (item.rank_count == 0) {
+      continue;
+    }
+    if (result.options.level >= 1) {
+      DRYDOCK_RETURN_IF_ERROR(AccountMemory(program, result.options, result.device, item));
+    }
+    result.classes.push_back(std::move(item));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<DryRunResult> DryRun(CompiledProgram program, const DryRunOptions& options,
-                            const Executor& executor) {
+                            const Executor& executor, std::vector<RankProgram> others) {
   DRYDOCK_RETURN_IF_ERROR(CheckOptions(program, options));
   DryRunResult result{.options = options};
   DRYDOCK_TRY(result.device, DeviceOf(program));
-  const std::int64_t last_rank = program.config.world_size - 1;
-  RankClass everybody{.ranks = {{.first = 0, .last = last_rank}},
-                      .rank_count = program.config.world_size};
-  if (options.only_rank) {
-    const std::int64_t rank = ToInt(*options.only_rank);
-    everybody.ranks = {{.first = rank, .last = rank}};
-    everybody.rank_count = 1;
-  }
-  if (options.level >= 1) {
-    DRYDOCK_RETURN_IF_ERROR(AccountMemory(program, options, result.device, everybody));
-  }
-  result.classes.push_back(std::move(everybody));
-  const std::vector<std::int32_t> sequence_of_rank(
-      static_cast<std::size_t>(program.config.world_size), 0);
-  result.agreement = strategies::CheckAgreement({SequenceOf(program)}, sequence_of_rank);
-  DRYDOCK_TRY(result.fleet, PlayFleet(program, options, executor));
+  const std::vector<std::int32_t> program_of_rank =
+      ProgramOfRank(program.config.world_size, others);
   result.program = std::move(program);
+  result.others = std::move(others);
+  DRYDOCK_RETURN_IF_ERROR(
+      AccountClasses(ClassesOf(program_of_rank, result.others.size() + 1), result));
+  std::vector<strategies::CollectiveSequence> sequences = {SequenceOf(result.program)};
+  for (const RankProgram& other : result.others) {
+    sequences.push_back(SequenceOf(other.program));
+  }
+  result.agreement = strategies::CheckAgreement(sequences, program_of_rank);
+  DRYDOCK_TRY(result.fleet, PlayFleet(result, program_of_rank, executor));
   return result;
 }
 

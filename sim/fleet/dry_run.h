@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "sim/memory/device_memory.h"
 #include "sim/memory/lifetimes.h"
+#include "sim/rank_range.h"
 #include "strategies/passes/program.h"
 
 namespace drydock::sim {
@@ -30,13 +31,6 @@ struct PeakTensor {
   std::int64_t bytes = 0;      ///< As placed (rounded).
   std::string type_text = {};  ///< "float32 (8, 16)", local.
   std::optional<SourcePlace> place = {};
-};
-
-/// Consecutive ranks, both ends included.
-struct RankRange {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-  friend bool operator==(const RankRange&, const RankRange&) = default;
 };
 
 /// Ranks that run the same program on equally large slices; they differ only in offsets and peers.
@@ -59,9 +53,17 @@ struct FleetFacts {
   std::int64_t specialised_ranks = 0;
 };
 
+/// A program and the ranks that run it. The ranks of a job differ in their programs if the script
+/// asks for its rank (docs/adr/0009).
+struct RankProgram {
+  strategies::CompiledProgram program = {};
+  std::vector<RankRange> ranks = {};  ///< Ascending.
+};
+
 /// Everything a dry run found out.
 struct DryRunResult {
-  strategies::CompiledProgram program = {};
+  strategies::CompiledProgram program = {};  ///< Of all ranks that are not in `others`.
+  std::vector<RankProgram> others = {};
   DryRunOptions options = {};
   DeviceMemory device = {};
   std::vector<RankClass> classes = {};
@@ -72,9 +74,11 @@ struct DryRunResult {
 /// Plays all ranks of the job: register, wait for the topology, specialise, account memory, leave.
 ///
 /// The result does not depend on the executor's thread count.
+/// @param others  programs of ranks that do not run `program`; of the same number of ranks
 /// @error kInvalidArgument  only_rank is no rank of the job; the device memory limit is no size
 /// @error kUnsupported      level 2 or 3
 [[nodiscard]] Result<DryRunResult> DryRun(strategies::CompiledProgram program,
-                                          const DryRunOptions& options, const Executor& executor);
+                                          const DryRunOptions& options, const Executor& executor,
+                                          std::vector<RankProgram> others = {});
 
 }  // namespace drydock::sim

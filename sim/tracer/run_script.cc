@@ -168,7 +168,9 @@ struct Trace {
   std::vector<TracedProgram> programs = {};
 };
 
-Result<Trace> TraceOnce(const ScriptJob& job, const std::string& python, std::int64_t rank) {
+/// @param settings  what the script had set when it ended
+Result<Trace> TraceOnce(const ScriptJob& job, const std::string& python, std::int64_t rank,
+                        std::string& settings) {
   const std::string parent = ValueOf(job.environment, "TMPDIR");
   const TemporaryFolder folder(parent.empty() ? "/tmp" : parent);
   if (folder.path().empty()) {
@@ -181,6 +183,7 @@ Result<Trace> TraceOnce(const ScriptJob& job, const std::string& python, std::in
     return EndedBadly(end, job);
   }
   Trace trace;
+  settings = SettingsOf(*text);
   DRYDOCK_TRY(trace.result, ReadTraceResult(*text));
   for (const TracedProgramFile& program : trace.result.programs) {
     DRYDOCK_TRY(std::string document,
@@ -190,77 +193,172 @@ Result<Trace> TraceOnce(const ScriptJob& job, const std::string& python, std::in
   return trace;
 }
 
-/// Takes the covered ranks out of the waiting spans (ascending, disjoint).
-std::vector<RankSpan> Without(const std::vector<RankSpan>& waiting, const RankSpan& covered) {
-  std::vector<RankSpan> left;
-  for (const RankSpan& span : waiting) {
-    if (covered.last < span.first || covered.first > span.last) {
-      left.push_back(span);
-      continue;
-    }
-    if (span.first < covered.first) {
-      left.push_back({.first = span.first, .last = covered.first - 1});
-    }
-    if (span.last > covered.last) {
-      left.push_back({.first = covered.last + 1, .last = span.last});
-    }
+/// Puts the first training step in front.
+void TrainingFirst(std::vector<TracedProgram>& programs) {
+  const auto training = std::ranges::find(programs, true, &TracedProgram::training);
+  if (training != programs.end()) {
+    std::rotate(programs.begin(), training, training + 1);
   }
-  return left;
 }
 
-std::string Joined(const std::vector<std::string>& texts) {
-  std::string joined;
-  for (const std::string& text : texts) {
-    joined += (joined.empty() ? "" : ", ") + text;
+/// Runs a script as one rank after the other until every rank is covered.
+class RankWalk {
+ public:
+  RankWalk(const ScriptJob& job, std::string python) : job_(job), python_(std::move(python)) {
+    waiting_ = {{.first = 0, .last = job.world_size - 1}};
   }
-  return joined;
-}
 
-bool SamePrograms(const Trace& a, const Trace& b) {
-  return std::ranges::equal(a.programs, b.programs, {}, &TracedProgram::document,
-                            &TracedProgram::document);
-}
-
-tl::unexpected<Error> RanksDiffer(const Trace& other, std::int64_t first, std::int64_t second) {
-  const std::vector<std::string>& places = other.result.guard_places;
-  return tl::unexpected(Error{
-      .code = ErrorCode::kUnsupported,
-      .message = "the script records different networks for ranks " + std::to_string(first) +
-                 " and " + std::to_string(second) + "; it asks for the rank at " + Joined(places),
-      .hint = "let the network not depend on the rank, or use --sim_rank_id to look at one rank",
-      .reason = "script:rank-dependent"});
-}
-
-/// Runs the script for further ranks until every rank is covered or kMaxTraces is reached.
-Status TraceOtherRanks(const ScriptJob& job, const std::string& python, Trace& first,
-                       TraceOutcome& outcome) {
-  std::vector<RankSpan> waiting = {{.first = 0, .last = job.world_size - 1}};
-  const auto cover = [&waiting](const Trace& trace) {
-    for (const RankSpan& span : trace.result.covered) {
-      waiting = Without(waiting, span);
+  Result<TraceOutcome> Run() {
+    DRYDOCK_RETURN_IF_ERROR(Play(job_.rank));
+    while (!job_.single_rank && !waiting_.empty() && !AssumedAlike()) {
+      if (outcome_.runs.size() >= job_.max_traces) {
+        return TooManyWays();
+      }
+      // The lowest and the highest waiting rank in turn: edges are where scripts differ.
+      const bool lowest = outcome_.runs.size() % 2 == 1;
+      DRYDOCK_RETURN_IF_ERROR(Play(lowest ? waiting_.front().first : waiting_.back().last));
     }
-  };
-  cover(first);
-  while (!waiting.empty() && outcome.traced_ranks.size() < kMaxTraces) {
-    // The lowest and the highest waiting rank in turn: edges are where scripts differ.
-    const bool lowest = outcome.traced_ranks.size() % 2 == 1;
-    const std::int64_t rank = lowest ? waiting.front().first : waiting.back().last;
-    DRYDOCK_TRY(const Trace other, TraceOnce(job, python, rank));
-    outcome.traced_ranks.push_back(rank);
-    if (!SamePrograms(first, other)) {
-      return RanksDiffer(other, job.rank, rank);
+    if (!waiting_.empty()) {
+      AssumeAlike();
     }
-    cover(other);
-    waiting = Without(waiting, {.first = rank, .last = rank});
+    for (const ScriptRun& run : outcome_.runs) {
+      std::vector<RankRange>& ranks = outcome_.networks[run.network].ranks;
+      ranks.insert(ranks.end(), run.ranks.begin(), run.ranks.end());
+    }
+    for (TracedNetwork& network : outcome_.networks) {
+      network.ranks = Merged(std::move(network.ranks));
+    }
+    return std::move(outcome_);
   }
-  if (!waiting.empty()) {
-    outcome.warnings.push_back("unsupported: the script uses the number of its rank at " +
-                               Joined(first.result.guard_places) + "; it was run for " +
-                               std::to_string(outcome.traced_ranks.size()) +
-                               " ranks with the same result, the others are assumed alike");
+
+  [[nodiscard]] const std::string& settings() const { return settings_; }
+
+ private:
+  Status Play(std::int64_t rank) {
+    Result<Trace> trace = TraceOnce(job_, python_, rank, settings_);
+    if (!trace) {
+      return tl::unexpected(Explained(std::move(trace).error(), rank));
+    }
+    if (outcome_.runs.empty()) {
+      outcome_.installed_release = trace->result.release;
+    }
+    AddNew(outcome_.warnings, trace->result.warnings);
+    AddNew(outcome_.asks, trace->result.guard_places);
+    TrainingFirst(trace->programs);
+    ScriptRun run{.rank = rank, .ranks = Take(trace->result.covered, rank)};
+    run.network = NetworkOf(std::move(trace->programs), rank);
+    outcome_.runs.push_back(std::move(run));
+    return {};
   }
-  return {};
-}
+
+  /// Index of the network that begins with the same program, a new one if there is none.
+  std::size_t NetworkOf(std::vector<TracedProgram> programs, std::int64_t rank) {
+    const auto found = std::ranges::find_if(outcome_.networks, [&](const TracedNetwork& network) {
+      return network.programs.front().document == programs.front().document;
+    });
+    if (found == outcome_.networks.end()) {
+      outcome_.networks.push_back({.programs = std::move(programs), .rank = rank});
+      return outcome_.networks.size() - 1;
+    }
+    if (programs.size() > found->programs.size()) {
+      found->programs = std::move(programs);  // a rank that does more after the step
+    }
+    return static_cast<std::size_t>(found - outcome_.networks.begin());
+  }
+
+  /// The waiting ranks among the covered ones, which wait no longer.
+  std::vector<RankRange> Take(std::vector<RankRange> covered, std::int64_t rank) {
+    covered.push_back({.first = rank, .last = rank});
+    std::vector<RankRange> taken;
+    for (const RankRange& span : covered) {
+      std::vector<RankRange> left;
+      for (const RankRange& wait : waiting_) {
+        Split(wait, span, taken, left);
+      }
+      waiting_ = std::move(left);
+    }
+    return Merged(std::move(taken));
+  }
+
+  static void Split(const RankRange& wait, const RankRange& span, std::vector<RankRange>& taken,
+                    std::vector<RankRange>& left) {
+    if (span.last < wait.first || span.first > wait.last) {
+      left.push_back(wait);
+      return;
+    }
+    taken.push_back(
+        {.first = std::max(span.first, wait.first), .last = std::min(span.last, wait.last)});
+    if (wait.first < span.first) {
+      left.push_back({.first = wait.first, .last = span.first - 1});
+    }
+    if (wait.last > span.last) {
+      left.push_back({.first = span.last + 1, .last = wait.last});
+    }
+  }
+
+  /// Ascending, neighbours joined.
+  static std::vector<RankRange> Merged(std::vector<RankRange> spans) {
+    std::ranges::sort(spans, {}, &RankRange::first);
+    std::vector<RankRange> merged;
+    for (const RankRange& span : spans) {
+      if (!merged.empty() && merged.back().last + 1 == span.first) {
+        merged.back().last = span.last;
+      } else {
+        merged.push_back(span);
+      }
+    }
+    return merged;
+  }
+
+  static void AddNew(std::vector<std::string>& all, const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) {
+      if (std::ranges::find(all, text) == all.end()) {
+        all.push_back(text);
+      }
+    }
+  }
+
+  /// An error of a further rank says whose it is.
+  Error Explained(Error error, std::int64_t rank) const {
+    if (!outcome_.runs.empty() && error.reason.starts_with("script:stopped") == false) {
+      error.notes.push_back("the script was run as rank " + std::to_string(rank) +
+                            ", since it asks for its rank at " + PlacesText(outcome_.asks));
+    }
+    return error;
+  }
+
+  [[nodiscard]] bool AssumedAlike() const {
+    return outcome_.networks.size() == 1 && outcome_.runs.size() >= kMaxEqualTraces;
+  }
+
+  void AssumeAlike() {
+    if (!job_.single_rank) {
+      outcome_.warnings.push_back("unsupported: the script uses the number of its rank at " +
+                                  PlacesText(outcome_.asks) + "; it was run for " +
+                                  std::to_string(outcome_.runs.size()) +
+                                  " ranks with the same result, the others are assumed alike");
+    }
+    std::vector<RankRange>& ranks = outcome_.networks.front().ranks;
+    ranks.insert(ranks.end(), waiting_.begin(), waiting_.end());
+  }
+
+  [[nodiscard]] tl::unexpected<Error> TooManyWays() const {
+    return tl::unexpected(
+        Error{.code = ErrorCode::kUnsupported,
+              .message = "the script records " + std::to_string(outcome_.networks.size()) +
+                         " different networks in " + std::to_string(outcome_.runs.size()) +
+                         " runs and has not stopped there; it asks for the rank at " +
+                         PlacesText(outcome_.asks),
+              .hint = "use --sim_rank_id to look at one rank",
+              .reason = "script:rank-dependent"});
+  }
+
+  const ScriptJob& job_;
+  std::string python_;
+  std::vector<RankRange> waiting_;
+  TraceOutcome outcome_;
+  std::string settings_;  ///< Of the last run.
+};
 
 }  // namespace
 
@@ -270,24 +368,17 @@ bool MayBeModule(const std::string& script) {
                              [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
-Result<TraceOutcome> TraceScript(const ScriptJob& job) {
+Result<TraceOutcome> TraceScript(const ScriptJob& job, std::string* settings_of_failure) {
   if (job.world_size < 1 || job.rank < 0 || job.rank >= job.world_size) {
     return FailInput("script:rank", "rank " + std::to_string(job.rank) + " of " +
                                         std::to_string(job.world_size) + " ranks does not exist");
   }
   DRYDOCK_RETURN_IF_ERROR(CheckScript(job.script));
   DRYDOCK_TRY(const std::string python, FindPython(job));
-  DRYDOCK_TRY(Trace first, TraceOnce(job, python, job.rank));
-  TraceOutcome outcome{.installed_release = first.result.release,
-                       .warnings = first.result.warnings,
-                       .traced_ranks = {job.rank}};
-  if (!job.single_rank) {
-    DRYDOCK_RETURN_IF_ERROR(TraceOtherRanks(job, python, first, outcome));
-  }
-  outcome.programs = std::move(first.programs);
-  const auto training = std::ranges::find(outcome.programs, true, &TracedProgram::training);
-  if (training != outcome.programs.end()) {
-    std::rotate(outcome.programs.begin(), training, training + 1);
+  RankWalk walk(job, python);
+  Result<TraceOutcome> outcome = walk.Run();
+  if (!outcome && settings_of_failure != nullptr) {
+    *settings_of_failure = walk.settings();
   }
   return outcome;
 }

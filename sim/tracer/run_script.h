@@ -6,12 +6,16 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sim/tracer/trace_result.h"
 
 namespace drydock::sim {
 
-/// Runs of a script for ranks that behave differently, at most; beyond, the remaining ranks are
-/// assumed alike.
-inline constexpr std::size_t kMaxTraces = 8;
+/// Runs of a script whose network is the same for all ranks so far; beyond, the remaining ranks are
+/// assumed alike, which the summary counts as a limit.
+inline constexpr std::size_t kMaxEqualTraces = 8;
+/// Runs of a script whose network depends on the rank, at most; more are unsupported.
+/// Source: spec tracing-frontend 9.3.
+inline constexpr std::size_t kMaxTraces = 64;
 /// Largest graph document that a script may leave, bytes.
 inline constexpr std::int64_t kMaxDocumentBytes = std::int64_t{512} << 20U;
 
@@ -21,11 +25,12 @@ struct ScriptJob {
   std::vector<std::string> arguments = {};
   std::string python = {};  ///< Interpreter; empty: `python`, else `python3` on the PATH.
   std::int64_t world_size = 1;
-  std::int64_t rank = 0;              ///< The rank the first run plays.
-  bool single_rank = false;           ///< Only that rank is of interest: no further runs.
-  std::int64_t simulation_level = 1;  ///< For MS_SIMULATION_LEVEL.
-  std::int64_t timeout_s = 0;         ///< Per run; 0: no limit.
-  std::string compat = {};            ///< MindSpore release to emulate ("2.7"); empty: the default.
+  std::int64_t rank = 0;                ///< The rank the first run plays.
+  bool single_rank = false;             ///< Only that rank is of interest: no further runs.
+  std::int64_t simulation_level = 1;    ///< For MS_SIMULATION_LEVEL.
+  std::int64_t timeout_s = 0;           ///< Per run; 0: no limit.
+  std::size_t max_traces = kMaxTraces;  ///< If the network depends on the rank.
+  std::string compat = {};  ///< MindSpore release to emulate ("2.7"); empty: the default.
   std::vector<std::string> environment = {};  ///< "NAME=value" of the caller, all of it.
   std::string trace_library = {};             ///< libdrydock_trace.so
   std::string python_folder = {};             ///< Holds the package that stands in for `mindspore`.
@@ -37,15 +42,24 @@ struct TracedProgram {
   bool training = false;      ///< Has gradients.
 };
 
-struct TraceOutcome {
+/// What the script computes on some of the ranks.
+struct TracedNetwork {
   /// In the order of the script; the first training step (else the first of all) comes first.
   std::vector<TracedProgram> programs = {};
+  std::int64_t rank = 0;              ///< The rank that was played.
+  std::vector<RankRange> ranks = {};  ///< That compute it; ascending.
+};
+
+struct TraceOutcome {
+  /// Distinct in their first program; every rank is in one of them. That of ScriptJob::rank first.
+  std::vector<TracedNetwork> networks = {};
+  std::vector<ScriptRun> runs = {};    ///< In the order of the runs.
+  std::vector<std::string> asks = {};  ///< "net.py:12": lines where the path depends on the rank.
   std::string installed_release =
       {};  ///< Of a MindSpore in that interpreter; empty if there is none.
   /// What a user should know about the recording; those that begin with "unsupported: " say that
   /// something was left out.
   std::vector<std::string> warnings = {};
-  std::vector<std::int64_t> traced_ranks = {};
 };
 
 /// A word like `pytest`: a module that the interpreter may have, as there is no such file.
@@ -59,8 +73,10 @@ struct TraceOutcome {
 ///                          ("script:unreadable"), or there is no interpreter
 ///                          ("script:no-interpreter"); a stop signal came (see StopSignalOf)
 /// @error kTimeout          the time limit
-/// @error kUnsupported      an operator, a function, or programs that differ between ranks
-[[nodiscard]] Result<TraceOutcome> TraceScript(const ScriptJob& job);
+/// @error kUnsupported      an operator, a function, or more than kMaxTraces ways to go
+/// @param settings_of_failure  of a run that failed: what the script had set (SettingsOf)
+[[nodiscard]] Result<TraceOutcome> TraceScript(const ScriptJob& job,
+                                               std::string* settings_of_failure = nullptr);
 
 /// Failure because a stop signal came.
 [[nodiscard]] Error StoppedBySignal(int number, std::string message);

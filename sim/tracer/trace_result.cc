@@ -1,5 +1,6 @@
 #include "sim/tracer/trace_result.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -81,8 +82,8 @@ Error ErrorFrom(const json& value) {
   return error;
 }
 
-Result<std::vector<RankSpan>> Spans(const json& result) {
-  std::vector<RankSpan> spans;
+Result<std::vector<RankRange>> Spans(const json& result) {
+  std::vector<RankRange> spans;
   const auto it = result.find("covered_ranks");
   if (it == result.end() || !it->is_array()) {
     return BadResult("no covered ranks");
@@ -129,7 +130,29 @@ tl::unexpected<Error> NothingTraced(std::int64_t exit_code, const std::string& e
       "call a Cell, Model.train() or a function made by value_and_grad() once with data");
 }
 
+/// Places named in a sentence, at most.
+constexpr std::size_t kNamedPlaces = 4;
+
 }  // namespace
+
+std::string SettingsOf(std::string_view text) {
+  const json value = json::parse(text, nullptr, false);
+  if (!value.is_object() || !value.contains("job") || !value["job"].is_object()) {
+    return "";
+  }
+  return value["job"].dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string PlacesText(const std::vector<std::string>& places) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(places.size(), kNamedPlaces); ++i) {
+    text += (i == 0 ? "" : ", ") + places[i];
+  }
+  if (places.size() > kNamedPlaces) {
+    text += " and " + std::to_string(places.size() - kNamedPlaces) + " more";
+  }
+  return text;
+}
 
 Result<TraceResult> ReadTraceResult(std::string_view text) {
   const json value = json::parse(text, nullptr, false);

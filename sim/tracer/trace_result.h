@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sim/rank_range.h"
 
 namespace drydock::sim {
 
@@ -16,11 +17,12 @@ struct TracedProgramFile {
   bool training = false;  ///< Has gradients.
 };
 
-/// Ranks `first` to `last`, both included.
-struct RankSpan {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-  friend bool operator==(const RankSpan&, const RankSpan&) = default;
+/// A run of the script as one rank, and the ranks that behave like it.
+struct ScriptRun {
+  std::int64_t rank = 0;              ///< The rank it played.
+  std::vector<RankRange> ranks = {};  ///< That take the same path; ascending.
+  std::size_t network = 0;            ///< Which of the distinct networks it recorded.
+  friend bool operator==(const ScriptRun&, const ScriptRun&) = default;
 };
 
 /// What one run of the script left in result.json.
@@ -29,7 +31,7 @@ struct TraceResult {
   std::int64_t exit_code = 0;  ///< Of the script, if it called sys.exit.
   std::string release = {};    ///< Of an installed MindSpore, empty if there is none.
   std::vector<std::string> warnings = {};
-  std::vector<RankSpan> covered = {};          ///< Ranks that would have taken the same path.
+  std::vector<RankRange> covered = {};         ///< Ranks that would have taken the same path.
   std::vector<std::string> guard_places = {};  ///< "net.py:12": where the path depends on the rank.
 };
 
@@ -40,5 +42,12 @@ struct TraceResult {
 /// @error kUnsupported      the script needs something that is not there
 /// @error kInternal         the text is not what the driver writes, or the driver failed
 [[nodiscard]] Result<TraceResult> ReadTraceResult(std::string_view text);
+
+/// The `job` section (strategies/graph/json_codec.h, ReadJobText) of what the script had set when
+/// it ended, also of a result that reports an error; empty if it is unknown.
+[[nodiscard]] std::string SettingsOf(std::string_view text);
+
+/// "net.py:12, net.py:20 and 3 more": a list of places, shortened.
+[[nodiscard]] std::string PlacesText(const std::vector<std::string>& places);
 
 }  // namespace drydock::sim

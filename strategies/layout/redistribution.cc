@@ -118,6 +118,16 @@ std::vector<RedistributionOp> Written(const std::vector<PlanOp>& ops, const Shap
   return writer.Take();
 }
 
+/// What the reference's algorithm emits.
+Result<std::vector<RedistributionOp>> ReferenceOps(const TensorLayout& from, const TensorLayout& to,
+                                                   const RedistributionOptions& options) {
+  DRYDOCK_TRY(RedistributionPlan plan, PlanRedistribution(from, to, options));
+  if (options.optimize) {
+    plan.ops = OptimizePlan(std::move(plan.ops), plan.start);
+  }
+  return Written(plan.ops, plan.start);
+}
+
 }  // namespace
 
 Result<std::vector<RedistributionOp>> InferRedistribution(const TensorLayout& from,
@@ -127,12 +137,17 @@ Result<std::vector<RedistributionOp>> InferRedistribution(const TensorLayout& fr
     DRYDOCK_RETURN_IF_ERROR(ValidateLayout(from));
     return std::vector<RedistributionOp>();
   }
-  DRYDOCK_TRY(RedistributionPlan plan, PlanRedistribution(from, to, options));
-  if (options.optimize) {
-    plan.ops = OptimizePlan(std::move(plan.ops), plan.start);
+  DRYDOCK_TRY(std::vector<RedistributionOp> ops, ReferenceOps(from, to, options));
+  std::int64_t sent = options.cheapest ? SentElements(ops) : 0;
+  if (sent > 0 && !options.enable_alltoall) {
+    RedistributionOptions exchanging = options;
+    exchanging.enable_alltoall = true;
+    DRYDOCK_TRY(std::vector<RedistributionOp> exchanged, ReferenceOps(from, to, exchanging));
+    if (SentElements(exchanged) < sent) {
+      sent = SentElements(exchanged);
+      ops = std::move(exchanged);
+    }
   }
-  std::vector<RedistributionOp> ops = Written(plan.ops, plan.start);
-  const std::int64_t sent = options.cheapest ? SentElements(ops) : 0;
   if (sent > 0) {
     if (const auto cheaper = PlanCheapest(from, to, sent)) {
       return Written(cheaper->ops, cheaper->start);

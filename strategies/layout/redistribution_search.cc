@@ -22,8 +22,7 @@ namespace {
 constexpr std::int64_t kWhole = -1;
 constexpr std::size_t kMaxStates = 4000;
 
-std::int64_t SentBy(const LayoutStep& step) {
-  const std::int64_t elements = Product(step.slice_before);
+std::int64_t SentBy(const LayoutStep& step, std::int64_t elements) {
   switch (step.kind) {
     case LayoutStep::Kind::kSplit:
       return 0;
@@ -35,11 +34,17 @@ std::int64_t SentBy(const LayoutStep& step) {
   return 0;
 }
 
+std::int64_t SentBy(const LayoutStep& step) {
+  return SentBy(step, Product(step.slice_before));
+}
+
 class StepSearch {
  public:
   StepSearch(const PlainLayout& from, const std::vector<std::int64_t>& target, std::int64_t limit)
       : matrix_(from.device_matrix), target_(target), limit_(limit) {
-    Reach({.map = from.tensor_map, .slice = SliceShape(from)});
+    Shape slice = SliceShape(from);
+    const std::int64_t elements = Product(slice);
+    Reach({.map = from.tensor_map, .slice = std::move(slice), .elements = elements});
   }
 
   std::optional<std::vector<LayoutStep>> Run() {
@@ -61,6 +66,7 @@ class StepSearch {
   struct State {
     std::vector<std::int64_t> map = {};
     Shape slice = {};
+    std::int64_t elements = 1;  ///< In the slice.
     std::int64_t sent = 0;
     std::size_t steps = 0;
     std::size_t parent = 0;
@@ -69,18 +75,18 @@ class StepSearch {
   };
 
   void Reach(State state) {
-    const auto [it, is_new] = known_.emplace(state.map, states_.size());
-    State* known = is_new ? nullptr : &states_[it->second];
-    const auto cost = std::pair(state.sent, state.steps);
-    if (known != nullptr && std::pair(known->sent, known->steps) <= cost) {
+    const auto it = known_.lower_bound(state.map);
+    if (it != known_.end() && it->first == state.map) {
+      State& known = states_[it->second];
+      if (std::pair(known.sent, known.steps) > std::pair(state.sent, state.steps)) {
+        open_.emplace(state.sent, state.steps, it->second);
+        known = std::move(state);
+      }
       return;
     }
-    open_.emplace(state.sent, state.steps, it->second);
-    if (known != nullptr) {
-      *known = std::move(state);
-    } else {
-      states_.push_back(std::move(state));
-    }
+    known_.emplace_hint(it, state.map, states_.size());
+    open_.emplace(state.sent, state.steps, states_.size());
+    states_.push_back(std::move(state));
   }
 
   void Expand(std::size_t index) {
@@ -108,28 +114,35 @@ class StepSearch {
     const State& from = states_[index];
     const auto dimension = static_cast<std::size_t>(step.dimension);
     step.count = matrix_[matrix_.size() - 1 - static_cast<std::size_t>(step.axis)];
+    const std::int64_t sent = from.sent + SentBy(step, from.elements);
+    const bool cuts = step.kind != LayoutStep::Kind::kConcat;
+    if (sent >= limit_ || (cuts && from.slice[dimension] % step.count != 0)) {
+      return;  // Most moves end here: nothing is copied before.
+    }
     step.slice_before = from.slice;
-    State next{.map = from.map, .slice = from.slice, .steps = from.steps + 1, .parent = index};
-    if (step.kind == LayoutStep::Kind::kConcat) {
-      next.slice[dimension] *= step.count;
-      next.map[dimension] = kWhole;
-    } else {
-      if (next.slice[dimension] % step.count != 0) {
-        return;
-      }
+    State next{.map = from.map,
+               .slice = from.slice,
+               .elements = from.elements,
+               .sent = sent,
+               .steps = from.steps + 1,
+               .parent = index};
+    if (cuts) {
       next.slice[dimension] /= step.count;
+      next.elements /= step.count;
       next.map[dimension] = step.axis;
+    } else {
+      next.slice[dimension] *= step.count;
+      next.elements *= step.count;
+      next.map[dimension] = kWhole;
     }
     if (step.kind == LayoutStep::Kind::kPermute) {
       const auto joined = static_cast<std::size_t>(step.concat_dimension);
       next.slice[joined] *= step.count;
+      next.elements *= step.count;
       next.map[joined] = kWhole;
     }
-    next.sent = from.sent + SentBy(step);
-    if (next.sent < limit_) {
-      next.step = std::move(step);
-      Reach(std::move(next));
-    }
+    next.step = std::move(step);
+    Reach(std::move(next));
   }
 
   [[nodiscard]] std::vector<LayoutStep> StepsTo(std::size_t index) const {

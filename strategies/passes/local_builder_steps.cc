@@ -21,6 +21,35 @@ bool WorksOnSlices(const Node& node) {
   }
 }
 
+/// Numbers (stride, extent) of the digits of a group that the script made, outermost first.
+constexpr std::string_view kGroupDigits = "group_digits";
+
+/// Group of a collective that the script writes: what `group_digits` says, all ranks without it.
+Result<GroupPattern> ScriptGroup(const Node& node, std::int64_t world_size) {
+  if (node.group) {
+    return *node.group;
+  }
+  DRYDOCK_TRY(const auto given, IntListAttr(node.attrs, kGroupDigits));
+  if (!given) {
+    return MakeGroupPattern({RankDigit{.stride = 1, .extent = world_size}});
+  }
+  std::vector<RankDigit> digits;
+  std::int64_t inside = world_size;  // ranks between two members that differ in the digit before
+  bool sound = given->size() % 2 == 0;
+  for (std::size_t i = 0; sound && i + 1 < given->size(); i += 2) {
+    const RankDigit digit{.stride = (*given)[i], .extent = (*given)[i + 1]};
+    sound = digit.stride >= 1 && digit.extent >= 1 && digit.stride <= inside &&
+            digit.extent <= inside / digit.stride;
+    inside = digit.stride;
+    digits.push_back(digit);
+  }
+  if (!sound) {
+    return FailInput(node.op + ":group", "the group of '" + node.op + "' is not within the job",
+                     "group_digits are pairs of stride and extent, outermost first");
+  }
+  return MakeGroupPattern(std::move(digits));
+}
+
 }  // namespace
 
 Result<std::vector<ValueId>> LocalBuilder::EmitLocal(NodeId id, const OpSharding& sharding,
@@ -245,9 +274,8 @@ Status LocalBuilder::TranslatePost(NodeId id) {
     return TranslateUncut(id, std::move(spec));
   }
   const bool reducer = regions_[ToIndex(id)] == Region::kPost;
-  const GroupPattern group =
-      node.group ? *node.group
-                 : MakeGroupPattern({RankDigit{.stride = 1, .extent = config_.world_size}});
+  DRYDOCK_TRY(const GroupPattern group, ScriptGroup(node, config_.world_size));
+  spec.attrs.erase(std::string(kGroupDigits));
   const std::string& operand = traced_.at(node.inputs.front()).name;
   DRYDOCK_TRY(
       const ValueId output,

@@ -72,6 +72,20 @@ class BadScriptTest(command.CommandTest):
         run = self.msrun("--trace_timeout=1", "--log_dir=out", "net.py")
         self.assert_rejected(run, 6)
         self.assertIn("within 1 s", run.errors()[0])
+        # Nobody knows what the script had set.
+        self.assertEqual(self.report("summary.json", "out")["checked"]["parallel_mode"], "")
+
+    def test_summary_of_a_failed_script_says_what_it_had_set(self):
+        self.reject("import mindspore as ms\nms.set_context(device_target='GPU')\n"
+                    "ms.set_auto_parallel_context(parallel_mode='semi_auto_parallel', full_batch=True)\n1 / 0\n",
+                    r"^net\.py:4(:\d+)?: error: ZeroDivisionError")
+        checked = self.report("summary.json", "out")["checked"]
+        self.assertEqual([checked[name] for name in ("parallel_mode", "dataset_strategy", "device_target")],
+                         ["semi_auto_parallel", "full_batch", "GPU"])
+
+    def test_input_is_not_waited_for(self):
+        run = self.reject("name = input('who?\\n')\n", r"^net\.py:1(:\d+)?: error: EOFError")
+        self.assertIn("standard input is empty", run.hint())
 
 
 class StandardOutputTest(command.CommandTest):

@@ -53,9 +53,9 @@ TEST(BadInput, ScalarCannotBeLookedUpAlongAnAxis) {
 
 TEST(BadInput, EmptyTensorsHaveNoSlices) {
   EXPECT_EQ(ReasonOf({.op = "ReLU", .shapes = {{0, 4}}, .strategy = {{1, 4}}}),
-            "Layout:not-positive");
+            "ReLU:strategy-input");
   EXPECT_EQ(ReasonOf({.op = "ReLU", .shapes = {{0, 4}}, .strategy = {{4, 1}}}),
-            "Layout:not-positive");
+            "ReLU:strategy-input");
 }
 
 TEST(BadInput, MoreThanEightDimensionsAreRefusedWhereTheyEnter) {

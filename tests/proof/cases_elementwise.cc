@@ -64,7 +64,15 @@ ProofCase DependCase(Draw& draw) {
 PROOF_CASES_OF(Anywhere, AnywhereCase, "Abs", "Asinh", "Atan", "Ceil", "Cos", "Erf", "Erfc",
                "FastGeLU", "Floor", "GeLU", "HSigmoid", "Identity", "IsFinite", "Neg", "OnesLike",
                "ReLU", "Rint", "Sigmoid", "SiLU", "Sign", "Sin", "Softplus", "Square", "Tanh",
-               "Trunc", "ZerosLike", "StopGradient");
+               "Trunc", "ZerosLike");
+
+/// No gradient passes, whatever the slope.
+ProofCase StopGradientCase(Draw& draw) {
+  ProofCase one = AnywhereCase(draw);
+  one.check_slope = false;
+  return one;
+}
+PROOF_CASES(StopGradient, StopGradientCase);
 PROOF_CASES_OF(Growing, GrowingCase, "Cosh", "Exp", "Expm1", "Sinh");
 PROOF_CASES_OF(BetweenPoles, BetweenPolesCase, "Tan");
 PROOF_CASES_OF(InsideUnit, InsideUnitCase, "ACos", "Asin", "Atanh");

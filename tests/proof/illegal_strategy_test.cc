@@ -31,7 +31,8 @@ std::string_view LabelOf(const Error& error, std::string_view op) {
 
 /// Labels of single rules, which look at a strategy as a whole before its cuts are checked one by
 /// one, and the operators that may give them: windows that do not part evenly (spec operators
-/// 3.10), parts of heads (3.11), rows of tables (3.7), a batch on all devices or none (3.14),
+/// 3.10), parts of heads and of packed
+/// sequences (3.11), rows of tables (3.7), a batch on all devices or none (3.14),
 /// groups of rows.
 bool IsOwnLabel(std::string_view op, std::string_view label) {
   using Names = std::set<std::string_view>;
@@ -54,6 +55,7 @@ bool IsOwnLabel(std::string_view op, std::string_view label) {
       {"batch",
        {"CheckValid", "LstsqV2", "SolveTriangular", "SparseSoftmaxCrossEntropyWithLogits"}},
       {"groups", {"GroupedMatmul"}},
+      {"packed", {"FlashAttentionScore"}},
   };
   const auto it = kOperators.find(label);
   return it != kOperators.end() && it->second.contains(op);

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "strategies/rules/op_outline.h"
 #include "tests/strategies/random_strategy.h"
 
 namespace drydock::strategies::proof {
@@ -12,6 +13,11 @@ namespace {
 /// True if output `i` of a case is listed in `flags` (an empty list lists all).
 bool Listed(const std::vector<bool>& flags, std::size_t i) {
   return flags.empty() || (i < flags.size() && flags[i]);
+}
+
+/// Gradients end at entries that say so; that their slopes are then lost is no defect.
+bool FlowsBackward(const OpEntry& entry) {
+  return GradientSupportOf(entry) == GradientSupport::kYes;
 }
 
 /// A loss of each rank's own slice; what stands in front of it decides by what it is divided.
@@ -78,7 +84,7 @@ Status StepBuilder::BuildForward(const OpEntry& entry) {
       weighed.push_back(results[i]);
     }
   }
-  if (weighed.empty() || leaf_values_.empty() || entry.gradient == nullptr) {
+  if (weighed.empty() || leaf_values_.empty() || !FlowsBackward(entry)) {
     program_.leaves.clear();
     return {};
   }

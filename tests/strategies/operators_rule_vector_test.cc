@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -76,22 +78,42 @@ std::optional<Strategy> DefaultInWords(const std::string& words, const OpCase& o
   return ones;
 }
 
-/// Operators whose default strategy is another one on purpose (docs/differences.md), or whose first
-/// dimension is whole in the sample.
-const std::set<std::string, std::less<>>& OtherDefaults() {
-  static const std::set<std::string, std::less<>> kOthers = {};
+/// Where we differ from a fact on purpose, with the reason; a fact that holds must not be listed.
+using Reasons = std::map<std::string_view, std::string_view>;
+
+const Reasons& OtherDefaults() {
+  static const Reasons kOthers = {
+      {"ApplyRotaryPosEmb", "query alone cannot be cut: the key shares its batch"},
+      {"DropoutExt", "the slices of the sample have no whole packed masks: docs/differences.md"},
+      {"MatmulDDS", "query alone cannot be cut: the key shares its heads and batch"},
+      {"ReshapeAndCache", "cut tokens are unsupported: docs/differences.md"}};
+  return kOthers;
+}
+
+const Reasons& OtherEntries() {
+  static const Reasons kOthers = {
+      {"FusedInferAttentionScore", "keys and values are operands, not tuples in a tuple"},
+      {"GetNext", "the entries describe its results"},
+      {"TopPRouter", "router_prob is a tensor that is cut with the tokens"}};
+  return kOthers;
+}
+
+const Reasons& OtherMirrors() {
+  static const Reasons kOthers = {{"KVCacheScatterUpdate", "caches and positions have no gradient"},
+                                  {"ReshapeAndCache", "caches and slots have no gradient"}};
   return kOthers;
 }
 
 TEST_P(OperatorRuleFacts, DefaultStrategyIsThatOfTheVector) {
   const auto wanted = DefaultInWords(facts_.at("default_strategy"), case_);
-  if (!wanted || OtherDefaults().contains(entry_.name)) {
+  if (!wanted) {
     return;  // In words of its own: checked by the test of its family.
   }
   const auto strategy = DefaultStrategy(entry_, case_.View(), kTwoDevices);
-  ASSERT_TRUE(strategy) << strategy.error().message;
-  ASSERT_FALSE(strategy->empty());
-  EXPECT_EQ(strategy->front(), wanted->front());
+  const bool same = strategy && !strategy->empty() && strategy->front() == wanted->front();
+  EXPECT_NE(same, OtherDefaults().contains(entry_.name))
+      << (strategy ? json(*strategy).dump() : strategy.error().message) << " of "
+      << json(*wanted).dump();
 }
 
 TEST_P(OperatorRuleFacts, StrategyHasTheEntriesOfTheVector) {
@@ -99,19 +121,24 @@ TEST_P(OperatorRuleFacts, StrategyHasTheEntriesOfTheVector) {
   ASSERT_TRUE(rule) << rule.error().message;
   const std::size_t listed = facts_.at("strategy_inputs").size();
   const bool open_ended = entry_.signature.find('*') != std::string_view::npos;
-  if (case_.absent == 0 && !open_ended && case_.inputs.size() >= listed) {
-    EXPECT_EQ(EntriesOf(*rule, case_.View()).axes.size(), listed) << facts_.at("strategy_inputs");
+  if (case_.absent != 0 || open_ended || case_.inputs.size() < listed) {
+    return;  // How many there are is the call's choice.
   }
+  std::vector<TensorAxes> entries = EntriesOf(*rule, case_.View()).axes;
+  while (entries.size() > listed && entries.back().empty()) {
+    entries.pop_back();  // A scalar has nothing to cut; its entry may be left out.
+  }
+  EXPECT_NE(entries.size() == listed, OtherEntries().contains(entry_.name))
+      << entries.size() << " of " << facts_.at("strategy_inputs");
 }
 
 TEST_P(OperatorRuleFacts, MirrorsAreThoseOfTheVector) {
   const std::string mirror = facts_.at("mirror");
-  const bool one_operand = case_.inputs.size() < 2;
-  if (mirror == "all_tensor_inputs") {
-    EXPECT_TRUE(entry_.mirrored.empty() || one_operand) << entry_.mirrored;
-  } else if (mirror == "input0") {
-    EXPECT_TRUE(entry_.mirrored == "0" || one_operand) << entry_.mirrored;
+  if (case_.inputs.size() < 2 || (mirror != "all_tensor_inputs" && mirror != "input0")) {
+    return;
   }
+  const bool same = entry_.mirrored == (mirror == "input0" ? "0" : "");
+  EXPECT_NE(same, OtherMirrors().contains(entry_.name)) << entry_.mirrored << " of " << mirror;
 }
 
 TEST_P(OperatorRuleFacts, CommunicatesOnlyWhereTheVectorSaysSo) {

@@ -1,14 +1,15 @@
 #!/bin/bash
 # Tests with real MindSpore (tests/interop): everything with the newest release (MINDSPORE_RELEASE), one
-# short exchange in each direction with those of MINDSPORE_OLDER_RELEASES that can be had within
-# INTEROP_INSTALL_SECONDS. The CPU wheels are installed once, into virtual environments outside the tree
+# short exchange in each direction with those of MINDSPORE_OLDER_RELEASES that are installed already or can
+# be within INTEROP_OLDER_SECONDS, all together. The CPU wheels are installed once, into virtual environments outside the tree
 # (DRYDOCK_INTEROP_CACHE, default ~/.cache/drydock). What cannot be had is skipped, and the reason printed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 newest=${MINDSPORE_RELEASE:-2.10.0}
 older=${MINDSPORE_OLDER_RELEASES-2.9.0 2.8.0 2.7.2 2.7.0}
 cache=${DRYDOCK_INTEROP_CACHE:-$HOME/.cache/drydock}
-seconds=${INTEROP_INSTALL_SECONDS:-600}
+seconds=${INTEROP_INSTALL_SECONDS:-600} # for the installation under way
+older_seconds=${INTEROP_OLDER_SECONDS:-90}
 reason=
 
 # The releases in question have wheels for 3.9 to 3.11, all of them for 3.11.
@@ -23,7 +24,7 @@ base_python() {
   done
 }
 
-# install RELEASE: 0 if it can be imported afterwards, else `reason` is set.
+# install RELEASE: 0 if it is there afterwards and can be imported, else `reason` is set.
 install() {
   local release=$1 folder=$cache/mindspore-$1 base
   if [ ! -x "$folder/bin/python" ]; then
@@ -31,14 +32,14 @@ install() {
     [ -n "$base" ] || { reason="no Python 3.11 with venv; the wheels of MindSpore need it"; return 1; }
     rm -rf "$folder.new"
     if ! { "$base" -m venv "$folder.new" &&
-      timeout "$seconds" "$folder.new/bin/pip" install -q "mindspore==$release"; }; then
+      timeout "$seconds" "$folder.new/bin/pip" install -q "mindspore==$release" &&
+      "$folder.new/bin/python" -c 'import mindspore' 2>/dev/null; }; then
       rm -rf "$folder.new"
-      reason="MindSpore $release cannot be installed (no package registry?)"
+      reason="MindSpore $release cannot be installed within $seconds s (no package registry?)"
       return 1
     fi
     mv "$folder.new" "$folder"
   fi
-  "$folder/bin/python" -c 'import mindspore' 2>/dev/null || { reason="$folder/bin/python cannot import mindspore"; return 1; }
 }
 
 if [ -z "${DRYDOCK_MINDSPORE_PYTHON:-}" ]; then
@@ -47,7 +48,9 @@ if [ -z "${DRYDOCK_MINDSPORE_PYTHON:-}" ]; then
 fi
 if [ -z "${DRYDOCK_MINDSPORE_RELEASES:-}" ]; then
   DRYDOCK_MINDSPORE_RELEASES=
+  older_end=$((SECONDS + older_seconds))
   for release in $older; do
+    seconds=$((older_end > SECONDS ? older_end - SECONDS : 1))
     if install "$release"; then
       DRYDOCK_MINDSPORE_RELEASES+="$release=$cache/mindspore-$release/bin/python "
     else

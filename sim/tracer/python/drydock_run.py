@@ -27,6 +27,25 @@ def installed_release():
     return ""
 
 
+def bytecode_folder(package):
+    """Where to keep the package's bytecode: None for the usual place, which is there already or can be written."""
+    compiled = os.path.join(package, "__pycache__", "__init__.%s.pyc" % sys.implementation.cache_tag)
+    if os.path.exists(compiled) or os.access(package, os.W_OK):
+        return None
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(cache, "drydock", "bytecode") if os.path.isabs(cache) else None
+
+
+def import_stand_in():
+    """Imports the package so that the next run of this interpreter need not compile it."""
+    saved = sys.pycache_prefix
+    sys.pycache_prefix = saved or bytecode_folder(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mindspore"))
+    try:
+        import mindspore  # noqa: F401
+    finally:
+        sys.pycache_prefix = saved
+
+
 def run_script(path, arguments):
     """Executes the script as the main program."""
     main = type(sys)("__main__")
@@ -95,6 +114,9 @@ def add_hint(fields, error):
         fields["reason"] = "script:missing-module"
     elif isinstance(error, SyntaxError):
         fields["reason"] = "script:syntax"
+    elif isinstance(error, EOFError):
+        fields["hint"] = fields["hint"] or "standard input is empty in a dry run: give what the script asks for as arguments"
+        fields["reason"] = "script:no-input"
     elif isinstance(error, RecursionError):
         fields["reason"] = "script:recursion"
     fields["reason"] = fields["reason"] or "script:exception"
@@ -121,10 +143,20 @@ def rank_facts():
     return {"covered_ranks": covered, "guard_places": sorted(set(rank.guard_places))}
 
 
+def settings():
+    """What the script has set so far, as the job of a graph document; None if that is contradictory."""
+    try:
+        from mindspore import context
+        return context.job_settings()
+    except Exception:  # noqa: B902 (it is about the settings, whose error the script has met already)
+        return None
+
+
 def trace(folder, script, arguments):
     """The whole run as a dictionary."""
     result = {"version": RESULT_VERSION, "programs": [], "exit_code": 0, "error": None}
     result["release"] = installed_release()
+    import_stand_in()
     from mindspore._drydock.errors import last_refusal
     from mindspore._drydock.session import session, watch_environment
     watch_environment()
@@ -145,6 +177,7 @@ def trace(folder, script, arguments):
         result["error"] = error_fields(error)
         add_hint(result["error"], error)
     result["warnings"] = session.warnings
+    result["job"] = settings()
     result.update(rank_facts())
     return result
 

@@ -7,6 +7,7 @@
 #include "launcher/net/recovery_file.h"
 #include "sim/cluster/messages/heartbeat.h"
 #include "sim/cluster/messages/registration.h"
+#include "sim/cluster/messages/unregistration.h"
 #include "tests/launcher/net/raw_client.h"
 
 namespace drydock::launcher {
@@ -99,6 +100,25 @@ TEST_F(Recovery, AfterARestartMembersGoOnWithTheirRanks_R29) {
   EXPECT_EQ(sim::DecodeHeartbeatReply(member.Receive()->body)->topo_state, 1U);
   RawClient restarted(server->endpoint());
   EXPECT_EQ(Register(restarted, "1").rank_id, 1U);
+}
+
+TEST_F(Recovery, AFinishedJobLeavesNothingToTheNextOne) {
+  auto server = Serve(Job());
+  {
+    RawClient first(server->endpoint());
+    RawClient second(server->endpoint());
+    ASSERT_TRUE(Register(first, "0").success);
+    ASSERT_TRUE(Register(second, "1").success);
+    first.SendMessage("1", sim::UnregistrationRequest{.node_id = "0"});
+    ASSERT_EQ(first.Receive()->name, "3");
+    second.SendMessage("1", sim::UnregistrationRequest{.node_id = "1"});
+    ASSERT_EQ(second.Receive()->name, "3");
+  }
+  EXPECT_EQ(RecoveryFile(folder_).Load()->nodes.size(), 2U) << "until the scheduler has ended";
+  server.reset();
+  EXPECT_EQ(RecoveryFile(folder_).Load(), sim::SchedulerSnapshot{});
+  server = Serve(Job());
+  EXPECT_EQ(server->Look().state, sim::SchedulerState::kBuilding);
 }
 
 TEST_F(Recovery, AFullDiskEndsTheServerWithoutAnAnswer_R29) {

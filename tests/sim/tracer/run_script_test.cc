@@ -91,8 +91,9 @@ x = Tensor(shape=(2, 32), dtype=ms.float32)
 TEST_F(TraceScriptTest, NetworkBecomesADocument) {
   const auto outcome = TraceScript(Job(std::string(kNetwork) + "Net()(x)\n"));
   ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
-  ASSERT_EQ(outcome->programs.size(), 1U);
-  const auto document = strategies::ReadGraphDocument(outcome->programs[0].document, "trace", {});
+  ASSERT_EQ(outcome->networks[0].programs.size(), 1U);
+  const auto document =
+      strategies::ReadGraphDocument(outcome->networks[0].programs[0].document, "trace", {});
   ASSERT_TRUE(document.has_value()) << FormatError(document.error());
   EXPECT_EQ(document->job.world_size, 8);
   EXPECT_EQ(document->job.mode, strategies::ParallelMode::kSemiAutoParallel);
@@ -103,7 +104,8 @@ TEST_F(TraceScriptTest, NetworkBecomesADocument) {
   EXPECT_EQ(node.scope, "Default");
   EXPECT_EQ(node.in_strategy, (strategies::Strategy{{2, 4}, {4, 1}}));
   EXPECT_EQ(PlaceOf(document->graph, node)->line, 13);  // the line of self.matmul(x, self.w)
-  EXPECT_EQ(outcome->traced_ranks, (std::vector<std::int64_t>{0}));
+  EXPECT_EQ(outcome->runs,
+            (std::vector<ScriptRun>{{.rank = 0, .ranks = {{.first = 0, .last = 7}}}}));
 }
 
 TEST_F(TraceScriptTest, SameScriptGivesSameBytes) {
@@ -111,7 +113,7 @@ TEST_F(TraceScriptTest, SameScriptGivesSameBytes) {
   const auto first = TraceScript(job);
   const auto second = TraceScript(job);
   ASSERT_TRUE(first.has_value() && second.has_value());
-  EXPECT_EQ(first->programs[0].document, second->programs[0].document);
+  EXPECT_EQ(first->networks[0].programs[0].document, second->networks[0].programs[0].document);
 }
 
 TEST_F(TraceScriptTest, ExceptionIsReportedAtTheUsersLine) {
@@ -242,7 +244,8 @@ TEST_F(TraceScriptTest, RankInTextNeedsOneRun) {
                       "from mindspore.communication import get_rank, init\n"
                       "init()\nprint('rank %s' % get_rank(), get_rank() + 1)\nNet()(x)\n"));
   ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
-  EXPECT_EQ(outcome->traced_ranks, (std::vector<std::int64_t>{0}));
+  EXPECT_EQ(outcome->runs,
+            (std::vector<ScriptRun>{{.rank = 0, .ranks = {{.first = 0, .last = 7}}}}));
 }
 
 TEST_F(TraceScriptTest, BranchOnRankZeroNeedsTwoRuns) {
@@ -250,17 +253,64 @@ TEST_F(TraceScriptTest, BranchOnRankZeroNeedsTwoRuns) {
                                        "from mindspore.communication import get_rank\n"
                                        "if get_rank() == 0:\n    print('first')\nNet()(x)\n"));
   ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
-  EXPECT_EQ(outcome->traced_ranks.size(), 2U);
+  EXPECT_EQ(outcome->runs,
+            (std::vector<ScriptRun>{{.rank = 0, .ranks = {{.first = 0, .last = 0}}},
+                                    {.rank = 1, .ranks = {{.first = 1, .last = 7}}}}));
+  EXPECT_EQ(outcome->networks.size(), 1U);
+  EXPECT_EQ(outcome->networks[0].ranks, (std::vector<RankRange>{{.first = 0, .last = 7}}));
 }
 
-TEST_F(TraceScriptTest, DifferentNetworksPerRankAreUnsupportedWithTheLine) {
+/// A script that applies one more operator if `condition` holds.
+std::string Fork(const std::string& condition) {
+  return std::string(kNetwork) +
+         "from mindspore.communication import get_rank\n"
+         "net = Net()\n"
+         "if " +
+         condition + ":\n    net(x)\nelse:\n    ops.relu(net(x))\n";
+}
+
+TEST_F(TraceScriptTest, HalvesOfTheRanksBecomeTwoNetworks) {
+  const auto outcome = TraceScript(Job(Fork("get_rank() < 4")));
+  ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
+  EXPECT_EQ(outcome->runs.size(), 2U);
+  ASSERT_EQ(outcome->networks.size(), 2U);
+  EXPECT_EQ(outcome->networks[0].ranks, (std::vector<RankRange>{{.first = 0, .last = 3}}));
+  EXPECT_EQ(outcome->networks[1].ranks, (std::vector<RankRange>{{.first = 4, .last = 7}}));
+  EXPECT_EQ(outcome->networks[1].rank, 4);
+  EXPECT_THAT(outcome->asks, ::testing::ElementsAre(HasSubstr("net.py:19")));
+}
+
+TEST_F(TraceScriptTest, ParityBecomesTwoNetworks) {
+  const auto outcome = TraceScript(Job(Fork("get_rank() % 2 == 0")));
+  ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
+  ASSERT_EQ(outcome->networks.size(), 2U);
+  EXPECT_EQ(outcome->networks[1].ranks, (std::vector<RankRange>{{.first = 1, .last = 1},
+                                                                {.first = 3, .last = 3},
+                                                                {.first = 5, .last = 5},
+                                                                {.first = 7, .last = 7}}));
+}
+
+TEST_F(TraceScriptTest, ErrorOnOtherRanksSaysWhichRankItIs) {
   const Error error = ErrorOf(std::string(kNetwork) +
                               "from mindspore.communication import get_rank\n"
-                              "net = Net()\n"
-                              "if get_rank() < 4:\n    net(x)\nelse:\n    ops.relu(net(x))\n");
-  EXPECT_EQ(error.code, ErrorCode::kUnsupported);
-  EXPECT_EQ(error.reason, "script:rank-dependent");
-  EXPECT_THAT(error.message, HasSubstr("net.py:19"));
+                              "if get_rank() >= 6:\n    raise ValueError('not here')\nNet()(x)\n");
+  EXPECT_EQ(error.reason, "script:exception");
+  ASSERT_FALSE(error.notes.empty());
+  EXPECT_THAT(error.notes.back(), AllOf(HasSubstr("run as rank 6"), HasSubstr("net.py:18")));
+}
+
+TEST_F(TraceScriptTest, MoreWaysThanRunsAreUnsupportedWithTheLine) {
+  ScriptJob job = Job(std::string(kNetwork) +
+                      "from mindspore.communication import get_rank\n"
+                      "y = Net()(x)\n"
+                      "for _ in range(get_rank()):\n    y = ops.relu(y)\n");
+  job.world_size = 5;
+  job.max_traces = 3;
+  const auto outcome = TraceScript(job);
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_EQ(outcome.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(outcome.error().reason, "script:rank-dependent");
+  EXPECT_THAT(outcome.error().message, HasSubstr("net.py:19"));
 }
 
 TEST_F(TraceScriptTest, ArgumentsAndEnvironmentReachTheScript) {

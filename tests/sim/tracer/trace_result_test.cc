@@ -17,7 +17,7 @@ TEST(TraceResult, ProgramsAndCoveredRanksAreRead) {
   ASSERT_TRUE(result.has_value()) << FormatError(result.error());
   EXPECT_EQ(result->programs[0].file, "program-0.json");
   EXPECT_TRUE(result->programs[0].training);
-  EXPECT_THAT(result->covered, ElementsAre(RankSpan{0, 0}, RankSpan{2, 7}));
+  EXPECT_THAT(result->covered, ElementsAre(RankRange{0, 0}, RankRange{2, 7}));
   EXPECT_EQ(result->release, "2.5.0");
 }
 

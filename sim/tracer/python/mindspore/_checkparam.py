@@ -1,6 +1,5 @@
 """Argument checks that user code imports: the names of the reference, our texts."""
 import functools
-import inspect
 import operator
 
 from mindspore._drydock.errors import user_error
@@ -110,6 +109,7 @@ def check_type_name(arg_name, arg_type, valid_types, prim_name):
 def args_type_check(*type_args, **type_kwargs):
     """Decorator: arguments must have the given types where they are given."""
     def decorate(function):
+        import inspect  # here, since it is slow to import and rarely needed
         signature = inspect.signature(function)
         types = signature.bind_partial(*type_args, **type_kwargs).arguments
 

@@ -1,5 +1,4 @@
 """Keys, types and ranges of the context settings. Source: spec tracing-frontend 10."""
-import difflib
 import re
 
 from mindspore._drydock.errors import user_error
@@ -70,6 +69,7 @@ ALGO_DEFAULTS = {
 
 def nearest(word, known):
     """A hint that names the nearest known word."""
+    import difflib  # here, since it is slow to import and rarely needed
     found = difflib.get_close_matches(str(word), [k for k in known if isinstance(k, str)], 1)
     return "did you mean '%s'?" % found[0] if found else ""
 

@@ -85,6 +85,66 @@ Net()(x)
         self.assertEqual((error["family"], error["type"]), ("user", "TypeError"))
 
 
+    def test_both_frameworks_and_numpy_like_modules(self):
+        # A real torch beside it would look up attributes of every module that is loaded.
+        self.recorded("""
+for module in list(sys.modules.values()):
+    getattr(module, "__warningregistry__", None), getattr(module, "__path__", None), getattr(module, "__file__", None)
+Net()(x)
+""")
+
+    def test_network_called_from_a_thread(self):
+        self.recorded("""
+import threading
+thread = threading.Thread(target=lambda: Net()(x))
+thread.start()
+thread.join()
+""")
+
+    def test_forked_process_leaves_the_recording_alone(self):
+        self.recorded("""
+Net()(x)
+child = os.fork()
+if child == 0:
+    ops.relu(x)
+    os._exit(3)
+assert os.waitpid(child, 0)[1] >> 8 == 3
+""")
+
+    def test_standard_streams_that_are_closed(self):
+        self.recorded("sys.stdin.close()\nsys.stdout.close()\nNet()(x)\n")
+
+    def test_folder_that_is_gone(self):
+        self.recorded("""
+import tempfile
+folder = tempfile.mkdtemp()
+os.chdir(folder)
+os.rmdir(folder)
+Net()(x)
+""")
+
+    def test_input_function_says_that_there_is_none(self):
+        error = self.error(HEAD + "answer = input('how many? ')\nNet()(x)\n")
+        self.assertEqual((error["family"], error["type"], error["place"]["line"]), ("user", "EOFError", 12))
+        self.assertIn("standard input", error["hint"])
+
+    def test_result_of_a_finished_network_used_inside_of_another(self):
+        run = self.trace(HEAD + """
+kept = []
+class Keeps(nn.Cell):
+    def construct(self, x):
+        y = ops.relu(x)
+        kept.append(y)
+        return y
+Keeps()(x)
+class Uses(nn.Cell):
+    def construct(self, x):
+        return ops.add(kept[0], x)
+Uses()(Tensor(shape=(4, 6), dtype=ms.float32))
+""")
+        self.assertTrue(run.documents)
+
+
 class RankDependence(TraceTest):
     def covered(self, source, ranks=16):
         run = self.trace(HEAD + "from mindspore.communication import get_rank, get_local_rank\n" + source, ranks=ranks)

@@ -1,7 +1,6 @@
 """Where the user's script is: source frames without those of the stand-in package."""
 import functools
 import itertools
-import linecache
 import os
 import sys
 
@@ -17,7 +16,8 @@ _columns = {}
 @functools.lru_cache(maxsize=None)
 def is_user_file(filename):
     """False for the stand-in, Python's own library and generated code."""
-    real = filename if filename.startswith("<") else os.path.realpath(filename)
+    # A relative name is the script's: it needs no current folder, which may be gone.
+    real = os.path.realpath(filename) if os.path.isabs(filename) else filename
     if real.startswith((PACKAGE_ROOT, "<")) or real == DRIVER:
         return False
     return not filename.startswith(_LIBRARY) or any(part in filename for part in _PACKAGES)
@@ -25,7 +25,10 @@ def is_user_file(filename):
 
 def short_name(filename):
     """Name as the user would write it: relative to the current folder where that is possible."""
-    here = os.getcwd() + os.sep
+    try:
+        here = os.getcwd() + os.sep
+    except OSError:  # the folder is gone
+        return filename
     return filename[len(here):] if filename.startswith(here) else filename
 
 
@@ -43,6 +46,7 @@ def _column(code, instruction):
 
 
 def place_of(code, line, instruction):
+    import linecache  # here, since it is slow to import and rarely needed
     text = linecache.getline(code.co_filename, line).rstrip("\r\n")
     return {"file": short_name(code.co_filename), "line": line or 0,
             "column": _column(code, instruction), "text": text}

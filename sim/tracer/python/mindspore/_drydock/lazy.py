@@ -1,6 +1,5 @@
 """Names that the stand-in does not have: importing them works, using them does not."""
 import importlib
-import importlib.abc
 import importlib.machinery
 import os
 import sys
@@ -62,7 +61,7 @@ def module_getattr(module_name):
     return getattr_
 
 
-class _StubLoader(importlib.abc.Loader):
+class _StubLoader:
     def create_module(self, spec):
         return None
 
@@ -71,7 +70,7 @@ class _StubLoader(importlib.abc.Loader):
         module.__getattr__ = module_getattr(module.__name__)
 
 
-class _StubFinder(importlib.abc.MetaPathFinder):
+class _StubFinder:
     """Last resort for sub-modules of mindspore that the stand-in does not have."""
 
     def find_spec(self, fullname, path=None, target=None):

@@ -27,6 +27,13 @@ def _note(evaluate, outcome, key):
     guard_places.append(frames.place_text(frames.user_place()))
 
 
+def ask(text, evaluate, rank):
+    """Answer of a question about the rank, written down as a guard."""
+    outcome = evaluate(rank)
+    _note(evaluate, outcome, (text, "asked"))
+    return outcome
+
+
 def covered_ranks(world_size):
     """Ranks that this run stands for: list of [first, last]."""
     ranges = []

@@ -1,5 +1,4 @@
 """Python data of tensors: shapes, element types and small values, with or without numpy."""
-import importlib.util
 import sys
 
 from mindspore._drydock.errors import user_error
@@ -124,8 +123,11 @@ def nest(items, shape):
 def numpy_or_none():
     """The numpy module if this interpreter has it."""
     module = sys.modules.get("numpy")
-    if module is None and importlib.util.find_spec("numpy") is not None:
-        import numpy as module
+    if module is None:
+        try:
+            import numpy as module
+        except ImportError:
+            return None
     return module
 
 

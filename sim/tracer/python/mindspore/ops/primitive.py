@@ -1,7 +1,6 @@
 """Primitives: operators with their attributes and sharding strategies."""
 import copy
 import functools
-import inspect
 
 from mindspore._drydock import tracing, values
 from mindspore._drydock.errors import Unsupported, user_error
@@ -232,6 +231,9 @@ def _call(self, signature, args, kwargs):
     if session.compute_dtype is not None and signature.kind != "update" and signature.name != "Cast":
         operands = _promotion.to_compute_type(operands, session.compute_dtype, cast)
     operands, dtypes = _promotion.prepare(signature.name, operands, cast)
+    if signature.kind == "collective" and "rank_size" not in attrs:
+        from mindspore._drydock.groups import collective_attrs
+        attrs.update(collective_attrs(signature.name, attrs.pop("group", None)))
     if session.next_strategy is not None and signature.name != "Cast":
         self, session.next_strategy = copy.deepcopy(self).shard(*session.next_strategy), None
     results = tracing.apply(signature.name, operands, attrs, self, dtypes)
@@ -294,6 +296,7 @@ class PrimitiveWithCheck(PrimitiveWithInfer):
 
 def prim_attr_register(function):
     """Decorator of a primitive's __init__: its arguments become attributes."""
+    import inspect  # here, since it is slow to import and rarely needed
     signature = inspect.signature(function)
 
     @functools.wraps(function)

@@ -1,0 +1,114 @@
+"""Scripts that ask for their rank: run once per outcome, every outcome compiled for its ranks, groups compared."""
+
+import unittest
+
+import command
+
+# One product of (4, 8) and (8, 16) per rank; what the ranks do with it depends on the case.
+SCRIPT = '''import mindspore as ms
+from mindspore import nn, ops, Parameter, Tensor
+from mindspore.communication import create_group, get_rank, init
+init()
+rank = get_rank()
+{before}
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor(shape=(8, 16), dtype=ms.float32), "w")
+        self.reduce = {collective}
+    def construct(self, x):
+        y = ops.matmul(x, self.w)
+        if {condition}:
+            y = {special}
+        return {end}
+Net()(Tensor(shape=(4, 8), dtype=ms.float32))
+'''
+
+
+class RankDependentScriptTest(command.CommandTest):
+    def run_script(self, condition, ranks=16, before="", collective="ops.AllReduce()", special="ops.relu(y)",
+                   end="self.reduce(y)"):
+        self.text = SCRIPT.format(before=before, condition=condition, collective=collective, special=special, end=end)
+        self.write("net.py", self.text)
+        return self.msrun("--worker_num=%d" % ranks, "--log_dir=out", "net.py")
+
+    def runs(self, run):
+        self.assert_accepted(run)
+        return self.report("summary.json", "out")["script_runs"]
+
+    def expect_fork(self, condition, first, second):
+        runs = self.runs(self.run_script(condition))
+        self.assertEqual([(item["ranks"], item["network"]) for item in runs], [(first, 0), (second, 1)])
+        # Matmul and all-reduce; those for which the condition holds have one more.
+        self.assertEqual(sorted(item["operators"] for item in runs), [2, 3])
+        summary = self.report("summary.json", "out")
+        self.assertEqual([item["ranks"] for item in summary["memory"]], [first, second])
+        self.assertEqual(summary["rank_asks"], ["net.py:%d" % command.line_of(self.text, "        if ")])
+        self.assertEqual(summary["ranks_checked"], 16)
+        self.assertIn("rank-dependent-script", [item["code"] for item in summary["diagnostics"]])
+
+    def test_parity(self):
+        self.expect_fork("rank % 2 == 0", "0,2,4,6,8,10,12,14", "1,3,5,7,9,11,13,15")
+
+    def test_node(self):
+        self.expect_fork("rank // 8 == 1", "0-7", "8-15")
+
+    def test_stage(self):
+        self.expect_fork("rank // 4 == 2", "0-7,12-15", "8-11")
+
+    def test_ranks_that_only_print_differently_compute_one_network(self):
+        runs = self.runs(self.run_script("False", before="if rank == 0:\n    print('hello')"))
+        self.assertEqual([(item["ranks"], item["network"]) for item in runs], [("0", 0), ("1-15", 0)])
+
+    def test_slices_of_the_rank_have_equal_collectives(self):
+        runs = self.runs(self.run_script("True", ranks=4, special="y[rank * 1:rank * 1 + 1]"))
+        self.assertEqual([item["ranks"] for item in runs], ["0", "1", "3", "2"])
+        # (1, 16) float32 are 64 B; a ring of 4 sends 2 * 3 / 4 of them.
+        self.assertEqual([item["sent_bytes"] for item in runs], [96] * 4)
+
+    def expect_disagreement(self, run, *words):
+        self.assertEqual(run.status, 6, run.err)
+        for word in words + ("the ranks disagree", "net.py:14"):
+            self.assertIn(word, run.err)
+        self.assertEqual(self.report("summary.json", "out")["verdict"], "ranks-disagree")
+
+    def test_collective_that_some_ranks_leave_out_is_a_deadlock(self):
+        run = self.run_script("rank == 3", ranks=4, special="self.reduce(y)", end="y")
+        self.expect_disagreement(run, "ranks 3 and 0", "group 0-1-2-3")
+
+    def test_collective_of_another_size_is_named(self):
+        run = self.run_script("rank == 0", ranks=4, special="y[:2]")
+        self.expect_disagreement(run, "AllReduce of 128 B float32", "AllReduce of 256 B float32")
+
+    def test_groups_of_the_script_are_followed(self):
+        # 8 ranks in groups of 4 neighbours: AllReduce of (4, 16) float32, 256 B: 2 * 3 / 4 * 256 = 384 B.
+        before = ("first = rank // 4 * 4\n"
+                  "create_group('part-%d' % first, [first + i for i in range(4)])")
+        runs = self.runs(self.run_script("False", ranks=8, before=before,
+                                         collective="ops.AllReduce(group='part-%d' % first)"))
+        self.assertEqual([(item["ranks"], item["network"], item["sent_bytes"]) for item in runs],
+                         [("0-3", 0, 384), ("4-7", 0, 384)])
+        patterns = self.report("communication.json", "out")["group_patterns"]
+        self.assertEqual([pattern["size"] for pattern in patterns], [4])
+
+    def test_group_used_by_a_rank_outside_of_it(self):
+        run = self.run_script("False", ranks=8, before="create_group('half', [0, 1, 2, 3])",
+                              collective="ops.AllReduce(group='half')")
+        self.assert_rejected(run, 6)
+        self.assertIn("rank 4 calls 'AllReduce' on group 'half', but is not one of its ranks", run.errors()[0])
+        self.assertIn("the script was run as rank 4", run.err)
+
+    def test_unevenly_spread_group_is_a_limit(self):
+        run = self.run_script("rank in (0, 1, 3)", ranks=4, before="create_group('odd', [0, 1, 3])",
+                              collective="ops.AllReduce(group='odd')", special="self.reduce(y)", end="y")
+        self.assert_rejected(run, 8)
+        self.assertIn("not evenly spread", run.errors()[0])
+
+    def test_error_of_one_rank_says_which(self):
+        run = self.run_script("rank == 5", ranks=8, special="ops.matmul(y, y)")
+        self.assert_rejected(run, 6)
+        self.assertIn("the script was run as rank 5, since it asks for its rank at net.py:14", run.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
