@@ -14,14 +14,40 @@ std::string ShortName(const Node& node) {
   return node.instance_name.empty() ? node.op : node.op + " '" + node.instance_name + "'";
 }
 
-Error AtNode(Error error, const Graph& graph, const Node& node) {
+/// How many of the lines that lead to an operator a refusal names.
+constexpr std::size_t kMaxCallers = 3;
+
+std::string LineText(const SourcePlace& place) {
+  return place.file + ":" + std::to_string(place.line);
+}
+
+/// The note that says where a strategy comes from, with the line as it is written there.
+std::string GivenNote(const SourcePlace& given) {
+  const std::size_t first = given.text.find_first_not_of(" \t");
+  const std::string text = first == std::string::npos ? "" : ": " + given.text.substr(first);
+  return "the strategy is given at " + LineText(given) + text;
+}
+
+/// Points to the line that applies the operator, and names those that lead to it and the one that
+/// gives it its strategy.
+Error AtSource(Error error, const Graph& graph, const Node& node) {
   const std::optional<SourcePlace> applied = PlaceOf(graph, node);
   const std::optional<SourcePlace> given = ShardPlaceOf(graph, node);
-  if (given && applied && !error.place && *given != *applied) {
-    error = WithNote(std::move(error), "the operator is applied at " + applied->file + ":" +
-                                           std::to_string(applied->line));
+  if (error.place || !given) {
+    return error;
   }
-  error = WithPlace(std::move(error), given);
+  error = WithPlace(std::move(error), applied ? applied : given);
+  if (applied) {
+    const std::vector<SourcePlace>& stack = graph.stacks[static_cast<std::size_t>(node.place)];
+    for (std::size_t i = 1; i < stack.size() && i <= kMaxCallers; ++i) {
+      error = WithNote(std::move(error), "called at " + LineText(stack[i]));
+    }
+  }
+  return *given == *error.place ? error : WithNote(std::move(error), GivenNote(*given));
+}
+
+Error AtNode(Error error, const Graph& graph, const Node& node) {
+  error = AtSource(std::move(error), graph, node);
   if (!node.scope.empty()) {
     error = WithNote(std::move(error), "operator " + ShortName(node) + " in scope " + node.scope);
   }
