@@ -21,29 +21,33 @@ std::string LineText(const SourcePlace& place) {
   return place.file + ":" + std::to_string(place.line);
 }
 
-/// The note that says where a strategy comes from, with the line as it is written there.
-std::string GivenNote(const SourcePlace& given) {
-  const std::size_t first = given.text.find_first_not_of(" \t");
-  const std::string text = first == std::string::npos ? "" : ": " + given.text.substr(first);
-  return "the strategy is given at " + LineText(given) + text;
+/// The note that says where an operator is used, with the line as it is written there.
+std::string AppliedNote(const SourcePlace& applied) {
+  const std::size_t first = applied.text.find_first_not_of(" \t");
+  const std::string text = first == std::string::npos ? "" : ": " + applied.text.substr(first);
+  return "the operator is applied at " + LineText(applied) + text;
 }
 
-/// Points to the line that applies the operator, and names those that lead to it and the one that
-/// gives it its strategy.
+/// Points to the line that gives the strategy, which is what is to be changed, and names the one
+/// that applies the operator and those that lead to it.
 Error AtSource(Error error, const Graph& graph, const Node& node) {
   const std::optional<SourcePlace> applied = PlaceOf(graph, node);
   const std::optional<SourcePlace> given = ShardPlaceOf(graph, node);
   if (error.place || !given) {
     return error;
   }
-  error = WithPlace(std::move(error), applied ? applied : given);
-  if (applied) {
-    const std::vector<SourcePlace>& stack = graph.stacks[static_cast<std::size_t>(node.place)];
-    for (std::size_t i = 1; i < stack.size() && i <= kMaxCallers; ++i) {
-      error = WithNote(std::move(error), "called at " + LineText(stack[i]));
-    }
+  error = WithPlace(std::move(error), given);
+  if (!applied) {
+    return error;
   }
-  return *given == *error.place ? error : WithNote(std::move(error), GivenNote(*given));
+  if (*given != *applied) {
+    error = WithNote(std::move(error), AppliedNote(*applied));
+  }
+  const std::vector<SourcePlace>& stack = graph.stacks[static_cast<std::size_t>(node.place)];
+  for (std::size_t i = 1; i < stack.size() && i <= kMaxCallers; ++i) {
+    error = WithNote(std::move(error), "called at " + LineText(stack[i]));
+  }
+  return error;
 }
 
 Error AtNode(Error error, const Graph& graph, const Node& node) {

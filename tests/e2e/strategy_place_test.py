@@ -105,33 +105,36 @@ Step()(x)  # CALL 2
 
 
 class StrategyPlaceTest(command.CommandTest):
+    marker = "# GIVEN"  # at the line that the error points to
+
     def refused(self, text):
         run = self.reject(self.write("net.py", text), ["'MatMul'", "into 3"], 8)
         place = re.match(r"net\.py:(\d+):", run.errors()[0])
         self.assertTrue(place, run.err)
-        self.assertEqual(int(place.group(1)), line_of(text, "# USE"), run.err)
-        self.assertIn("# USE", run.err)  # the text of the line is shown
+        self.assertEqual(int(place.group(1)), line_of(text, self.marker), run.err)
+        self.assertIn(self.marker, run.err)  # the text of the line is shown
         return run.err
 
-    def test_use_is_the_place_and_the_strategy_a_note(self):
+    def test_strategy_is_the_place_and_its_use_a_note(self):
         for way, (body, callers) in WAYS.items():
             with self.subTest(way):
                 text = HEAD + body
                 shown = self.refused(text)
-                self.assertRegex(shown, r"note: the strategy is given at net\.py:%d: .*# GIVEN" % line_of(text, "# GIVEN"))
+                self.assertRegex(shown, r"note: the operator is applied at net\.py:%d: .*# USE" % line_of(text, "# USE"))
                 calls = [int(line) for line in re.findall(r"note: called at net\.py:(\d+)", shown)]
                 self.assertEqual(calls[:callers], [line_of(text, "# CALL %d" % (i + 1)) for i in range(callers)])
 
     def test_no_second_line_where_there_is_one(self):
-        text = HEAD + "ms.value_and_grad(lambda x: ops.MatMul().shard(WRONG)(x, weight()).sum())(x)  # USE\n"
-        self.assertNotIn("the strategy is given", self.refused(text))
+        text = HEAD + "ms.value_and_grad(lambda x: ops.MatMul().shard(WRONG)(x, weight()).sum())(x)  # GIVEN\n"
+        self.assertNotIn("the operator is applied", self.refused(text))
 
     def test_file_of_a_module_is_named(self):
         self.write("parts.py", "from mindspore import ops\ndef product():\n"
                                "    return ops.MatMul().shard(((2, 3), (3, 1)))  # GIVEN\n")
         text = HEAD + WAYS["nested cells"][0].replace("ops.MatMul().shard(WRONG)  # GIVEN", "parts.product()")
-        shown = self.refused("import parts\n" + text)
-        self.assertRegex(shown, r"note: the strategy is given at parts\.py:3: ")
+        run = self.reject(self.write("net.py", "import parts\n" + text), ["'MatMul'", "into 3"], 8)
+        self.assertRegex(run.errors()[0], r"parts\.py:3:")
+        self.assertRegex(run.err, r"note: the operator is applied at net\.py:\d+: .*# USE")
 
 
 if __name__ == "__main__":

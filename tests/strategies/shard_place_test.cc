@@ -4,8 +4,8 @@
 #include "strategies/graph/json_codec.h"
 #include "strategies/passes/program.h"
 
-// A strategy is given in one line and the operator applied in another: refusals point to the second
-// and name the first.
+// A strategy is given in one line and the operator applied in another: refusals point to the first
+// and name the second.
 namespace drydock::strategies {
 namespace {
 
@@ -14,10 +14,10 @@ const JobConfig kEightRanks = {.world_size = 8, .mode = ParallelMode::kSemiAutoP
 Graph RefusedStrategy(bool with_shard_place) {
   GraphBuilder builder("net");
   const ValueId x = *builder.AddInput("x", {.shape = {8, 8}});
-  const std::int32_t given = builder.AddStack(
-      {{.file = "net.py", .line = 3, .column = 9, .text = "  self.relu = shard()"}});
+  const std::int32_t given = builder.AddStack({{.file = "net.py", .line = 3, .column = 9}});
   const std::int32_t applied = builder.AddStack(
-      {{.file = "net.py", .line = 7, .column = 16}, {.file = "net.py", .line = 11}});
+      {{.file = "net.py", .line = 7, .column = 16, .text = "  return self.relu(x)"},
+       {.file = "net.py", .line = 11}});
   builder.SetOutputs({*builder.Emit({.op = "ReLU", .inputs = {x}, .place = applied})});
   Graph graph = std::move(builder).Take();
   graph.nodes.front().in_strategy = Strategy{{3, 1}};
@@ -25,15 +25,15 @@ Graph RefusedStrategy(bool with_shard_place) {
   return graph;
 }
 
-TEST(ShardPlace, RefusalPointsToTheUseAndNamesTheLineThatGivesTheStrategy) {
+TEST(ShardPlace, RefusalPointsToTheLineThatGivesTheStrategyAndNamesTheUse) {
   const auto program = Compile(RefusedStrategy(true), kEightRanks);
   ASSERT_FALSE(program);
   ASSERT_TRUE(program.error().place);
-  EXPECT_EQ(program.error().place->line, 7);
+  EXPECT_EQ(program.error().place->line, 3);
   const std::vector<std::string>& notes = program.error().notes;
   ASSERT_GE(notes.size(), 2U);
-  EXPECT_EQ(notes[notes.size() - 2], "called at net.py:11");
-  EXPECT_EQ(notes.back(), "the strategy is given at net.py:3: self.relu = shard()");
+  EXPECT_EQ(notes[notes.size() - 2], "the operator is applied at net.py:7: return self.relu(x)");
+  EXPECT_EQ(notes.back(), "called at net.py:11");
 }
 
 TEST(ShardPlace, NothingIsNamedTwiceWhereUseAndStrategyShareALine) {
