@@ -177,7 +177,7 @@ Graph WithStrategy(const OpCase& one, const Strategy& strategy) {
   return graph;
 }
 
-TEST_P(Remedies, RefusalsPointToTheLineOfTheStrategy) {
+TEST_P(Remedies, RefusalsPointToTheUseAndNameTheLineOfTheStrategy) {
   const OpCase one = sample();
   Strategy wanted = ReplicatedStrategy(entry(), one.View());
   const OpKind kind = entry().kind;
@@ -191,7 +191,9 @@ TEST_P(Remedies, RefusalsPointToTheLineOfTheStrategy) {
   ASSERT_FALSE(program);
   ASSERT_TRUE(program.error().place) << FormatError(program.error());
   EXPECT_EQ(program.error().place->file, "net.py");
-  EXPECT_EQ(program.error().place->line, 3);
+  EXPECT_EQ(program.error().place->line, 7);
+  ASSERT_FALSE(program.error().notes.empty()) << FormatError(program.error());
+  EXPECT_EQ(program.error().notes.back(), "the strategy is given at net.py:3");
 }
 
 TEST_P(Remedies, StrategiesThatAreIgnoredAreCounted) {
