@@ -73,6 +73,7 @@ Result<Graph> LocalProgram(const OpExample& one, const OpSharding& sharding) {
     spec.inputs.push_back(input);
   }
   AddAbsent(one, spec.inputs);
+  DRYDOCK_RETURN_IF_ERROR(CheckOperands(*one.entry, spec.inputs));  // as a graph does
   const OpView global = one.View();
   if (one.entry->localize != nullptr) {
     const LocalizeContext context{

@@ -197,7 +197,7 @@ Result<std::vector<ValueId>> LocalizeDynamicQuant(const LocalizeContext& context
     return EmitLocal(context, context.spec.attrs);
   }
   DRYDOCK_TRY(ValueId x, EmitHelperCast(context, context.spec.inputs[0], DType::kFloat32));
-  if (context.global.inputs.size() > 1) {
+  if (context.spec.inputs.size() > 1 && context.spec.inputs[1] != kNoValue) {
     DRYDOCK_TRY(const ValueId smooth,
                 EmitHelperCast(context, context.spec.inputs[1], DType::kFloat32));
     DRYDOCK_TRY(x, EmitHelper(context, ops::kMul, {x, smooth}));
