@@ -21,11 +21,15 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/sim/tracer/python)
        SYMBOLIC)
   install(DIRECTORY sim/tracer/python DESTINATION share/drydock PATTERN __pycache__ EXCLUDE)
   # Bytecode for the interpreter of this machine; others keep theirs in the user's cache folder.
-  find_program(DRYDOCK_PYTHON python3)
-  if(DRYDOCK_PYTHON)
-    install(CODE "set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/drydock/python\")
-      execute_process(COMMAND ${DRYDOCK_PYTHON} -m compileall -q --invalidation-mode unchecked-hash
-        -s \"\$ENV{DESTDIR}\" \"\${folder}\" OUTPUT_QUIET ERROR_QUIET)")
+  find_program(DRYDOCK_SCRIPT_PYTHON python3)
+  if(DRYDOCK_SCRIPT_PYTHON)
+    install(CODE "set(root \"\$ENV{DESTDIR}\")
+      set(strip)
+      if(root)
+        set(strip -s \"\${root}\" -p /)
+      endif()
+      execute_process(COMMAND ${DRYDOCK_SCRIPT_PYTHON} -m compileall -q --invalidation-mode unchecked-hash
+        \${strip} \"\${root}\${CMAKE_INSTALL_PREFIX}/share/drydock/python\" OUTPUT_QUIET ERROR_QUIET)")
   endif()
 endif()
 

@@ -14,14 +14,44 @@ std::string ShortName(const Node& node) {
   return node.instance_name.empty() ? node.op : node.op + " '" + node.instance_name + "'";
 }
 
-Error AtNode(Error error, const Graph& graph, const Node& node) {
+/// How many of the lines that lead to an operator a refusal names.
+constexpr std::size_t kMaxCallers = 3;
+
+std::string LineText(const SourcePlace& place) {
+  return place.file + ":" + std::to_string(place.line);
+}
+
+/// The note that says where an operator is used, with the line as it is written there.
+std::string AppliedNote(const SourcePlace& applied) {
+  const std::size_t first = applied.text.find_first_not_of(" \t");
+  const std::string text = first == std::string::npos ? "" : ": " + applied.text.substr(first);
+  return "the operator is applied at " + LineText(applied) + text;
+}
+
+/// Points to the line that gives the strategy, which is what is to be changed, and names the one
+/// that applies the operator and those that lead to it.
+Error AtSource(Error error, const Graph& graph, const Node& node) {
   const std::optional<SourcePlace> applied = PlaceOf(graph, node);
   const std::optional<SourcePlace> given = ShardPlaceOf(graph, node);
-  if (given && applied && !error.place && *given != *applied) {
-    error = WithNote(std::move(error), "the operator is applied at " + applied->file + ":" +
-                                           std::to_string(applied->line));
+  if (error.place || !given) {
+    return error;
   }
   error = WithPlace(std::move(error), given);
+  if (!applied) {
+    return error;
+  }
+  if (*given != *applied) {
+    error = WithNote(std::move(error), AppliedNote(*applied));
+  }
+  const std::vector<SourcePlace>& stack = graph.stacks[static_cast<std::size_t>(node.place)];
+  for (std::size_t i = 1; i < stack.size() && i <= kMaxCallers; ++i) {
+    error = WithNote(std::move(error), "called at " + LineText(stack[i]));
+  }
+  return error;
+}
+
+Error AtNode(Error error, const Graph& graph, const Node& node) {
+  error = AtSource(std::move(error), graph, node);
   if (!node.scope.empty()) {
     error = WithNote(std::move(error), "operator " + ShortName(node) + " in scope " + node.scope);
   }

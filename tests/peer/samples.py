@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """Dry-runs the parallel samples of MindSpore's documentation from their own folders, without data.
 
-    python3 tests/peer/samples.py --samples DOCS/docs/sample_code --msrun build/dev/bin/msrun
+    python3 tests/peer/samples.py --samples DOCS/docs/sample_code --msrun build/dev/bin/msrun [--table]
 
 The samples are a checkout of https://github.com/mindspore-ai/docs that the caller brings; nothing of it is stored here. One line
-per script: `runs`, or `unsupported` / `failed` with the reason. Exit status 0 whatever the outcome.
+per script: `runs` with what was not checked, or `unsupported` / `failed` with the reason. Exit status 0 whatever the outcome.
 """
 import argparse
+import json
 import os
+import re
 import subprocess
 import sys
+import tempfile
 
 # (folder, script, ranks, what its run script writes in front of the script)
 SCRIPTS = [
@@ -45,24 +48,43 @@ SCRIPTS = [
 ]
 
 
+def clean(line):
+    """A line of the program without its own name, the column, the remedy and doubled words."""
+    line = re.sub(r"^msrun: (warning|error\[[A-Z_]+\]): ", "", line.strip())
+    line = re.sub(r"^(\S+:\d+):\d+: (unsupported|error): ", r"\1: ", line)
+    return line.split("; hint:")[0]
+
+
+def notes(folder):
+    """What the summary of a job that ran lists as not checked, each text once."""
+    try:
+        with open(os.path.join(folder, "summary.json")) as file:
+            found = json.load(file)["diagnostics"]
+    except (OSError, ValueError, KeyError):
+        return []
+    return list(dict.fromkeys(entry["text"] for entry in found if entry.get("unsupported")))
+
+
 def outcome(options, folder, script, ranks, front):
-    """("runs" | "unsupported" | "failed" | "absent", the first line that says why)."""
+    """("runs" | "unsupported" | "failed" | "absent", what is not checked or the first line that says why)."""
     where = os.path.join(options.samples, folder)
     if not os.path.exists(os.path.join(where, script)):
         return "absent", ""
-    command = [os.path.abspath(options.msrun), "--sim_level=1", "--worker_num=%d" % ranks, "--python=" + options.python] + front + [script]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("MS_", "RANK"))}
     environment.update(DATA_PATH="./no_data", DATASET_PATH="./no_data")  # the run scripts set one of them
-    try:
-        done = subprocess.run(command, cwd=where, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=options.timeout, check=False)
-    except subprocess.TimeoutExpired:
-        return "failed", "no end within %d s" % options.timeout
-    text = done.stdout.decode("utf-8", "replace")
-    reasons = [line.strip() for line in text.splitlines() if "error" in line.lower() or "unsupported" in line.lower()]
-    if done.returncode == 0:
-        return "runs", "; ".join(r for r in reasons if "unsupported" in r.lower())
-    return "unsupported" if done.returncode == 8 else "failed", (reasons or text.splitlines()[-1:] or [""])[0]
+    with tempfile.TemporaryDirectory() as reports:
+        command = [os.path.abspath(options.msrun), "--sim_level=1", "--worker_num=%d" % ranks, "--log_dir=" + reports,
+                   "--python=" + options.python] + front + [script]
+        try:
+            done = subprocess.run(command, cwd=where, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, timeout=options.timeout, check=False)
+        except subprocess.TimeoutExpired:
+            return "failed", "no end within %d s" % options.timeout
+        if done.returncode == 0:
+            return "runs", "; ".join(notes(reports))
+    lines = done.stdout.decode("utf-8", "replace").splitlines()
+    reasons = [line for line in lines if "error" in line.lower() or "unsupported" in line.lower()]
+    return "unsupported" if done.returncode == 8 else "failed", clean((reasons or lines[-1:] or [""])[0])
 
 
 def main():
@@ -70,15 +92,17 @@ def main():
     parser.add_argument("--samples", required=True)
     parser.add_argument("--msrun", required=True)
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--timeout", type=int, default=120)
+    parser.add_argument("--timeout", type=int, default=300)
     parser.add_argument("--only", default="", help="folders that contain this text")
+    parser.add_argument("--table", action="store_true", help="print rows of a Markdown table")
     options = parser.parse_args()
     counts = {}
     for folder, script, ranks, front in SCRIPTS:
         if options.only in folder:
             status, why = outcome(options, folder, script, ranks, front)
             counts[status] = counts.get(status, 0) + 1
-            print("%-12s %s/%s  %s" % (status, folder, script, why[:300]), flush=True)
+            form = "| {1}/{2} | {0} | {3} |" if options.table else "{0:12} {1}/{2}  {3}"
+            print(form.format(status, folder, script, why), flush=True)
     print(", ".join("%s %d" % item for item in sorted(counts.items())))
 
 

@@ -15,7 +15,9 @@ Graph RefusedStrategy(bool with_shard_place) {
   GraphBuilder builder("net");
   const ValueId x = *builder.AddInput("x", {.shape = {8, 8}});
   const std::int32_t given = builder.AddStack({{.file = "net.py", .line = 3, .column = 9}});
-  const std::int32_t applied = builder.AddStack({{.file = "net.py", .line = 7, .column = 16}});
+  const std::int32_t applied = builder.AddStack(
+      {{.file = "net.py", .line = 7, .column = 16, .text = "  return self.relu(x)"},
+       {.file = "net.py", .line = 11}});
   builder.SetOutputs({*builder.Emit({.op = "ReLU", .inputs = {x}, .place = applied})});
   Graph graph = std::move(builder).Take();
   graph.nodes.front().in_strategy = Strategy{{3, 1}};
@@ -23,12 +25,23 @@ Graph RefusedStrategy(bool with_shard_place) {
   return graph;
 }
 
-TEST(ShardPlace, RefusalPointsToTheLineThatGivesTheStrategy) {
+TEST(ShardPlace, RefusalPointsToTheLineThatGivesTheStrategyAndNamesTheUse) {
   const auto program = Compile(RefusedStrategy(true), kEightRanks);
   ASSERT_FALSE(program);
   ASSERT_TRUE(program.error().place);
   EXPECT_EQ(program.error().place->line, 3);
-  EXPECT_EQ(program.error().notes.back(), "the operator is applied at net.py:7");
+  const std::vector<std::string>& notes = program.error().notes;
+  ASSERT_GE(notes.size(), 2U);
+  EXPECT_EQ(notes[notes.size() - 2], "the operator is applied at net.py:7: return self.relu(x)");
+  EXPECT_EQ(notes.back(), "called at net.py:11");
+}
+
+TEST(ShardPlace, NothingIsNamedTwiceWhereUseAndStrategyShareALine) {
+  Graph graph = RefusedStrategy(true);
+  graph.nodes.front().shard_place = graph.nodes.front().place;
+  const auto program = Compile(graph, kEightRanks);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().notes.back(), "called at net.py:11");
 }
 
 TEST(ShardPlace, RefusalPointsToTheUseIfOnlyThatIsKnown) {

@@ -28,4 +28,16 @@ from mindspore.train import (Callback, CheckpointConfig, LossMonitor, Model, Mod
 
 __version__ = "2.7.0"
 
-__getattr__ = _lazy.module_getattr(__name__)
+__getattr__ = _lazy.module_getattr(__name__, {
+    "get_rng_state": "mindspore.common.seed", "manual_seed": "mindspore.common.seed",
+    "set_rng_state": "mindspore.common.seed", "Profiler": "mindspore.profiler",
+    "SummaryCollector": "mindspore.train", "SummaryRecord": "mindspore.train.summary",
+    "data_sink": "mindspore.train.data_sink"})
+
+
+def set_deterministic(deterministic):
+    """Accepted: nothing is computed."""
+
+
+def run_check():
+    """Accepted: there is no device to check."""

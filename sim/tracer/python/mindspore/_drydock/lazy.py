@@ -50,10 +50,17 @@ def submodule(module_name, name):
     return None
 
 
-def module_getattr(module_name):
-    """A module-level __getattr__ that answers unknown names with sub-modules or stubs."""
+def module_getattr(module_name, later=None):
+    """A module-level __getattr__ that answers unknown names with sub-modules or stubs.
+
+    `later` says which module has a name that is imported when it is first asked for.
+    """
 
     def getattr_(name):
+        if later and name in later:
+            found = getattr(importlib.import_module(later[name]), name)
+            setattr(sys.modules[module_name], name, found)
+            return found
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError("module '%s' has no attribute '%s'" % (module_name, name))
         return submodule(module_name, name) or Stub(module_name + "." + name)

@@ -122,4 +122,13 @@ class _CellGraphExecutor:
 
 _cell_graph_executor = _CellGraphExecutor()
 
+
+def sync():
+    """Nothing runs that could be waited for."""
+
+
+def set_async_for_graph(async_for_graph=True):
+    """Nothing runs at the same time as anything else."""
+
+
 __getattr__ = module_getattr("mindspore.common.api")

@@ -27,4 +27,14 @@ def manual_seed(seed):
     return None
 
 
+def get_rng_state():
+    """A tensor as long as the state of a generator; it holds nothing."""
+    from mindspore.common import dtype, tensor
+    return tensor.Tensor([0, 0], dtype.int64)
+
+
+def set_rng_state(state):
+    return None
+
+
 __getattr__ = module_getattr("mindspore.common.seed")

@@ -7,4 +7,11 @@ def barrier(group=None):
     return None
 
 
+def all_gather_into_tensor(output, tensor, group=None, async_op=False):
+    """Records an AllGather along dimension 0; the result takes the place of `output`."""
+    from mindspore.communication import management
+    from mindspore.ops import operations as P
+    return P.AllGather(group or management.world_group())(tensor)
+
+
 __getattr__ = module_getattr(__name__)

@@ -8,6 +8,9 @@ from mindspore.dataset.engine.samples import (Cifar10Dataset, Cifar100Dataset, F
 from mindspore.dataset.samplers import DistributedSampler, RandomSampler, SequentialSampler  # noqa: F401
 
 
+MappableDataset = SourceDataset = VisionBaseDataset = Dataset
+
+
 class Shuffle:
     GLOBAL, FILES, INFILE, ADAPTIVE = "global", "file", "infile", "adaptive"
 

@@ -1,5 +1,5 @@
 """mindspore.mint: functions with PyTorch's names and arguments."""
-from mindspore._drydock.lazy import submodule
+from mindspore._drydock.lazy import Stub, submodule
 from mindspore.mint import nn  # noqa: F401
 
 # Function -> operator that takes the tensors and nothing else.
@@ -61,6 +61,16 @@ def index_select(input, dim, index):
     return functional.gather(input, index, dim)
 
 
+def remainder(input, other):
+    from mindspore.ops.primitive import operator
+    return operator("RemainderTensorTensor")(input, other)
+
+
+def empty(*size, dtype=None, device=None):
+    from mindspore import ops
+    return ops.zeros(size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size, dtype)
+
+
 def __getattr__(name):
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
@@ -71,5 +81,7 @@ def __getattr__(name):
     if found is None:
         from mindspore import ops
         found = getattr(ops, _FUNCTIONS.get(name, name))
+        if isinstance(found, Stub):
+            found = Stub("mindspore.mint." + name)
     globals()[name] = found
     return found

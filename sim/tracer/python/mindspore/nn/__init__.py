@@ -9,8 +9,8 @@ from mindspore.nn.layer import (GELU, CellList, Dense, Dropout, Embedding, FastG
                                 get_activation)
 from mindspore.nn.loss import (CrossEntropyLoss, L1Loss, LossBase, MAELoss, MSELoss, NLLLoss,  # noqa: F401
                                SoftmaxCrossEntropyWithLogits, _Loss)
-from mindspore.nn.optim import FTRL, LARS, Adagrad, AdaFactor, Lamb, LazyAdam  # noqa: F401
-from mindspore.nn.optim import SGD, Adam, AdamWeightDecay, Momentum, Optimizer  # noqa: F401
+from mindspore.nn.optim import FTRL, Adagrad, Lamb, LazyAdam  # noqa: F401
+from mindspore.nn.optim import SGD, Adam, AdamWeightDecay, Momentum, Optimizer, opt_init_args_register  # noqa: F401
 from mindspore.nn.utils import no_init_parameters  # noqa: F401
 from mindspore.nn.wrap import (DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell,  # noqa: F401
                                GradAccumulationCell, MicroBatchInterleaved, PipelineCell, PipelineGradReducer,
@@ -18,4 +18,20 @@ from mindspore.nn.wrap import (DynamicLossScaleUpdateCell, FixedLossScaleUpdateC
 from mindspore.nn.wrap import (DistributedGradReducer, TrainOneStepCell, VirtualDatasetCellTriple,  # noqa: F401
                                WithEvalCell, WithLossCell, _VirtualDatasetCell)
 
-__getattr__ = module_getattr(__name__)
+_LATER = {"MultiFieldEmbeddingLookup": "mindspore.nn.layer.multi_field", "LARS": "mindspore.nn.optim.lars",
+          "AdaFactor": "mindspore.nn.optim.adafactor", "AdaSumByGradWrapCell": "mindspore.nn.optim.adasum",
+          "AdaSumByDeltaWeightWrapCell": "mindspore.nn.optim.adasum", "BCELoss": "mindspore.nn.loss.bce",
+          "_TrainGradAccuStepCell": "mindspore.nn.wrap.more_wrappers",
+          "_BroadCastCell": "mindspore.nn.wrap.more_wrappers", "Metric": "mindspore.train.metrics",
+          "Tril": "mindspore.nn.layer.basic", "Triu": "mindspore.nn.layer.basic"}
+_LATER.update({name: "mindspore.nn.learning_rate_schedule" for name in (
+    "LearningRateSchedule", "ExponentialDecayLR", "NaturalExpDecayLR", "InverseDecayLR", "CosineDecayLR",
+    "PolynomialDecayLR", "WarmUpLR")})
+_LATER.update({name: "mindspore.common.seed" for name in ("get_rng_state", "manual_seed", "set_rng_state")})
+
+
+def __getattr__(name):
+    if name == "metrics":
+        from mindspore.train import metrics
+        return metrics
+    return module_getattr(__name__, _LATER)(name)

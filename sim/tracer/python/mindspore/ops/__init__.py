@@ -40,6 +40,11 @@ def _add_attr(fn, **attrs):
     return tagged
 
 
+def _get_cache_prim(cls):
+    from mindspore.ops import _primitive_cache
+    return _primitive_cache._get_cache_prim(cls)
+
+
 def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
     from mindspore.parallel.shard import shard as function
     return function(fn, in_strategy, out_strategy, parameter_plan, device, level)

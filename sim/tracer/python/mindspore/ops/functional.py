@@ -436,5 +436,7 @@ def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
 
 def __getattr__(name):
     """Other operators of the table under their snake-case name; stubs for the rest."""
-    from mindspore.ops import _fallback
+    from mindspore.ops import _fallback, _more_functional
+    if name in _more_functional.NAMES:
+        return getattr(_more_functional, name)
     return _fallback.functional(name)

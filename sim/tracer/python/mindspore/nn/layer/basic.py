@@ -176,4 +176,18 @@ class EmbeddingLookup(Cell):
         return self.gatherv2(self.embedding_table, indices, 0)
 
 
+class Tril(Cell):
+    """See mindspore.nn.Tril."""
+
+    def construct(self, x, k=0):
+        return P.Tril(k)(x)
+
+
+class Triu(Cell):
+    """See mindspore.nn.Triu."""
+
+    def construct(self, x, k=0):
+        return P.Triu(k)(x)
+
+
 __getattr__ = module_getattr("mindspore.nn")

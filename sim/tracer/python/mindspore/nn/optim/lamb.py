@@ -1,9 +1,7 @@
-"""Lamb, FTRL, Adagrad, LARS and relatives."""
-from mindspore._drydock.errors import Unsupported, user_error
+"""Lamb, FTRL, Adagrad and relatives."""
 from mindspore._drydock.lazy import module_getattr
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
-from mindspore.nn.cell import Cell
 from mindspore.nn.optim.adam import Adam, _check_betas
 from mindspore.nn.optim.optimizer import Optimizer, check_number
 from mindspore.ops import operations as P
@@ -75,33 +73,6 @@ class Adagrad(Optimizer):
         for i, (parameter, gradient) in enumerate(zip(self.parameters, gradients)):
             gradient = self.decayed(gradient, parameter, self.weight_decays[i])
             self.opt(parameter, self.accum[i], self.learning_rates[i], gradient)
-
-
-class LARS(Optimizer):
-    """See mindspore.nn.LARS: the inner optimizer with scaled gradients, recorded as the inner one alone."""
-
-    def __init__(self, optimizer, epsilon=1e-05, coefficient=0.001, use_clip=False, lars_filter=None):
-        if not isinstance(optimizer, Optimizer):
-            raise user_error(TypeError, "LARS:optimizer", "LARS takes an optimizer, not %s" % type(optimizer).__name__)
-        Cell.__init__(self, auto_prefix=False)
-        self.opt = optimizer
-        self.parameters = optimizer.parameters
-        self.global_step = optimizer.global_step
-
-    def construct(self, gradients):
-        raise Unsupported("mindspore.nn.LARS", "the norms of LARS are not recorded", "use Momentum for the dry run")
-
-
-class AdaFactor(Optimizer):
-    """See mindspore.nn.AdaFactor; it can be made, its step is not recorded."""
-
-    def __init__(self, params, learning_rate=None, eps=(1e-30, 1e-3), clip_threshold=1.0, decay_rate=0.8, beta1=0.9,
-                 weight_decay=0.0, scale_parameter=True, relative_step=True, warmup_init=False, compression=False,
-                 loss_scale=1.0):
-        super().__init__(0.001 if learning_rate is None else learning_rate, params, weight_decay, loss_scale)
-
-    def update(self, gradients):
-        raise Unsupported("mindspore.nn.AdaFactor", "the step of AdaFactor is not recorded", "use AdamWeightDecay for the dry run")
 
 
 __getattr__ = module_getattr("mindspore.nn")

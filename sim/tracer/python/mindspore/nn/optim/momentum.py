@@ -38,9 +38,8 @@ class SGD(Optimizer):
         self.momentum = hyper_parameter(float(momentum), "momentum")
         self.accum = self.states("accum")
         self.stat = self.states("stat")
-        self._operators = {}
-        for decay in set(self.weight_decays):
-            self._operators[decay] = P.SGD(float(dampening), float(decay), nesterov)
+        self._operators = {decay: P.SGD(float(dampening), float(decay), nesterov)
+                           for decay in set(self.weight_decays) | {0.0}}
 
     def update(self, gradients):
         for i, (parameter, gradient) in enumerate(zip(self.parameters, gradients)):

@@ -1,5 +1,7 @@
 """Base of the optimizers: parameters, learning rate, weight decay. Source: spec tracing-frontend 11."""
-from mindspore._drydock.errors import Unsupported, user_error
+import contextlib
+
+from mindspore._drydock.errors import user_error
 from mindspore._drydock.gradient import phase
 from mindspore._drydock.lazy import module_getattr
 from mindspore.common import dtype as mstype
@@ -7,6 +9,7 @@ from mindspore.common.initializer import initializer
 from mindspore.common.parameter import Parameter, ParameterTuple, hyper_parameter
 from mindspore.common.tensor import Tensor
 from mindspore.nn.cell import Cell
+from mindspore.ops import operations as P
 
 
 def check_number(owner, name, value, low=None, high=None, kinds=(float, int)):
@@ -51,9 +54,8 @@ class Optimizer(Cell):
     def _rate_parameter(self, name, rate):
         """The parameter that holds a learning rate; equal rates share one."""
         if isinstance(rate, Cell):
-            raise Unsupported("mindspore.nn.learning_rate_schedule",
-                              "learning-rate schedules as cells are not supported",
-                              "give a number, a list or a Tensor")
+            self.__dict__["dynamic_lr"] = True
+            return rate
         if isinstance(rate, Tensor) and rate.ndim == 1 or isinstance(rate, (list, tuple)):
             self.__dict__["dynamic_lr"] = True
             rate = float((rate.tolist() if isinstance(rate, Tensor) else list(rate))[0])
@@ -101,8 +103,22 @@ class Optimizer(Cell):
             if self.dynamic_lr:
                 from mindspore.ops import functional as F
                 F.assign_add(self.global_step, Tensor([1], mstype.int32))
-            self.update(gradients)
+            with self._rates_of_this_step():
+                self.update(gradients)
         return True
+
+    @contextlib.contextmanager
+    def _rates_of_this_step(self):
+        """Inside, rates that are schedules are the scalars that these give for the step."""
+        saved, found = self.learning_rates, {}
+        for rate in saved:
+            if isinstance(rate, Cell) and id(rate) not in found:
+                found[id(rate)] = P.Reshape()(rate(self.global_step), ())
+        self.__dict__["learning_rates"] = [found.get(id(rate), rate) for rate in saved]
+        try:
+            yield
+        finally:
+            self.__dict__["learning_rates"] = saved
 
 
 def _groups(owner, parameters, learning_rate, weight_decay):

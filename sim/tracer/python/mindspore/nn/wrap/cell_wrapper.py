@@ -110,4 +110,7 @@ def __getattr__(name):
     if name in ("PipelineCell", "MicroBatchInterleaved", "GradAccumulationCell", "_MicroBatch"):
         from mindspore.nn.wrap import micro_batch
         return getattr(micro_batch, name)
+    if name in ("_TrainGradAccuStepCell", "_BroadCastCell"):
+        from mindspore.nn.wrap import more_wrappers
+        return getattr(more_wrappers, name)
     return module_getattr("mindspore.nn")(name)

@@ -1,6 +1,6 @@
 """Cells of mindspore.parallel.nn: the same as those of mindspore.nn."""
 from mindspore._drydock.lazy import module_getattr
 from mindspore.nn.wrap.micro_batch import (GradAccumulation, MicroBatchInterleaved, Pipeline, PipelineCell,  # noqa: F401
-                                            PipelineGradReducer)
+                                            PipelineGradReducer, _MicroBatch)
 
 __getattr__ = module_getattr(__name__)

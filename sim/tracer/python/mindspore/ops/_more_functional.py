@@ -1,0 +1,80 @@
+"""Rarer functional forms, made of operators of the table."""
+from mindspore._drydock.errors import Unsupported, user_error
+from mindspore.common import dtype as mstype
+from mindspore.common.tensor import Tensor
+from mindspore.ops.primitive import operator as op
+
+
+def add_flags(fn=None, **flags):
+    """The function with flags of the compiler, which none of ours reads; also a decorator."""
+    if fn is None:
+        return lambda function: add_flags(function, **flags)
+    if hasattr(fn, "add_flags"):
+        fn.add_flags(**flags)
+    return fn
+
+
+def reshard(tensor, layout):
+    from mindspore.parallel.shard import reshard as function
+    return function(tensor, layout)
+
+
+def tuple_len(x):
+    return len(x)
+
+
+def dyn_shape(input_x):
+    """The shape as a tensor of whole numbers."""
+    return Tensor(list(input_x.shape), mstype.int64)
+
+
+def hardtanh(input, min_val=-1.0, max_val=1.0):
+    if min_val >= max_val:
+        raise user_error(ValueError, "hardtanh:range", "min_val must be smaller than max_val")
+    from mindspore.ops import functional as F
+    return F.clamp(input, min_val, max_val)
+
+
+def softmin(x, axis=-1, *, dtype=None):
+    from mindspore.ops import functional as F
+    return F.softmax(-x, axis, dtype=dtype)
+
+
+def tanhshrink(input):
+    from mindspore.ops import functional as F
+    return input - F.tanh(input)
+
+
+def threshold(input, thr, value):
+    from mindspore.ops import functional as F
+    return F.where(input > thr, input, F.cast(value, input.dtype))
+
+
+def vstack(inputs):
+    from mindspore.ops import functional as F
+    return F.concat([F.reshape(x, (1, -1)) if x.ndim < 2 else x for x in inputs], 0)
+
+
+def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+    """The Euclidean norm; others are Unsupported."""
+    from mindspore.ops import functional as F
+    if ord not in (None, 2, 2.0, "fro"):
+        raise Unsupported("mindspore.ops.norm.ord", "norms other than the Euclidean one are not supported")
+    x = A if dtype is None else F.cast(A, dtype)
+    return F.sqrt(F.sum(F.square(x), dim, keepdim))
+
+
+def normal(shape, mean, stddev, seed=None):
+    return op("StandardNormal")(tuple(shape)) * stddev + mean
+
+
+def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):
+    return op("UniformReal")(tuple(shape)) * (maxval - minval) + minval
+
+
+def vmap(fn, in_axes=0, out_axes=0):
+    raise Unsupported("mindspore.ops.vmap")
+
+
+NAMES = ("add_flags", "reshard", "tuple_len", "dyn_shape", "hardtanh", "softmin", "tanhshrink", "threshold", "vstack",
+         "norm", "normal", "uniform", "vmap")
