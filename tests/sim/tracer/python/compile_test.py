@@ -146,6 +146,42 @@ except _drydock.Unsupported as error:
 print(json.dumps([list(part.shape) for part in ops.Split(0, 1)(x)]))
 """), [[32, 64]])
 
+    def test_getters_of_the_executor_answer_for_the_phase(self):
+        # 64 / 4 rows of the weight; the input is given whole to every rank (full_batch).
+        answer = self.printed("""
+net = Net()
+phase, _ = executor.compile(net, x, phase="train")
+graph = executor._graph_executor
+print(json.dumps([
+    [executor.has_compiled(phase), graph.has_compiled(phase), graph.has_compiled(phase + "x")],
+    graph.get_parameter_layout(phase)["weight"][2], sorted(graph.get_parallel_parameter_name_list(phase)),
+    graph.get_strategy(phase)["Default/MatMul-op0"], executor._get_num_parallel_ops(net),
+    graph.get_parallel_graph_info("other"), graph.get_strategy("other")]))
+""")
+        self.assertEqual(answer[0], [True, True, False])
+        self.assertEqual(answer[1], [16, 32])
+        self.assertEqual(answer[2], ["weight", "x"])
+        self.assertEqual(answer[3], [[2, 4], [4, 1]])
+        self.assertEqual(answer[4], 3)  # MatMul, ReLU and the dataset, which gives each rank all
+        self.assertEqual(answer[5:], [{}, {}])
+
+    def test_ranks_that_hold_parts_of_a_parameter(self):
+        # On 4 x 8 devices the innermost dimension cuts columns into 8: ranks 0 to 7 hold them all.
+        self.assertEqual(self.printed("""
+from mindspore.parallel._utils import _infer_rank_list as ranks
+from mindspore.parallel._parallel_serialization import _get_param_list_when_first_dim_sharded as block
+cut = {"w": [[4, 8], [-1, 0]]}
+print(json.dumps([ranks(cut)["w"], ranks(cut, {"w": [[8], [-1, 0]]})["w"], ranks(cut, {"w": [[2, 2], [1, 0]]})["w"],
+                  block([64, 8], 1, 19)]))
+"""), [[list(range(8)), False], [[0], True], [list(range(8)), False], list(range(16, 24))])
+
+    def test_settings_without_default_may_be_given_to_the_constructor(self):
+        self.assertEqual(self.printed("""
+q = Tensor(shape=(2, 16, 64), dtype=ms.float16)
+print(json.dumps(list(ops.PromptFlashAttention(num_heads=4)(q, q, q, None, None, None, None, None, None, None, None,
+                                                           None).shape)))
+"""), [2, 16, 64])
+
     def test_second_compile_of_a_signature_is_not_new(self):
         self.assertEqual(self.printed("""
 net = Net()
