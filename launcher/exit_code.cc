@@ -20,7 +20,7 @@ constexpr auto kCodes = std::to_array<CodeFacts>({
     {"PORT_RANGE", ExitCode::kUsage, "choose a free port of that range"},
     {"LOG_DIR", ExitCode::kPreflight, "choose another folder with --log_dir"},
     {"REPORT_WRITE", ExitCode::kPreflight},
-    {"NO_SCRIPT", ExitCode::kPreflight},
+    {"NO_SCRIPT", ExitCode::kPreflight, "give the path of a script"},
     {"NO_INTERPRETER", ExitCode::kPreflight},
     {"NO_TRACER", ExitCode::kPreflight},
     {"PORT_IN_USE", ExitCode::kPreflight},

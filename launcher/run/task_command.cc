@@ -25,7 +25,7 @@ bool IsAsGiven(const std::string& word) {
 }
 
 tl::unexpected<Error> FailScript(const std::string& script, const std::string& reason,
-                                 std::string hint = "give the path of a script") {
+                                 std::string hint = "") {
   return FailCommand("NO_SCRIPT", "script '" + script + "': " + reason, std::move(hint));
 }
 

@@ -133,6 +133,7 @@ TEST_F(ProgramTest, WhatIsNotHandledIsEight) {
 TEST_F(ProgramTest, MissingFilesAreThree) {
   EXPECT_EQ(RunMsrun({"--sim_level=1", folder_ + "/none.json"}), 3);
   EXPECT_THAT(err_.str(), HasSubstr("error[NO_SCRIPT]"));
+  EXPECT_THAT(err_.str(), HasSubstr("hint: give the path of a script"));
   EXPECT_THAT(err_.str(), HasSubstr("No such file"));
   EXPECT_EQ(RunMsrun({"--sim_level=1", folder_ + "/none.py"}), 3);
   EXPECT_EQ(RunMsrun({"--sim_level=1", folder_}), 3);
