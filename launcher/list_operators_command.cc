@@ -3,15 +3,16 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "launcher/commands.h"
-#include "strategies/graph/json_reader.h"
 #include "strategies/rules/op_entry.h"
 #include "strategies/rules/op_outline.h"
 
 namespace drydock::launcher {
 namespace {
 
-using strategies::AppendJsonText;
+using Json = nlohmann::ordered_json;
 using strategies::GradientSupport;
 using strategies::OpEntry;
 using strategies::OpOutline;
@@ -70,49 +71,23 @@ std::string TextTable() {
   return text;
 }
 
-template <typename Items, typename Append>
-void AppendJsonList(std::string& text, const Items& items, Append append) {
-  text += "[";
-  for (const auto& item : items) {
-    text += text.ends_with('[') ? "" : ",";
-    append(item);
+/// What may be cut; null if that is not known.
+Json CutsJson(const OpOutline& outline) {
+  if (!outline.known) {
+    return nullptr;
   }
-  text += "]";
+  return {{"inputs", outline.inputs},
+          {"strategy", outline.entries.empty() ? outline.inputs : outline.entries},
+          {"outputs", outline.outputs}};
 }
 
-void AppendJsonTensors(std::string& text, std::string_view name,
-                       const std::vector<std::vector<std::string>>& tensors) {
-  AppendJsonText(text, name);
-  text += ":";
-  AppendJsonList(text, tensors, [&](const std::vector<std::string>& dims) {
-    AppendJsonList(text, dims, [&](const std::string& dim) { AppendJsonText(text, dim); });
-  });
-}
-
-/// What may be cut, null if that is not known, and the communication that follows.
-void AppendJsonOutline(std::string& text, const OpOutline& outline) {
-  text += ",\"may_be_cut\":";
-  if (outline.known) {
-    text += "{";
-    AppendJsonTensors(text, "inputs", outline.inputs);
-    text += ",";
-    AppendJsonTensors(text, "strategy", outline.entries.empty() ? outline.inputs : outline.entries);
-    text += ",";
-    AppendJsonTensors(text, "outputs", outline.outputs);
-    text += "}";
-  } else {
-    text += "null";
+/// The communication that follows a cut.
+Json CommunicationJson(const OpOutline& outline) {
+  Json all = Json::array();
+  for (const strategies::OutlineCommunication& one : outline.communication) {
+    all.push_back({{"collective", one.collective}, {"reduce", one.reduce}, {"axis", one.axis}});
   }
-  text += ",\"communication\":";
-  AppendJsonList(text, outline.communication, [&](const strategies::OutlineCommunication& one) {
-    text += "{\"collective\":";
-    AppendJsonText(text, one.collective);
-    text += ",\"reduce\":";
-    AppendJsonText(text, one.reduce);
-    text += ",\"axis\":";
-    AppendJsonText(text, one.axis);
-    text += "}";
-  });
+  return all;
 }
 
 std::vector<std::string_view> AliasesOf(const OpEntry& entry) {
@@ -126,33 +101,26 @@ std::vector<std::string_view> AliasesOf(const OpEntry& entry) {
   return names;
 }
 
-void AppendJsonRow(std::string& text, const OpEntry& entry) {
-  text += "{\"name\":";
-  AppendJsonText(text, entry.name);
-  text += ",\"family\":";
-  AppendJsonText(text, entry.family);
-  text += ",\"signature\":";
-  AppendJsonText(text, entry.signature);
-  text += ",\"aliases\":";
-  AppendJsonList(text, AliasesOf(entry),
-                 [&](std::string_view alias) { AppendJsonText(text, alias); });
-  text += ",\"sharding\":";
-  text += entry.shard != nullptr ? "true" : "false";
-  AppendJsonOutline(text, OutlineOf(entry));
-  text += ",\"gradient\":";
-  AppendJsonText(text, GradientText(entry));
-  text += ",\"reference\":";
-  text += entry.evaluate != nullptr ? "true" : "false";
-  text += ",\"layout\":";
-  text += entry.accepts_layout ? "true" : "false";
-  text += "}";
+Json RowJson(const OpEntry& entry) {
+  const OpOutline outline = OutlineOf(entry);
+  return {{"name", entry.name},
+          {"family", entry.family},
+          {"signature", entry.signature},
+          {"aliases", AliasesOf(entry)},
+          {"sharding", entry.shard != nullptr},
+          {"may_be_cut", CutsJson(outline)},
+          {"communication", CommunicationJson(outline)},
+          {"gradient", GradientText(entry)},
+          {"reference", entry.evaluate != nullptr},
+          {"layout", entry.accepts_layout}};
 }
 
+/// One operator per line.
 std::string JsonTable() {
   std::string text = "{\"operators\":[";
   for (const OpEntry* entry : strategies::AllOps()) {
     text += text.ends_with('[') ? "\n" : ",\n";
-    AppendJsonRow(text, *entry);
+    text += RowJson(*entry).dump();
   }
   return text + "]}\n";
 }
