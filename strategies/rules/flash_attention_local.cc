@@ -101,7 +101,7 @@ Result<std::vector<ValueId>> LocalizeFlash(const LocalizeContext& context) {
   if (cut_of(axes.sequence) > 1) {
     DRYDOCK_TRY(const bool ring, IsRingAttention(context.global, form, mode));
     if (ring) {
-      return LocalizeRingAttention(local, form, axes.sequence);
+      return LocalizeRingAttention(local, axes.sequence);
     }
     const auto axis = static_cast<std::size_t>(axes.sequence);
     DRYDOCK_RETURN_IF_ERROR(ShiftTokens(

@@ -115,6 +115,8 @@ class RingPlace {
     }
   }
 
+  [[nodiscard]] const GroupPattern& group() const { return group_; }
+
   /// The columns of `value` that belong to the keys of `step`: what member m has then began with
   /// member m - step.
   [[nodiscard]] Result<ValueId> EmitColumns(ValueId value, std::int64_t step) const {
@@ -230,6 +232,63 @@ Result<std::vector<ValueId>> EmitNode(const LocalizeContext& context, std::strin
   return context.builder.graph().at(id).outputs;
 }
 
+constexpr std::string_view kMoves = "keys and values of ring attention";
+
+/// What a rank holds after some steps of the ring.
+struct RingState {
+  std::vector<ValueId> moving = {};   ///< Keys and values of the step.
+  std::vector<ValueId> columns = {};  ///< Columns of the masks, of all steps.
+  std::vector<ValueId> joined = {};   ///< Result, maximum and sum of the parts so far.
+  ValueId softmax_out = kNoValue;
+};
+
+/// Joins the part of one step with those before it.
+Status JoinPart(const LocalizeContext& context, const std::vector<ValueId>& part,
+                RingState& state) {
+  if (state.joined.empty()) {
+    state.joined = {part[3], part[0], part[1]};
+    state.softmax_out = part[2];
+    return {};
+  }
+  AttrMap layout;
+  if (const auto it = context.spec.attrs.find("input_layout"); it != context.spec.attrs.end()) {
+    layout.insert(*it);
+  }
+  const std::vector<ValueId>& so_far = state.joined;
+  DRYDOCK_TRY(state.joined, EmitNode(context, "RingAttentionUpdate",
+                                     {so_far[0], so_far[1], so_far[2], part[3], part[0], part[1]},
+                                     std::move(layout)));
+  return {};
+}
+
+/// All steps: keys and values go around, each rank attends to them in turn.
+/// `given`: the operands of kByKey that the call has.
+Status GoAround(const LocalizeContext& context, const RingPlace& place,
+                const std::vector<ValueId>& inputs, const std::vector<std::int64_t>& given,
+                RingState& state) {
+  for (std::int64_t step = 0; step < GroupSize(place.group()); ++step) {
+    for (ValueId& value : state.moving) {
+      if (step > 0) {
+        DRYDOCK_TRY(value, EmitGroupCollective(context, ops::kRingShift, value, {{"ring", true}},
+                                               place.group(), CommReason::kRedistribution,
+                                               std::string(kMoves)));
+      }
+    }
+    std::vector<ValueId> call(kFlashOperands, kNoValue);
+    call[kQuery] = inputs[kQuery];
+    call[kKey] = state.moving[0];
+    call[kValue] = state.moving[1];
+    for (const std::int64_t i : given) {
+      DRYDOCK_TRY(call[kByKey[i]], place.EmitColumns(inputs[kByKey[i]], step));
+      state.columns.push_back(call[kByKey[i]]);
+    }
+    DRYDOCK_TRY(const std::vector<ValueId> part,
+                EmitNode(context, context.global.op, std::move(call), context.spec.attrs));
+    DRYDOCK_RETURN_IF_ERROR(JoinPart(context, part, state));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<bool> IsRingAttention(const OpView& op, const AttentionForm& form, SparseMode mode) {
@@ -255,66 +314,32 @@ Result<bool> IsRingAttention(const OpView& op, const AttentionForm& form, Sparse
 }
 
 Result<std::vector<ValueId>> LocalizeRingAttention(const LocalizeContext& context,
-                                                   const AttentionForm& /*form*/,
                                                    AxisIndex sequence) {
   const AxisIndex axes[] = {sequence};
   const GroupPattern group = HelperGroup(context, axes);
-  const std::string why = "keys and values of ring attention";
   std::vector<ValueId> inputs = context.spec.inputs;
   inputs.resize(kFlashOperands, kNoValue);
-  const RingPlace place(context, group, sequence);
-  AttrMap attrs = context.spec.attrs;
   std::vector<std::int64_t> given;
   for (std::size_t i = 0; i < std::size(kByKey); ++i) {
     if (inputs[kByKey[i]] != kNoValue) {
       given.push_back(static_cast<std::int64_t>(i));
     }
   }
-  std::vector<ValueId> columns;
-  std::vector<ValueId> moving = {inputs[kKey], inputs[kValue]};
-  ValueId nothing = kNoValue;  // softmax_out
-  std::vector<ValueId> joined;
-  for (std::int64_t step = 0; step < GroupSize(group); ++step) {
-    for (ValueId& value : moving) {
-      if (step > 0) {
-        DRYDOCK_TRY(value, EmitGroupCollective(context, ops::kRingShift, value, {{"ring", true}},
-                                               group, CommReason::kRedistribution, why));
-      }
-    }
-    std::vector<ValueId> call(kFlashOperands, kNoValue);
-    call[kQuery] = inputs[kQuery];
-    call[kKey] = moving[0];
-    call[kValue] = moving[1];
-    for (const std::int64_t i : given) {
-      DRYDOCK_TRY(call[kByKey[i]], place.EmitColumns(inputs[kByKey[i]], step));
-      columns.push_back(call[kByKey[i]]);
-    }
-    DRYDOCK_TRY(const std::vector<ValueId> part,
-                EmitNode(context, context.global.op, std::move(call), attrs));
-    if (step == 0) {
-      joined = {part[3], part[0], part[1]};
-      nothing = part[2];
-      continue;
-    }
-    AttrMap layout;
-    if (const auto it = attrs.find("input_layout"); it != attrs.end()) {
-      layout.insert(*it);
-    }
-    DRYDOCK_TRY(joined, EmitNode(context, "RingAttentionUpdate",
-                                 {joined[0], joined[1], joined[2], part[3], part[0], part[1]},
-                                 std::move(layout)));
-  }
-  std::vector<ValueId> operands = {joined[0],      joined[1],    joined[2],
-                                   inputs[kQuery], inputs[kKey], inputs[kValue]};
-  operands.insert(operands.end(), columns.begin(), columns.end());
+  RingState state{.moving = {inputs[kKey], inputs[kValue]}};
+  DRYDOCK_RETURN_IF_ERROR(
+      GoAround(context, RingPlace(context, group, sequence), inputs, given, state));
+  std::vector<ValueId> operands = state.joined;
+  operands.insert(operands.end(), {inputs[kQuery], inputs[kKey], inputs[kValue]});
+  operands.insert(operands.end(), state.columns.begin(), state.columns.end());
+  AttrMap attrs = context.spec.attrs;
   attrs[std::string(kGiven)] = given;
   DRYDOCK_TRY(const std::vector<ValueId> out,
               EmitNode(context, "_RingAttention", std::move(operands), std::move(attrs)));
   Graph& graph = context.builder.mutable_graph();
   Node& node = graph.nodes[ToIndex(graph.at(out[0]).producer)];
   node.group = group;  // The gradient sends keys, values and their gradients around the same ring.
-  node.reason_text = why;
-  return std::vector<ValueId>{joined[1], joined[2], nothing, out[0]};
+  node.reason_text = kMoves;
+  return std::vector<ValueId>{state.joined[1], state.joined[2], state.softmax_out, out[0]};
 }
 
 }  // namespace drydock::strategies

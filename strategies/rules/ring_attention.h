@@ -19,7 +19,6 @@ namespace drydock::strategies {
 
 /// Local program of an attention whose operands are cut along rule axis `sequence`.
 [[nodiscard]] Result<std::vector<ValueId>> LocalizeRingAttention(const LocalizeContext& context,
-                                                                 const AttentionForm& form,
                                                                  AxisIndex sequence);
 
 }  // namespace drydock::strategies
