@@ -320,7 +320,7 @@ class RankWalk {
 
   /// An error of a further rank says whose it is.
   Error Explained(Error error, std::int64_t rank) const {
-    if (!outcome_.runs.empty() && error.reason.starts_with("script:stopped") == false) {
+    if (!outcome_.runs.empty() && !error.reason.starts_with("script:stopped")) {
       error.notes.push_back("the script was run as rank " + std::to_string(rank) +
                             ", since it asks for its rank at " + PlacesText(outcome_.asks));
     }

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "strategies/rules/strategy_check.h"
-#include "tests/strategies/op_cases.h"
+#include "tests/strategies/operators_vector.h"
 
 /// operators.json: what the vector says of every operator's rule (default strategy, entries of a
 /// strategy, mirrors, where there is no communication), on the operator's sample. Every field of
@@ -17,21 +17,10 @@ namespace {
 constexpr DeviceContext kTwoDevices = {.stage_devices = 2, .job_devices = 2};
 constexpr DeviceContext kFourDevices = {.stage_devices = 4, .job_devices = 4};
 
-struct Fact {
-  std::string name = {};
-  json facts = {};
-  friend void PrintTo(const Fact& one, std::ostream* out) { *out << one.name; }
-};
-
-const json& Document() {
-  static const json kDocument = VectorDocument("operators.json");
-  return kDocument;
-}
-
 /// Operators with a rule of their own.
 std::vector<Fact> OperatorsWithRule() {
   std::vector<Fact> known;
-  for (const json& facts : Document().at("operators")) {
+  for (const json& facts : OperatorsVector().at("operators")) {
     const OpEntry* entry = EntryOf(facts.at("name").get<std::string>(), 0);
     if (entry != nullptr && entry->shard != nullptr && SampleOf(*entry)) {
       known.push_back({.name = facts.at("name"), .facts = facts});
@@ -188,7 +177,7 @@ TEST(OperatorRuleVectorFile, EveryFieldIsReadOrListed) {
       {"in_splittable_list", "about the reference's source"},
       {"layout_documented", "about the reference's documentation"},
       {"pseudo_rule", "about the reference's source"}};
-  for (const json& facts : Document().at("operators")) {
+  for (const json& facts : OperatorsVector().at("operators")) {
     for (const auto& [field, value] : facts.items()) {
       EXPECT_TRUE(read.contains(field) || listed.contains(field))
           << "'" << field << "' of " << facts.at("name") << " is neither read nor listed";
@@ -222,7 +211,7 @@ TEST(OperatorRuleVectorFile, EveryFieldOfTheExamplesIsReadOrListed) {
       {"ut", "where the reference tests it"},
       {"mode", "of the lookup; follows from the strategy"},
       {"diagonal_by_rank", "clipped there, not here: docs/differences.md"}};
-  for (const json& example : Document().at("examples")) {
+  for (const json& example : OperatorsVector().at("examples")) {
     for (const auto& [field, value] : example.items()) {
       EXPECT_TRUE(read.contains(field) || listed.contains(field))
           << "'" << field << "' of " << example.at("op") << " is neither read nor listed";

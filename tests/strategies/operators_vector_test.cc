@@ -1,3 +1,5 @@
+#include "tests/strategies/operators_vector.h"
+
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -6,26 +8,15 @@
 
 #include "strategies/rules/op_outline.h"
 #include "strategies/rules/op_signature.h"
-#include "tests/strategies/op_cases.h"
 
 /// operators.json: the facts about every operator of our table, and its worked examples through the
 /// rule engine.
 namespace drydock::strategies::cases {
 namespace {
 
-struct Fact {
-  std::string name = {};
-  json facts = {};
-  friend void PrintTo(const Fact& one, std::ostream* out) { *out << one.name; }
-};
-
-const json& Document() {
-  static const json kDocument = VectorDocument("operators.json");
-  return kDocument;
-}
-
 json Section(const char* name) {
-  return Document().is_object() ? Document().value(name, json::array()) : json::array();
+  return OperatorsVector().is_object() ? OperatorsVector().value(name, json::array())
+                                       : json::array();
 }
 
 std::vector<Fact> KnownOperators() {
