@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 
 #include <sys/stat.h>
 
@@ -75,19 +76,32 @@ Result<std::string> FindPython(const ScriptJob& job) {
                    "install Python 3.8 or newer, or name one with --python");
 }
 
+std::string SystemText(int number) {
+  return std::generic_category().message(number);
+}
+
+std::string SignalText(int number) {
+  const char* const text = ::sigdescr_np(number);
+  return text == nullptr ? "unknown" : text;
+}
+
+/// Why a script cannot be run; empty if it can.
+std::string ProblemOf(const std::string& script) {
+  struct stat facts = {};
+  if (::stat(script.c_str(), &facts) != 0) {
+    return SystemText(errno);
+  }
+  if (S_ISDIR(facts.st_mode)) {
+    return "is a folder";
+  }
+  return ::access(script.c_str(), R_OK) == 0 ? "" : SystemText(errno);
+}
+
 Status CheckScript(const std::string& script) {
   if (MayBeModule(script)) {
     return {};
   }
-  struct stat facts = {};
-  std::string problem;
-  if (::stat(script.c_str(), &facts) != 0) {
-    problem = std::strerror(errno);
-  } else if (S_ISDIR(facts.st_mode)) {
-    problem = "is a folder";
-  } else if (::access(script.c_str(), R_OK) != 0) {
-    problem = std::strerror(errno);
-  }
+  const std::string problem = ProblemOf(script);
   if (problem.empty()) {
     return {};
   }
@@ -151,7 +165,7 @@ tl::unexpected<Error> EndedBadly(const ChildEnd& end, const ScriptJob& job) {
     case ChildEnd::Kind::kSignalled:
       return FailInput("script:killed",
                        "the script was ended by signal " + std::to_string(end.value) + " (" +
-                           ::strsignal(end.value) + ")",
+                           SignalText(end.value) + ")",
                        end.value == SIGKILL ? "probably out of memory" : "");
     case ChildEnd::Kind::kExited:
       break;
@@ -174,7 +188,7 @@ Result<Trace> TraceOnce(const ScriptJob& job, const std::string& python, std::in
   const std::string parent = ValueOf(job.environment, "TMPDIR");
   const TemporaryFolder folder(parent.empty() ? "/tmp" : parent);
   if (folder.path().empty()) {
-    return Fail(ErrorCode::kIo, std::string("no temporary folder: ") + std::strerror(errno),
+    return Fail(ErrorCode::kIo, "no temporary folder: " + SystemText(errno),
                 "set TMPDIR to a folder that can be written");
   }
   DRYDOCK_TRY(const ChildEnd end, RunChild(CommandFor(job, python, rank, folder.path())));
@@ -319,7 +333,7 @@ class RankWalk {
   }
 
   /// An error of a further rank says whose it is.
-  Error Explained(Error error, std::int64_t rank) const {
+  [[nodiscard]] Error Explained(Error error, std::int64_t rank) const {
     if (!outcome_.runs.empty() && !error.reason.starts_with("script:stopped")) {
       error.notes.push_back("the script was run as rank " + std::to_string(rank) +
                             ", since it asks for its rank at " + PlacesText(outcome_.asks));

@@ -186,8 +186,8 @@ void CheckDType(const OpCase& sample, const std::string& rule) {
 
 class OperatorFacts : public ::testing::TestWithParam<Fact> {
  protected:
-  const OpEntry& entry() const { return *EntryOf(GetParam().name, 0); }
-  const json& facts() const { return GetParam().facts; }
+  [[nodiscard]] const OpEntry& entry() const { return *EntryOf(GetParam().name, 0); }
+  [[nodiscard]] const json& facts() const { return GetParam().facts; }
 };
 
 TEST_P(OperatorFacts, FamilyIsThatOfTheVector) {
