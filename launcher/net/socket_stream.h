@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+
+#include "launcher/net/event_loop.h"
+
+namespace drydock::launcher {
+
+/// Bytes read at once; one buffer serves all connections of a loop.
+inline constexpr std::size_t kReadBytes = std::size_t{64} << 10U;
+
+/// What a loop shares with its streams. Only for files of launcher/net that use asio.
+struct EventLoop::Native {
+  asio::io_context context{1};
+  std::array<char, kReadBytes> read_buffer = {};
+};
+
+/// "10.0.0.7", 8118 of an endpoint of asio.
+[[nodiscard]] Endpoint ToEndpoint(const asio::ip::tcp::endpoint& endpoint);
+
+/// A stream over a socket, with a TLS session between if there is a context.
+///
+/// Handlers of asio hold the stream's core by a shared pointer, since they run once more after the
+/// owner has closed or destroyed the stream.
+class SocketStream final : public TcpStream {
+ public:
+  SocketStream(EventLoop::Native& loop, asio::ip::tcp::socket socket, const TlsContext* tls);
+  ~SocketStream() override;
+  SocketStream(const SocketStream&) = delete;
+  SocketStream& operator=(const SocketStream&) = delete;
+
+  /// The socket is connected: sets its options, learns both addresses.
+  void Started();
+  /// Begins to read for `handler`, after the handshake where there is TLS.
+  void Accepted(StreamHandler& handler);
+  /// Begins to connect; `handler` hears of it later.
+  void ConnectTo(const Endpoint& to, StreamHandler& handler);
+
+  void Write(std::string_view bytes) override;
+  void Close() override;
+  [[nodiscard]] std::size_t queued_bytes() const override;
+  [[nodiscard]] const std::string& local_address() const override;
+  [[nodiscard]] const Endpoint& peer() const override;
+
+  struct Core;
+
+ private:
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace drydock::launcher
