@@ -29,7 +29,7 @@ namespace {
 constexpr std::string_view kStatusFile = "msrun_status.json";
 constexpr std::string_view kPidsFile = "msrun.pids";
 /// The end of a log that the summary is taken from.
-constexpr std::int64_t kLogEndBytes = 64 * 1024;
+constexpr std::int64_t kLogEndBytes = std::int64_t{64} << 10U;
 
 /// A value that no other job has.
 std::string NewJobMark() {
