@@ -209,6 +209,7 @@ void SchedulerShell::Handle() {
     return parts_.loop.Post([this] { Flush(); });
   }
   SendReplies();
+  DropBroken();
   TellEvents();
   out_.Clear();
   SetTick();
@@ -253,6 +254,14 @@ void SchedulerShell::SendReplies() {
     }
     if (connection->stream->queued_bytes() + connection->held.size() > limits_.queued_bytes) {
       Drop(*connection, "does not read its replies");
+    }
+  }
+}
+
+void SchedulerShell::DropBroken() {
+  for (const sim::PeerId peer : out_.broken_peers) {
+    if (Connection* connection = Find(peer); connection != nullptr) {
+      Drop(*connection, "a message has a broken body");
     }
   }
 }

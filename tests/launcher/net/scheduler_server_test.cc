@@ -147,6 +147,19 @@ TEST(SchedulerServer, GarbageClosesItsConnectionOnly_R33) {
   EXPECT_TRUE(Register(good, "0").success);
 }
 
+TEST(SchedulerServer, ABrokenBodyClosesItsConnectionOnly_R36) {
+  const auto server = Serve({.job = {.worker_num = 1}});
+  RawClient good(server->endpoint());
+  EXPECT_TRUE(Register(good, "0").success);
+  for (const std::string_view name : {"1", "2", "6", "7", "8"}) {
+    RawClient broken(server->endpoint());
+    broken.SendFrame(name, "\xff");
+    EXPECT_TRUE(broken.IsClosed()) << name;
+  }
+  good.SendMessage("2", sim::HeartbeatRequest{.node_id = "0"});
+  EXPECT_TRUE(good.Receive());
+}
+
 TEST(SchedulerServer, APeerThatDoesNotReadIsClosed_R11) {
   const auto server = Serve({.job = {.worker_num = 1}});
   RawClient peer(server->endpoint());
