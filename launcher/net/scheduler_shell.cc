@@ -4,6 +4,9 @@
 #include <array>
 #include <utility>
 
+#include "base/byte_reader.h"
+#include "launcher/net/stranger.h"
+
 namespace drydock::launcher {
 namespace {
 
@@ -152,7 +155,8 @@ void SchedulerShell::OnBytes(Connection& connection, std::span<const std::byte> 
     core_.OnFrame(origin, **next, now, out_);
   }
   if (!next) {
-    Drop(connection, next.error().message);
+    const std::string stranger = connection.speaks ? "" : StrangerAtPlainPort(AsText(bytes));
+    Drop(connection, stranger.empty() ? next.error().message : stranger);
   } else {
     NoteUnfinished(connection);
     if (unfinished_bytes_ > limits_.unfinished_bytes) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "launcher/files.h"
 #include "launcher/net/tls_session.h"
 #include "tests/launcher/net/raw_client.h"
 #include "tests/launcher/net/shell_server.h"
@@ -81,7 +82,8 @@ std::string* Tls::folder = nullptr;
 using testing::HasSubstr;
 
 TEST_F(Tls, WorkersJoinAndLeaveWhilePlainPeersAreClosed_R42) {
-  const auto server = Serve({.job = {.worker_num = 4}, .tls = Files()});
+  const std::string log = *folder + "/scheduler.log";
+  const auto server = Serve({.job = {.worker_num = 4}, .tls = Files(), .log_path = log});
   RawClient plain(server->endpoint());
   plain.SendFrame("2", "\x0a\x01\x30");
   EXPECT_TRUE(plain.IsClosed());
@@ -89,6 +91,9 @@ TEST_F(Tls, WorkersJoinAndLeaveWhilePlainPeersAreClosed_R42) {
   ASSERT_TRUE(context);
   Swarm swarm(server->endpoint(), 4, context->get());
   EXPECT_EQ(swarm.Run(), 4U) << swarm.failure();
+  server->Stop();
+  EXPECT_THAT(ReadFile(log, 1 << 20).value(),
+              HasSubstr("is closed: TLS_MISMATCH: a worker without TLS, but"));
 }
 
 TEST_F(Tls, StalledHandshakesDoNotDelayOthers_R46) {
