@@ -1,6 +1,9 @@
 // Streams of asio: plain ones, and TLS as a filter before the socket.
 #include "launcher/net/socket_stream.h"
 
+#include <poll.h>
+
+#include <chrono>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -10,6 +13,9 @@
 #include <netinet/tcp.h>
 
 namespace drydock::launcher {
+
+using Tcp = asio::ip::tcp;
+using SystemError = asio::error_code;
 
 struct SocketStream::Core {
   Core(EventLoop::Native& native, asio::ip::tcp::socket connection, const TlsContext* context)
@@ -27,12 +33,26 @@ struct SocketStream::Core {
   std::string queue = {};
   std::size_t sent = 0;  ///< Bytes of `queue` that are gone.
   bool waits_writable = false;
+  bool admitted = true;                 ///< False: its handshake has not had its turn.
+  HandshakeGate::Ticket handshake = 0;  ///< From a peer's first bytes until it is established.
 };
+
+void EventLoop::Native::ServeHandshakes() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  handshakes.Serve(TimePoint(std::chrono::duration_cast<Duration>(now)));
+  const TimePoint next = handshakes.NextDeadline();
+  if (next != kNever) {
+    handshake_timer.expires_at(std::chrono::steady_clock::time_point(next.time_since_epoch()));
+    handshake_timer.async_wait([this](const SystemError& error) {
+      if (!error) {
+        ServeHandshakes();
+      }
+    });
+  }
+}
 
 namespace {
 
-using Tcp = asio::ip::tcp;
-using SystemError = asio::error_code;
 using CorePtr = std::shared_ptr<SocketStream::Core>;
 
 // A peer whose machine vanished is noticed after about this long, well within a node time-out.
@@ -45,7 +65,22 @@ Error StreamError(ErrorCode code, std::string message) {
   return Fail(code, std::move(message)).value();
 }
 
+/// Its place is free for the next one.
+void LeaveHandshake(SocketStream::Core& core) {
+  if (const auto ticket = std::exchange(core.handshake, 0); ticket != 0) {
+    core.loop.handshakes.Leave(ticket);
+    asio::post(core.loop.context, [&loop = core.loop] { loop.ServeHandshakes(); });
+  }
+}
+
+/// The peer sends nothing any more: it gave up while it waited for its turn.
+bool HasLeft(int fd) {
+  pollfd state = {.fd = fd, .events = POLLRDHUP, .revents = 0};
+  return ::poll(&state, 1, 0) > 0;
+}
+
 void Finish(SocketStream::Core& core, const Error& why) {
+  LeaveHandshake(core);
   SocketStream* stream = std::exchange(core.stream, nullptr);
   SystemError ignored;
   core.socket.close(ignored);
@@ -110,6 +145,7 @@ bool Decrypt(const CorePtr& core, std::span<const std::byte> bytes) {
     return false;
   }
   if (!was_open && core->tls->established() && core->stream != nullptr) {
+    LeaveHandshake(*core);
     core->handler->OnOpen(*core->stream);
   }
   if (!plain.empty() && core->stream != nullptr) {
@@ -141,6 +177,8 @@ bool Read(const CorePtr& core) {
   return core->stream != nullptr;
 }
 
+void EnterHandshake(const CorePtr& core);
+
 void WaitReadable(const CorePtr& core) {
   if (core->stream == nullptr) {
     return;
@@ -152,10 +190,27 @@ void WaitReadable(const CorePtr& core) {
     if (error) {
       return Finish(*core, StreamError(ErrorCode::kIo, error.message()));
     }
+    if (!core->admitted) {
+      return EnterHandshake(core);
+    }
     if (Read(core)) {
       WaitReadable(core);
     }
   });
+}
+
+/// The peer's first bytes are there; they are read when its turn has come.
+void EnterHandshake(const CorePtr& core) {
+  core->handshake = core->loop.handshakes.Enter([core] {
+    core->admitted = true;
+    if (HasLeft(core->socket.native_handle())) {
+      return Finish(*core, StreamError(ErrorCode::kIo, "closed by the other side"));
+    }
+    if (Read(core)) {
+      WaitReadable(core);
+    }
+  });
+  core->loop.ServeHandshakes();
 }
 
 void BeginTls(const CorePtr& core) {
@@ -197,6 +252,7 @@ SocketStream::~SocketStream() {
 void SocketStream::Accepted(StreamHandler& handler) {
   core_->handler = &handler;
   if (core_->tls) {
+    core_->admitted = false;
     BeginTls(core_);
   } else {
     handler.OnOpen(*this);
@@ -249,6 +305,7 @@ void SocketStream::Write(std::string_view bytes) {
 }
 
 void SocketStream::Close() {
+  LeaveHandshake(*core_);
   core_->stream = nullptr;
   SystemError ignored;
   core_->socket.close(ignored);

@@ -7,18 +7,30 @@
 
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
+#include <asio/steady_timer.hpp>
 
 #include "launcher/net/event_loop.h"
+#include "launcher/net/handshake_gate.h"
 
 namespace drydock::launcher {
 
 /// Bytes read at once; one buffer serves all connections of a loop.
 inline constexpr std::size_t kReadBytes = std::size_t{64} << 10U;
 
+/// TLS handshakes with accepted peers at a time, and how long one of them counts: more than twice
+/// what so many take when all peers answer at once. Source: spec robustness R-46
+inline constexpr std::size_t kHandshakesAtOnce = 64;
+inline constexpr Duration kHandshakeCounts = std::chrono::milliseconds(100);
+
 /// What a loop shares with its streams. Only for files of launcher/net that use asio.
 struct EventLoop::Native {
+  /// Begins the handshakes whose turn has come.
+  void ServeHandshakes();
+
   asio::io_context context{1};
   std::array<char, kReadBytes> read_buffer = {};
+  HandshakeGate handshakes{kHandshakesAtOnce, kHandshakeCounts};
+  asio::steady_timer handshake_timer{context};
 };
 
 /// Small messages at once; a peer that vanished is noticed. What is accepted by a listening socket

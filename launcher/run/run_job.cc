@@ -294,8 +294,13 @@ Status Agree(const Job& job) {
 
 }  // namespace
 
-Result<ExitCode> RunJob(const MsrunOptions& options, const Context& context) {
-  DRYDOCK_TRY(CheckedJob checked, CheckJob(options, context));
+Result<ExitCode> RunJob(const MsrunOptions& given, const Context& context) {
+  DRYDOCK_TRY(CheckedJob checked, CheckJob(given, context));
+  MsrunOptions options = given;  // one budget: what the name took is gone for the cluster
+  if (options.cluster_time_out_s >= 0) {
+    options.cluster_time_out_s =
+        std::max<std::int64_t>(0, options.cluster_time_out_s - checked.host.waited_s);
+  }
   DRYDOCK_TRY(const std::int64_t script_port, ScriptPort(options, checked));
   WorkerSetting setting = SettingOf(options, checked, script_port, context.environment);
   std::optional<DetachedScheduler> scheduler;
