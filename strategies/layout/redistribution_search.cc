@@ -10,11 +10,13 @@
 #include "strategies/layout/redistribution_search.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
-#include <map>
 #include <queue>
 #include <span>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "base/checked.h"
@@ -22,13 +24,45 @@
 namespace drydock::strategies {
 namespace {
 
-constexpr std::int64_t kWhole = -1;
 constexpr std::size_t kMaxStates = 4000;
+constexpr std::size_t kMaxDimensions = 32;  ///< Of refined shapes and of device matrices.
 constexpr std::size_t kMaxJointAxes = 8;
+constexpr std::int8_t kNone = -1;
 
-using Move = std::vector<LayoutStep>;  ///< One step, or permutes that are one exchange.
+/// The device axis of every dimension, kNone where it is whole and where there is no dimension.
+using Map = std::array<std::int8_t, kMaxDimensions>;
 
-/// What a rank sends that holds `elements`.
+Map MapOf(const std::vector<std::int64_t>& axes) {
+  Map map;
+  map.fill(kNone);
+  std::ranges::transform(axes, map.begin(),
+                         [](std::int64_t axis) { return static_cast<std::int8_t>(axis); });
+  return map;
+}
+
+struct MapHash {
+  std::size_t operator()(const Map& map) const {
+    std::array<char, kMaxDimensions> bytes = {};
+    std::ranges::copy(map, bytes.begin());
+    return std::hash<std::string_view>()({bytes.data(), bytes.size()});
+  }
+};
+
+/// The dimension that `axis` cuts.
+std::int8_t HolderOf(const Map& map, std::int8_t axis) {
+  const auto holder = std::ranges::find(map, axis);
+  return static_cast<std::int8_t>(holder == map.end() ? kNone : holder - map.begin());
+}
+
+/// An axis that leaves a dimension for another one: a permute, or a split or concat where one of
+/// the two is kNone.
+struct Placement {
+  std::int8_t axis = 0;
+  std::int8_t from = kNone;
+  std::int8_t to = kNone;
+};
+
+/// What a rank sends that holds `elements`, in one step or in permutes that are one exchange.
 std::int64_t SentBy(std::span<const LayoutStep> move, std::int64_t elements) {
   switch (move.front().kind) {
     case LayoutStep::Kind::kSplit:
@@ -45,28 +79,16 @@ std::int64_t SentBy(std::span<const LayoutStep> move, std::int64_t elements) {
   return elements - kept;
 }
 
-/// Tensor map and slice shape after a step.
-void Apply(const LayoutStep& step, std::vector<std::int64_t>* map, Shape* slice) {
-  const auto change = [&](std::int64_t dimension, bool cuts) {
-    const auto d = static_cast<std::size_t>(dimension);
-    (*map)[d] = cuts ? step.axis : kWhole;
-    (*slice)[d] = cuts ? (*slice)[d] / step.count : (*slice)[d] * step.count;
-  };
-  change(step.dimension, step.kind != LayoutStep::Kind::kConcat);
-  if (step.kind == LayoutStep::Kind::kPermute) {
-    change(step.concat_dimension, false);
-  }
-}
-
 class StepSearch {
  public:
+  /// No more than kMaxDimensions dimensions and axes.
   StepSearch(const PlainLayout& from, const std::vector<std::int64_t>& target, std::int64_t limit)
-      : matrix_(from.device_matrix), target_(target), limit_(limit) {
-    PlainLayout to = from;
-    to.tensor_map = target;
-    target_slice_ = SliceShape(to);
-    target_elements_ = Product(target_slice_);
-    Reach({.map = from.tensor_map, .slice = SliceShape(from)});
+      : shape_(from.shape),
+        counts_(from.device_matrix.rbegin(), from.device_matrix.rend()),
+        target_(MapOf(target)),
+        target_elements_(Elements(target_)),
+        limit_(limit) {
+    Reach({.map = MapOf(from.tensor_map)});
   }
 
   std::optional<std::vector<LayoutStep>> Run() {
@@ -86,72 +108,91 @@ class StepSearch {
 
  private:
   struct State {
-    std::vector<std::int64_t> map = {};
-    Shape slice = {};
+    Map map = {};
     std::int64_t sent = 0;
     std::size_t moves = 0;
     std::size_t parent = 0;
-    Move move = {};  ///< That led here from the parent.
     bool closed = false;
   };
 
+  // ---- Geometry -------------------------------------------------------------------------------
+
+  [[nodiscard]] std::int64_t CountOf(std::int8_t axis) const {
+    return axis == kNone ? 1 : counts_[static_cast<std::size_t>(axis)];
+  }
+
+  [[nodiscard]] Shape SliceOf(const Map& map) const {
+    Shape slice = shape_;
+    for (std::size_t d = 0; d < slice.size(); ++d) {
+      slice[d] /= CountOf(map[d]);
+    }
+    return slice;
+  }
+
+  [[nodiscard]] std::int64_t Elements(const Map& map) const {
+    std::int64_t elements = 1;
+    for (std::size_t d = 0; d < shape_.size(); ++d) {
+      elements *= shape_[d] / CountOf(map[d]);
+    }
+    return elements;
+  }
+
   /// Least that some rank must still be sent: its target less what it holds of it already.
-  [[nodiscard]] std::int64_t Missing(const std::vector<std::int64_t>& map,
-                                     const Shape& slice) const {
+  [[nodiscard]] std::int64_t Missing(const Map& map) const {
     std::int64_t held = 1;
-    for (std::size_t d = 0; d < map.size(); ++d) {
-      if (map[d] == target_[d] || map[d] == kWhole) {
-        held *= target_slice_[d];
-      } else if (target_[d] == kWhole) {
-        held *= slice[d];
-      } else {
+    for (std::size_t d = 0; d < shape_.size(); ++d) {
+      if (map[d] != kNone && target_[d] != kNone && map[d] != target_[d]) {
         return target_elements_;  // Of two axes' cuts some rank has parts that do not meet.
       }
+      held *= shape_[d] / CountOf(map[d] != kNone ? map[d] : target_[d]);
     }
     return target_elements_ - held;
   }
 
-  void Reach(State state) {
-    const std::int64_t least = state.sent + Missing(state.map, state.slice);
-    if (least >= limit_) {
-      return;
-    }
-    const auto it = known_.lower_bound(state.map);
-    if (it != known_.end() && it->first == state.map) {
-      State& known = states_[it->second];
-      if (std::pair(known.sent, known.moves) > std::pair(state.sent, state.moves)) {
-        open_.emplace(least, state.moves, it->second);
-        known = std::move(state);
+  // ---- Moves ----------------------------------------------------------------------------------
+
+  /// The nearest earlier dimension that is whole, ends whole and has the extent of `dimension`,
+  /// which is and does so too: what holds for one of the two holds for the other.
+  [[nodiscard]] std::int8_t TwinOf(const Map& map, std::int8_t dimension) const {
+    const auto d = static_cast<std::size_t>(dimension);
+    for (std::size_t twin = target_[d] == kNone ? d : 0; twin-- > 0;) {
+      if (map[twin] == kNone && target_[twin] == kNone && shape_[twin] == shape_[d]) {
+        return static_cast<std::int8_t>(twin);
       }
-      return;
     }
-    known_.emplace_hint(it, state.map, states_.size());
-    open_.emplace(least, state.moves, states_.size());
-    states_.push_back(std::move(state));
+    return kNone;
+  }
+
+  /// True if `axis` may go to the dimension `to` while another goes to `taken`.
+  [[nodiscard]] bool MayTake(const Map& map, std::int8_t axis, std::int8_t to,
+                             std::int8_t taken) const {
+    const auto d = static_cast<std::size_t>(to);
+    if (map[d] != kNone || to == taken || shape_[d] % CountOf(axis) != 0) {
+      return false;
+    }
+    const std::int8_t twin = TwinOf(map, to);
+    return twin == kNone || twin == taken;
   }
 
   void Expand(std::size_t index) {
-    const std::vector<std::int64_t> map = states_[index].map;
-    Move towards_target;
-    for (std::int64_t axis = std::ssize(matrix_); axis-- > 0;) {
-      const auto holder = std::ranges::find(map, axis);
-      const std::int64_t held = holder == map.end() ? kWhole : holder - map.begin();
-      if (held != kWhole) {
-        Try(index, {Step(LayoutStep::Kind::kConcat, axis, held)});
+    const Map map = states_[index].map;
+    std::vector<Placement> towards_target;
+    for (auto axis = static_cast<std::int8_t>(counts_.size()); axis-- > 0;) {
+      const std::int8_t from = HolderOf(map, axis);
+      if (from != kNone) {
+        Try(index, std::array{Placement{.axis = axis, .from = from}});
       }
-      for (std::size_t d = 0; d < map.size(); ++d) {
-        if (map[d] != kWhole) {
+      for (std::int8_t to = 0; to < std::ssize(shape_); ++to) {
+        if (!MayTake(map, axis, to, kNone)) {
           continue;
         }
-        if (held == kWhole) {
-          Try(index, {Step(LayoutStep::Kind::kSplit, axis, Int(d))});
-          continue;
+        const Placement placement{.axis = axis, .from = from, .to = to};
+        Try(index, std::array{placement});
+        if (from != kNone) {
+          ExpandPairs(index, map, placement);
         }
-        const LayoutStep permute = Step(LayoutStep::Kind::kPermute, axis, Int(d), held);
-        Try(index, {permute});
-        ExpandPairs(index, permute);
-        if (target_[d] == axis) {
-          towards_target.push_back(permute);
+        if (from != kNone && target_[static_cast<std::size_t>(to)] == axis) {
+          towards_target.push_back(placement);
         }
       }
     }
@@ -159,93 +200,119 @@ class StepSearch {
   }
 
   /// `outer` together with a permute along an axis within its own.
-  void ExpandPairs(std::size_t index, const LayoutStep& outer) {
-    const std::vector<std::int64_t> map = states_[index].map;
-    for (std::size_t joined = 0; joined < map.size(); ++joined) {
-      if (map[joined] == kWhole || map[joined] >= outer.axis) {
-        continue;
-      }
-      for (std::size_t d = 0; d < map.size(); ++d) {
-        if (map[d] == kWhole && Int(d) != outer.dimension) {
-          Try(index, {outer, Step(LayoutStep::Kind::kPermute, map[joined], Int(d), Int(joined))});
+  void ExpandPairs(std::size_t index, const Map& map, const Placement& outer) {
+    for (std::int8_t axis = 0; axis < outer.axis; ++axis) {
+      const std::int8_t from = HolderOf(map, axis);
+      for (std::int8_t to = 0; from != kNone && to < std::ssize(shape_); ++to) {
+        if (MayTake(map, axis, to, outer.to)) {
+          Try(index, std::array{outer, Placement{.axis = axis, .from = from, .to = to}});
         }
       }
     }
   }
 
   /// Every three or more permutes that bring axes to where they belong.
-  void ExpandSubsets(std::size_t index, const Move& permutes) {
+  void ExpandSubsets(std::size_t index, const std::vector<Placement>& permutes) {
     const std::size_t count = std::min(permutes.size(), kMaxJointAxes);
-    for (std::uint32_t subset = 0; subset < 1U << count; ++subset) {
-      Move move;
+    for (std::uint32_t subset = 7; subset < 1U << count; ++subset) {
+      std::vector<Placement> move;
       for (std::size_t i = 0; i < count; ++i) {
         if ((subset >> i & 1U) != 0) {
           move.push_back(permutes[i]);
         }
       }
       if (move.size() > 2) {
-        Try(index, std::move(move));
+        Try(index, move);
       }
     }
   }
 
-  [[nodiscard]] LayoutStep Step(LayoutStep::Kind kind, std::int64_t axis, std::int64_t dimension,
-                                std::int64_t concat_dimension = 0) const {
-    return {.kind = kind,
-            .dimension = dimension,
-            .concat_dimension = concat_dimension,
-            .axis = axis,
-            .count = matrix_[matrix_.size() - 1 - static_cast<std::size_t>(axis)]};
+  void Try(std::size_t index, std::span<const Placement> move) {
+    const State& before = states_[index];
+    State next{.map = before.map, .moves = before.moves + 1, .parent = index};
+    std::int64_t moved = 1;
+    for (const Placement& placement : move) {
+      moved *= placement.from == kNone ? 1 : CountOf(placement.axis);
+      if (placement.from != kNone) {
+        next.map[static_cast<std::size_t>(placement.from)] = kNone;
+      }
+      if (placement.to != kNone) {
+        next.map[static_cast<std::size_t>(placement.to)] = placement.axis;
+      }
+    }
+    // Both what a rank holds after a concat and what it holds before an exchange.
+    const std::int64_t elements = std::max(Elements(before.map), Elements(next.map));
+    next.sent = before.sent + elements - elements / moved;
+    Reach(next);
   }
 
-  void Try(std::size_t index, Move move) {
-    const State& from = states_[index];
-    const std::int64_t sent = from.sent + SentBy(move, Product(from.slice));
-    if (sent >= limit_ || !Divides(move, from.slice)) {
-      return;  // Most moves end here: nothing is copied before.
+  void Reach(const State& state) {
+    const std::int64_t least = state.sent + Missing(state.map);
+    if (least >= limit_) {
+      return;
     }
-    State next{.map = from.map,
-               .slice = from.slice,
-               .sent = sent,
-               .moves = from.moves + 1,
-               .parent = index};
-    for (std::size_t i = 0; i < move.size(); ++i) {
-      move[i].joint = i > 0;
-      move[i].slice_before = next.slice;
-      Apply(move[i], &next.map, &next.slice);
+    const auto [it, is_new] = known_.try_emplace(state.map, states_.size());
+    if (is_new) {
+      states_.push_back(state);
+    } else if (State& known = states_[it->second];
+               std::pair(known.sent, known.moves) > std::pair(state.sent, state.moves)) {
+      known = state;
+    } else {
+      return;
     }
-    next.move = std::move(move);
-    Reach(std::move(next));
+    open_.emplace(least, state.moves, it->second);
   }
 
-  static bool Divides(const Move& move, const Shape& slice) {
-    return std::ranges::all_of(move, [&](const LayoutStep& step) {
-      return step.kind == LayoutStep::Kind::kConcat ||
-             slice[static_cast<std::size_t>(step.dimension)] % step.count == 0;
-    });
-  }
+  // ---- The way --------------------------------------------------------------------------------
 
   [[nodiscard]] std::vector<LayoutStep> StepsTo(std::size_t index) const {
-    std::vector<LayoutStep> steps;
-    for (; states_[index].moves > 0; index = states_[index].parent) {
-      const Move& move = states_[index].move;
-      steps.insert(steps.end(), move.rbegin(), move.rend());
+    std::vector<std::size_t> path = {index};
+    while (states_[path.back()].moves > 0) {
+      path.push_back(states_[path.back()].parent);
     }
-    std::ranges::reverse(steps);
+    std::vector<LayoutStep> steps;
+    for (std::size_t i = path.size(); i-- > 1;) {
+      AppendMove(states_[path[i]].map, states_[path[i - 1]].map, &steps);
+    }
     return steps;
   }
 
-  static std::int64_t Int(std::size_t value) { return static_cast<std::int64_t>(value); }
+  /// The steps of one move, outermost axis first.
+  void AppendMove(Map map, const Map& after, std::vector<LayoutStep>* steps) const {
+    const Map before = map;
+    for (auto axis = static_cast<std::int8_t>(counts_.size()); axis-- > 0;) {
+      const std::int8_t from = HolderOf(before, axis);
+      const std::int8_t to = HolderOf(after, axis);
+      if (from == to) {
+        continue;
+      }
+      LayoutStep step{.axis = axis, .count = CountOf(axis), .slice_before = SliceOf(map)};
+      step.joint = map != before;
+      step.dimension = to != kNone ? to : from;
+      step.kind = to == kNone ? LayoutStep::Kind::kConcat : LayoutStep::Kind::kSplit;
+      if (from != kNone) {
+        map[static_cast<std::size_t>(from)] = kNone;
+      }
+      if (to != kNone) {
+        map[static_cast<std::size_t>(to)] = axis;
+      }
+      if (from != kNone && to != kNone) {
+        step.kind = LayoutStep::Kind::kPermute;
+        step.concat_dimension = from;
+      }
+      steps->push_back(std::move(step));
+    }
+  }
 
   using Key = std::tuple<std::int64_t, std::size_t, std::size_t>;  // least sent, moves, state
 
-  const std::vector<std::int64_t>& matrix_;
-  const std::vector<std::int64_t>& target_;
-  std::int64_t limit_ = 0;
-  Shape target_slice_ = {};
+  const Shape& shape_;
+  std::vector<std::int64_t> counts_ = {};  ///< Extents of the axes, counted from the right.
+  Map target_ = {};
   std::int64_t target_elements_ = 0;
+  std::int64_t limit_ = 0;
   std::vector<State> states_ = {};
-  std::map<std::vector<std::int64_t>, std::size_t> known_ = {};
+  std::unordered_map<Map, std::size_t, MapHash> known_ = {};
   std::priority_queue<Key, std::vector<Key>, std::greater<>> open_ = {};
 };
 
@@ -254,6 +321,9 @@ class StepSearch {
 std::optional<std::vector<LayoutStep>> CheapestSteps(const PlainLayout& from,
                                                      const std::vector<std::int64_t>& to_map,
                                                      std::int64_t limit) {
+  if (std::max(from.shape.size(), from.device_matrix.size()) > kMaxDimensions) {
+    return std::nullopt;
+  }
   return StepSearch(from, to_map, limit).Run();
 }
 
