@@ -3,6 +3,7 @@ import itertools
 import math
 
 from mindspore._drydock import frames, values
+from mindspore._drydock.errors import Unsupported
 from mindspore._drydock.native import Recorder
 from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
@@ -75,6 +76,7 @@ class Program:
         self._cell_calls = {}          # cell and arguments -> result
         self.update_count = 0          # operators that write parameters
         self._log = None               # NodeLog of the running construct()
+        self.examples = []             # shapes of inputs with open extents, as they are compiled
         self._kept = []                # objects whose id() is used as a key
 
     # -- values -------------------------------------------------------------------------------------
@@ -100,6 +102,7 @@ class Program:
         if tensor._open is None:
             return tensor.shape
         example = values.example_shape(tensor._open)
+        self.examples.append(example)
         session.warn_limit("an input with open extents is compiled for one example of them: %s" % (example,))
         return example
 
@@ -183,7 +186,12 @@ class Program:
                 for output in answer["outputs"]]
 
     def _add(self, fields, key, primitive):
-        answer = self.recorder.call("add_node", **fields)
+        try:
+            answer = self.recorder.call("add_node", **fields)
+        except ValueError as error:
+            if self.examples:
+                raise _limit_of_examples(error, self.examples) from None
+            raise
         op = fields["op"]
         self.node_count += 1
         self.has_updates = self.has_updates or session.phase == "optimizer"
@@ -277,6 +285,16 @@ class Program:
             if tensor._node[1] not in ids:
                 ids.append(tensor._node[1])
         return ids
+
+
+def _limit_of_examples(error, examples):
+    """Shapes that do not fit may do so for other extents than those of the examples: no mistake of the user."""
+    limit = Unsupported("mindspore.Tensor.set_inputs", "with open extents, for which inputs are taken as %s: %s"
+                        % (", ".join(map(str, examples)), error),
+                        "give inputs whole shapes, or Symbols that promise what the network needs")
+    limit.drydock_place = error.drydock_place
+    limit.drydock_notes = error.drydock_notes
+    return limit
 
 
 def _free_name(name, taken):
