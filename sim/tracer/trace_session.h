@@ -60,6 +60,10 @@ class TraceSession {
   [[nodiscard]] Result<nlohmann::json> UpdateNode(const nlohmann::json& request);
   [[nodiscard]] Result<nlohmann::json> Finish(const nlohmann::json& request);
   [[nodiscard]] Result<nlohmann::json> Compile(const nlohmann::json& request);
+  /// {"names": {full name: node}} of the nodes that are compiled.
+  [[nodiscard]] Result<nlohmann::json> NodeNames(const nlohmann::json& request);
+  /// Takes over what "finish", "compile" and "node_names" say about the end of the program.
+  [[nodiscard]] Status TakeEnding(const nlohmann::json& request);
   [[nodiscard]] Result<nlohmann::json> Listing(const nlohmann::json& request) const;
   [[nodiscard]] Result<std::vector<ValueId>> ValueIds(const nlohmann::json& request,
                                                       std::string_view name,
