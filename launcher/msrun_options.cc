@@ -170,6 +170,8 @@ void AddStartFlags(FlagSet& flags, MsrunOptions& o) {
                &o.script_port);
   flags.AddInt({"grace", "S", "seconds ranks get to end by themselves (10)"}, &o.grace_s);
   flags.AddSwitch({"tag_output", "", "begin lines on the console with their rank"}, &o.tag_output);
+  flags.AddSwitch(Rare("wait_dns", "", "look --master_addr up again until it is known, as in pods"),
+                  &o.wait_dns);
   flags.AddText(Rare("tls_config", "FILE", "serve TLS, by MindSpore's configuration file"),
                 &o.tls_config);
   flags.AddText(Rare("tls_password_file", "FILE",

@@ -49,6 +49,8 @@ class TraceSession {
   [[nodiscard]] std::string Call(std::string_view method, std::string_view request);
 
  private:
+  /// What the program returns and what is known of the job only at its end.
+  Status ReadEnding(const nlohmann::json& request);
   [[nodiscard]] Result<nlohmann::json> Dispatch(std::string_view method,
                                                 const nlohmann::json& request);
   [[nodiscard]] Result<nlohmann::json> Begin(const nlohmann::json& request);
@@ -62,8 +64,6 @@ class TraceSession {
   [[nodiscard]] Result<nlohmann::json> Compile(const nlohmann::json& request);
   /// {"names": {full name: node}} of the nodes that are compiled.
   [[nodiscard]] Result<nlohmann::json> NodeNames(const nlohmann::json& request);
-  /// Takes over what "finish", "compile" and "node_names" say about the end of the program.
-  [[nodiscard]] Status TakeEnding(const nlohmann::json& request);
   [[nodiscard]] Result<nlohmann::json> Listing(const nlohmann::json& request) const;
   [[nodiscard]] Result<std::vector<ValueId>> ValueIds(const nlohmann::json& request,
                                                       std::string_view name,

@@ -151,6 +151,32 @@ class TwoNodesTest(launch.LaunchTest):
         statuses, text = self.run_nodes("mount --bind hosts /etc/hosts && " + single, "true")
         self.assertEqual(statuses, (0, 0), text)
 
+    def test_r03_name_that_appears_late(self):
+        """In a pod, or with --wait_dns, it is looked up again; what that took is gone from the time to form."""
+        self.write("show.py", SHOW % ["MASTER_ADDR"])
+        private = ("cp /dev/null resolv && echo '127.0.0.1 localhost' > hosts && "
+                   "mount --bind resolv /etc/resolv.conf && mount --bind hosts /etc/hosts && ")
+        add_name = "(until grep -qs 'waiting for the name' err; do sleep 0.1; done; echo '10.77.0.1 late' >> hosts) & "
+        node = self.node(0, "--verbose", "--master_addr=late", "--rendezvous=launcher", "--cluster_time_out=30",
+                         "show.py", ranks=2)
+        for pod, flag in (("POD_IP=10.77.0.1 ", ""), ("KUBERNETES_SERVICE_HOST=10.0.0.1 ", ""), ("", " --wait_dns")):
+            with self.subTest(pod + flag):
+                patient = node.replace(" --verbose", " --verbose" + flag)
+                statuses, text = self.run_nodes(private + add_name + pod + patient + " 2> err", "true")
+                self.assertEqual(statuses, (0, 0), text + self.log("err"))
+                self.assertIn("waiting for the name 'late': ", self.log("err"))
+                self.assertEqual(self.log("node0/worker_1.log"), "10.77.0.1\n")
+        for flags, least, most in (("", 0, 1), (" --wait_dns --cluster_time_out=2", 2, 3)):
+            with self.subTest("never" + flags):
+                wanted = private + "SECONDS=0; " + node + flags + " 2> err; status=$?; echo took $SECONDS; exit $status"
+                wanted = wanted.replace(" show.py" + flags, flags + " show.py")
+                statuses, text = self.run_nodes(wanted, "true")
+                self.assertEqual(statuses, (3, 0), text)
+                self.assertRegex(self.log("err"), r"error\[RESOLVE\]: 'late': .*; hint: ")
+                self.assertEqual("waiting for" in self.log("err"), bool(flags), self.log("err"))
+                took = int(re.search(r"took (\d+)", text).group(1))
+                self.assertTrue(least <= took <= most + 3, text)
+
     @unittest.skipIf(launch_torch_test.REASON, launch_torch_test.REASON)
     def test_torch_trains_over_two_nodes(self):
         shutil.copy(launch_torch_test.TRAIN, self.folder / "train.py")

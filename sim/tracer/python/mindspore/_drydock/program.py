@@ -59,6 +59,7 @@ class Program:
         self.scratch = scratch         # only for shapes of operators outside of any network
         self.node_count = 0
         self.dataset_repeat_on_right = False
+        self.training = False  # a cell that is trained takes part
         self.has_updates = False       # the optimizer was recorded: the step is complete
         self.op_names = set()
         self.call_sites = {}           # eager operators: call site and operands -> results
@@ -307,7 +308,8 @@ class Program:
         return self.recorder.call("listing", rank=self.global_rank)
 
     def _ending(self):
-        return {"outputs": self._outputs(), "dataset_repeat_on_right": self.dataset_repeat_on_right}
+        return {"outputs": self._outputs(), "dataset_repeat_on_right": self.dataset_repeat_on_right,
+                "training": self.training}
 
     def _outputs(self):
         """The losses, then whatever else the script got and no later operator used up."""
