@@ -22,7 +22,12 @@ namespace {
 using Tcp = asio::ip::tcp;
 using SystemError = asio::error_code;
 
-constexpr int kBacklog = 4096;
+/// As many as the system allows (net.core.somaxconn).
+constexpr int kBacklog = 65'535;
+/// Connections accepted before those that are open get their turn.
+constexpr int kAcceptsAtOnce = 1024;
+/// Turns of the loop, of up to 128 events each, for which newcomers are still looked for.
+constexpr int kEmptyTurns = 64;
 /// Pause after accepting failed for lack of descriptors or memory.
 constexpr std::chrono::milliseconds kAcceptPause(100);
 
@@ -79,7 +84,6 @@ class SocketListener final : public Listener {
     state_->open = false;
     SystemError ignored;
     state_->acceptor.close(ignored);
-    state_->pause.cancel();
   }
   SocketListener(const SocketListener&) = delete;
   SocketListener& operator=(const SocketListener&) = delete;
@@ -100,29 +104,56 @@ class SocketListener final : public Listener {
   };
 
   static void Wait(const std::shared_ptr<State>& state) {
-    state->acceptor.async_accept([state](const SystemError& error, Tcp::socket socket) {
-      if (!state->open) {
-        return;
+    state->acceptor.async_wait(Tcp::acceptor::wait_read, [state](const SystemError& error) {
+      if (state->open && !error) {
+        AcceptWaiting(state, kEmptyTurns);
       }
+    });
+  }
+
+  /// Takes many at once and soon looks again: all workers of a large job connect in one instant,
+  /// and the system keeps only so many of them waiting (net.core.somaxconn); the rest tries again a
+  /// second later. The system would tell of newcomers after all others that have something to read.
+  /// @param empty_turns  how often to look again though nobody came
+  static void AcceptWaiting(const std::shared_ptr<State>& state, int empty_turns) {
+    int taken = 0;
+    while (taken < kAcceptsAtOnce && state->open) {
+      SystemError error;
+      Tcp::endpoint peer;
+      Tcp::socket socket = state->acceptor.accept(peer, error);
       if (!error) {
-        auto stream = std::make_unique<SocketStream>(state->loop, std::move(socket), state->tls);
-        SocketStream* raw = stream.get();
-        raw->Started();
-        if (StreamHandler* handler = state->accept(std::move(stream)); handler != nullptr) {
-          raw->Accepted(*handler);
-        }
-        return Wait(state);
+        Serve(*state, std::move(socket), peer);
+        ++taken;
+      } else if (error == asio::error::would_block || error == asio::error::try_again) {
+        break;
+      } else if (error != asio::error::connection_aborted && error != asio::error::interrupted) {
+        return Pause(state);
       }
-      if (error == asio::error::connection_aborted) {
-        return Wait(state);
+    }
+    if (state->open && (taken > 0 || empty_turns > 0)) {
+      const int turns = taken > 0 ? kEmptyTurns : empty_turns - 1;
+      asio::post(state->loop.context, [state, turns] { AcceptWaiting(state, turns); });
+    } else if (state->open) {
+      Wait(state);
+    }
+  }
+
+  static void Serve(const State& state, Tcp::socket socket, const Tcp::endpoint& peer) {
+    auto stream = std::make_unique<SocketStream>(state.loop, std::move(socket), state.tls);
+    SocketStream* raw = stream.get();
+    raw->Started(peer);
+    if (StreamHandler* handler = state.accept(std::move(stream)); handler != nullptr) {
+      raw->Accepted(*handler);
+    }
+  }
+
+  /// No descriptors or no memory: those who are connected already must not notice.
+  static void Pause(const std::shared_ptr<State>& state) {
+    state->pause.expires_after(kAcceptPause);
+    state->pause.async_wait([state](const SystemError& /*cancelled*/) {
+      if (state->open) {
+        Wait(state);
       }
-      // No descriptors or no memory: those who are connected already must not notice.
-      state->pause.expires_after(kAcceptPause);
-      state->pause.async_wait([state](const SystemError& /*cancelled*/) {
-        if (state->open) {
-          Wait(state);
-        }
-      });
     });
   }
 
@@ -185,6 +216,10 @@ Result<std::unique_ptr<Listener>> EventLoop::Listen(const Endpoint& at, const Tl
   }
   if (!error) {
     acceptor.listen(kBacklog, error);
+  }
+  if (!error) {
+    SetSocketOptions(acceptor.native_handle());
+    acceptor.non_blocking(true, error);
   }
   if (error == asio::error::address_in_use) {
     return FailCommand("PORT_IN_USE", EndpointText(at) + PortHolderText(at.port),

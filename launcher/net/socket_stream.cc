@@ -30,7 +30,6 @@ struct SocketStream::Core {
   SocketStream* stream = nullptr;  ///< Null once closed: nobody listens any more.
   StreamHandler* handler = nullptr;
   Endpoint peer = {};
-  std::string local = {};
   std::string queue = {};
   std::size_t sent = 0;  ///< Bytes of `queue` that are gone.
   bool waits_writable = false;
@@ -64,19 +63,6 @@ constexpr int kUnansweredMilliseconds = 30'000;
 
 Error StreamError(ErrorCode code, std::string message) {
   return Fail(code, std::move(message)).value();
-}
-
-/// Source: spec cluster-protocol 2, robustness R-10.
-void SetSocketOptions(Tcp::socket& socket) {
-  SystemError ignored;  // each of them only makes things better
-  socket.set_option(Tcp::no_delay(true), ignored);
-  socket.set_option(asio::socket_base::keep_alive(true), ignored);
-  const int fd = socket.native_handle();
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kKeepIdleSeconds, sizeof(int));
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kKeepIntervalSeconds, sizeof(int));
-  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kKeepProbes, sizeof(int));
-  // While something was sent and not taken there are no probes.
-  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnansweredMilliseconds, sizeof(int));
 }
 
 /// Its place is free for the next one.
@@ -243,8 +229,15 @@ void PostFailure(const CorePtr& core, std::string message) {
 
 }  // namespace
 
-Endpoint ToEndpoint(const Tcp::endpoint& endpoint) {
-  return {.address = endpoint.address().to_string(), .port = endpoint.port()};
+void SetSocketOptions(int fd) {
+  constexpr int kOn = 1;  // each of them only makes things better: failures do not matter
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &kOn, sizeof(int));
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &kOn, sizeof(int));
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kKeepIdleSeconds, sizeof(int));
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kKeepIntervalSeconds, sizeof(int));
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kKeepProbes, sizeof(int));
+  // While something was sent and not taken there are no probes.
+  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnansweredMilliseconds, sizeof(int));
 }
 
 SocketStream::SocketStream(EventLoop::Native& loop, Tcp::socket socket, const TlsContext* tls)
@@ -267,12 +260,10 @@ void SocketStream::Accepted(StreamHandler& handler) {
   WaitReadable(core_);
 }
 
-void SocketStream::Started() {
-  SystemError error;
-  core_->socket.non_blocking(true, error);
-  SetSocketOptions(core_->socket);
-  core_->peer = ToEndpoint(core_->socket.remote_endpoint(error));
-  core_->local = core_->socket.local_endpoint(error).address().to_string();
+void SocketStream::Started(const Tcp::endpoint& peer) {
+  SystemError ignored;
+  core_->socket.non_blocking(true, ignored);
+  core_->peer = {.address = peer.address().to_string(), .port = peer.port()};
 }
 
 void SocketStream::ConnectTo(const Endpoint& to, StreamHandler& handler) {
@@ -290,7 +281,9 @@ void SocketStream::ConnectTo(const Endpoint& to, StreamHandler& handler) {
     if (failure) {
       return Finish(*core, StreamError(ErrorCode::kIo, failure.message()));
     }
-    core->stream->Started();
+    SystemError ignored;
+    core->socket.non_blocking(true, ignored);
+    SetSocketOptions(core->socket.native_handle());
     if (core->tls) {
       BeginTls(core);
     } else {
@@ -322,8 +315,9 @@ std::size_t SocketStream::queued_bytes() const {
   return core_->queue.size() - core_->sent;
 }
 
-const std::string& SocketStream::local_address() const {
-  return core_->local;
+std::string SocketStream::local_address() const {
+  SystemError error;
+  return core_->socket.local_endpoint(error).address().to_string();
 }
 
 const Endpoint& SocketStream::peer() const {

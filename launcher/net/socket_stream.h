@@ -33,8 +33,9 @@ struct EventLoop::Native {
   asio::steady_timer handshake_timer{context};
 };
 
-/// "10.0.0.7", 8118 of an endpoint of asio.
-[[nodiscard]] Endpoint ToEndpoint(const asio::ip::tcp::endpoint& endpoint);
+/// Small messages at once; a peer that vanished is noticed. What is accepted by a listening socket
+/// inherits its options. Source: spec cluster-protocol 2, robustness R-10.
+void SetSocketOptions(int fd);
 
 /// A stream over a socket, with a TLS session between if there is a context.
 ///
@@ -47,8 +48,8 @@ class SocketStream final : public TcpStream {
   SocketStream(const SocketStream&) = delete;
   SocketStream& operator=(const SocketStream&) = delete;
 
-  /// The socket is connected: sets its options, learns both addresses.
-  void Started();
+  /// The socket was accepted from `peer`; it has the options of the one that listens.
+  void Started(const asio::ip::tcp::endpoint& peer);
   /// Begins to read for `handler`, after the handshake where there is TLS.
   void Accepted(StreamHandler& handler);
   /// Begins to connect; `handler` hears of it later.
@@ -57,7 +58,7 @@ class SocketStream final : public TcpStream {
   void Write(std::string_view bytes) override;
   void Close() override;
   [[nodiscard]] std::size_t queued_bytes() const override;
-  [[nodiscard]] const std::string& local_address() const override;
+  [[nodiscard]] std::string local_address() const override;
   [[nodiscard]] const Endpoint& peer() const override;
 
   struct Core;

@@ -364,18 +364,22 @@ Result<json> TraceSession::UpdateNode(const json& request) {
   return json::object();
 }
 
-Result<json> TraceSession::Finish(const json& request) {
+Status TraceSession::ReadEnding(const json& request) {
   DRYDOCK_TRY(std::vector<ValueId> outputs, ValueIds(request, "outputs", false));
   builder_->SetOutputs(std::move(outputs));
   job_.dataset_repeat_on_right = BoolFieldOr(request, "dataset_repeat_on_right", false);
+  job_.training = BoolFieldOr(request, "training", true);
+  return {};
+}
+
+Result<json> TraceSession::Finish(const json& request) {
+  DRYDOCK_RETURN_IF_ERROR(ReadEnding(request));
   return json{{"document", strategies::WriteGraphDocument(builder_->graph(), job_)},
               {"nodes", builder_->graph().nodes.size()}};
 }
 
 Result<json> TraceSession::Compile(const json& request) {
-  DRYDOCK_TRY(std::vector<ValueId> outputs, ValueIds(request, "outputs", false));
-  builder_->SetOutputs(std::move(outputs));
-  job_.dataset_repeat_on_right = BoolFieldOr(request, "dataset_repeat_on_right", false);
+  DRYDOCK_RETURN_IF_ERROR(ReadEnding(request));
   compiled_.reset();
   DRYDOCK_TRY(compiled_, strategies::Compile(builder_->graph(), job_));
   return CompileAnswer(*compiled_);

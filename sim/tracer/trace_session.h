@@ -49,6 +49,8 @@ class TraceSession {
   [[nodiscard]] std::string Call(std::string_view method, std::string_view request);
 
  private:
+  /// What the program returns and what is known of the job only at its end.
+  Status ReadEnding(const nlohmann::json& request);
   [[nodiscard]] Result<nlohmann::json> Dispatch(std::string_view method,
                                                 const nlohmann::json& request);
   [[nodiscard]] Result<nlohmann::json> Begin(const nlohmann::json& request);

@@ -61,6 +61,7 @@ struct JobConfig {
   RedistributionSearch redistribution = RedistributionSearch::kReference;
   DatasetStrategy dataset = {};
   bool dataset_repeat_on_right = false;
+  bool training = true;  ///< False: an evaluation or prediction, whose results are gathered.
   std::int64_t pipeline_stages = 1;
   bool gradients_mean = false;
   bool loss_repeated_mean = true;

@@ -17,8 +17,9 @@ struct TextMember {
   std::string JobConfig::*member = nullptr;
 };
 
-constexpr std::array<BoolMember, 7> kBools = {{
+constexpr std::array<BoolMember, 8> kBools = {{
     {"dataset_repeat_on_right", &JobConfig::dataset_repeat_on_right},
+    {"training", &JobConfig::training},
     {"gradients_mean", &JobConfig::gradients_mean},
     {"loss_repeated_mean", &JobConfig::loss_repeated_mean},
     {"gradient_fp32_sync", &JobConfig::gradient_fp32_sync},

@@ -20,6 +20,9 @@ struct LayoutStep {
   std::int64_t axis = 0;              ///< Device axis counted from the right.
   std::int64_t count = 0;             ///< Extent of the axis.
   Shape slice_before = {};            ///< Slice shape before the step, elements.
+  /// Of kPermute only: one exchange with the step before, which is a kPermute of other dimensions
+  /// along an outer axis.
+  bool joint = false;
   friend bool operator==(const LayoutStep&, const LayoutStep&) = default;
 };
 

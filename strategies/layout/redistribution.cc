@@ -28,6 +28,9 @@ class PrimitiveWriter {
       case PlanOp::Kind::kExchange:
         AddExchange(op);
         break;
+      case PlanOp::Kind::kMove:
+        AddMove(op);
+        break;
       case PlanOp::Kind::kReshape:
         Push({.kind = Kind::kReshape}, op.shape);
         break;
@@ -49,7 +52,7 @@ class PrimitiveWriter {
     const Shape part = shape_;
     Shape gathered = shape_;
     gathered[0] *= op.parts;
-    Push({.kind = Kind::kAllGather, .group = MakeGroupPattern({op.digit})}, std::move(gathered));
+    Push({.kind = Kind::kAllGather, .group = MakeGroupPattern(op.digits)}, std::move(gathered));
     if (op.axis == 0) {
       return;
     }
@@ -74,11 +77,19 @@ class PrimitiveWriter {
 
   void AddExchange(const PlanOp& op) {
     Push({.kind = Kind::kAlltoAll,
-          .group = MakeGroupPattern({op.digit}),
+          .group = MakeGroupPattern(op.digits),
           .parts = op.parts,
           .split_dim = op.axis,
           .concat_dim = op.concat_axis},
          ShapeAfter(op, shape_));
+  }
+
+  void AddMove(const PlanOp& op) {
+    Shape moved = ShapeAfter(op, shape_);
+    Shape part = shape_;
+    part[static_cast<std::size_t>(op.axis)] /= op.parts;
+    Push({.kind = Kind::kSplit, .axis = op.axis, .parts = op.parts}, std::move(part));
+    Push({.kind = Kind::kConcat, .axis = op.concat_axis, .parts = op.parts}, std::move(moved));
   }
 
   Shape shape_;

@@ -75,14 +75,18 @@ void MoveSlicesBehindReshapes(std::vector<PlanOp>* ops, const Shape& start) {
   }
 }
 
+/// Stride of the digit outside that of a concat.
+std::int64_t EndOf(const PlanOp& concat) {
+  return concat.digits.front().stride * concat.digits.front().extent;
+}
+
 /// Neighbouring concats whose groups are the inner and the outer part of one digit.
 std::vector<PlanOp> WithMergedConcats(std::vector<PlanOp> ops) {
   std::vector<PlanOp> merged;
   for (PlanOp& op : ops) {
     if (!merged.empty() && op.kind == Kind::kConcat && merged.back().kind == Kind::kConcat &&
-        merged.back().axis == op.axis &&
-        merged.back().digit.stride * merged.back().digit.extent == op.digit.stride) {
-      merged.back().digit.extent *= op.digit.extent;
+        merged.back().axis == op.axis && EndOf(merged.back()) == op.digits.front().stride) {
+      merged.back().digits.front().extent *= op.digits.front().extent;
       merged.back().parts *= op.parts;
     } else {
       merged.push_back(std::move(op));

@@ -1,6 +1,8 @@
 #include "strategies/layout/redistribution_plan.h"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -31,11 +33,12 @@ Status CheckPair(const TensorLayout& from, const TensorLayout& to) {
 
 PlanOp ToPlanOp(const LayoutStep& step, const std::vector<std::int64_t>& device_matrix) {
   const std::size_t axis = device_matrix.size() - 1 - static_cast<std::size_t>(step.axis);
-  PlanOp op{.axis = step.dimension, .parts = step.count, .digit = AxisDigit(device_matrix, axis)};
+  PlanOp op{
+      .axis = step.dimension, .parts = step.count, .digits = {AxisDigit(device_matrix, axis)}};
   switch (step.kind) {
     case LayoutStep::Kind::kSplit:
       op.kind = PlanOp::Kind::kSlice;
-      op.index = DigitTimes(op.digit, 1);
+      op.index = DigitTimes(op.digits.front(), 1);
       break;
     case LayoutStep::Kind::kConcat:
       op.kind = PlanOp::Kind::kConcat;
@@ -68,14 +71,102 @@ Endpoints EndpointsOf(const TensorLayout& from, const TensorLayout& to) {
   return ends;
 }
 
+// ---- One exchange along several device axes -----------------------------------------------------
+
+using Permutes = std::span<const LayoutStep>;  ///< Outermost axis first, dimensions all different.
+
+/// The local shape with dimensions `first` to `first + count - 1` seen as one.
+Shape Merged(const Shape& shape, std::int64_t first, std::ptrdiff_t count) {
+  Shape merged(shape.begin(), shape.begin() + first + 1);
+  for (std::ptrdiff_t d = first + 1; d < first + count; ++d) {
+    merged.back() *= shape[static_cast<std::size_t>(d)];
+  }
+  merged.insert(merged.end(), shape.begin() + first + count, shape.end());
+  return merged;
+}
+
+/// True if the cut dimensions are neighbours that can be cut as one, and the joined ones likewise:
+/// within them nothing is left of any dimension but the last.
+bool AreNeighbours(Permutes permutes, const Shape& slice) {
+  for (std::size_t i = 0; i + 1 < permutes.size(); ++i) {
+    const LayoutStep& outer = permutes[i];
+    const LayoutStep& inner = permutes[i + 1];
+    if (inner.dimension != outer.dimension + 1 ||
+        inner.concat_dimension != outer.concat_dimension + 1 ||
+        slice[static_cast<std::size_t>(outer.dimension)] != outer.count ||
+        slice[static_cast<std::size_t>(outer.concat_dimension)] != 1) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// All cut dimensions as one, all joined dimensions as one.
+void ExchangeMerged(Permutes permutes, PlanOp exchange, std::vector<PlanOp>* ops) {
+  const std::int64_t cut = permutes.front().dimension;
+  const std::int64_t joined = permutes.front().concat_dimension;
+  const std::ptrdiff_t count = std::ssize(permutes);
+  const Shape& slice = permutes.front().slice_before;
+  ops->push_back(
+      ReshapeTo(Merged(Merged(slice, std::max(cut, joined), count), std::min(cut, joined), count)));
+  exchange.axis = cut - (cut > joined ? count - 1 : 0);
+  exchange.concat_axis = joined - (joined > cut ? count - 1 : 0);
+  ops->push_back(std::move(exchange));
+}
+
+/// Through a dimension in front of the others that counts the parts.
+void ExchangeInFront(Permutes permutes, PlanOp exchange, std::vector<PlanOp>* ops) {
+  Shape counted = permutes.front().slice_before;
+  counted.insert(counted.begin(), 1);
+  ops->push_back(ReshapeTo(std::move(counted)));
+  for (std::size_t i = permutes.size(); i-- > 0;) {
+    ops->push_back({.kind = PlanOp::Kind::kMove,
+                    .axis = permutes[i].dimension + 1,
+                    .concat_axis = 0,
+                    .parts = permutes[i].count});
+  }
+  ops->push_back(std::move(exchange));
+  for (const LayoutStep& permute : permutes) {
+    ops->push_back({.kind = PlanOp::Kind::kMove,
+                    .axis = 0,
+                    .concat_axis = permute.concat_dimension + 1,
+                    .parts = permute.count});
+  }
+}
+
+void AppendExchange(Permutes permutes, const std::vector<std::int64_t>& device_matrix,
+                    std::vector<PlanOp>* ops) {
+  PlanOp exchange{.kind = PlanOp::Kind::kExchange, .parts = 1};
+  Shape after = permutes.front().slice_before;
+  for (const LayoutStep& permute : permutes) {
+    const PlanOp op = ToPlanOp(permute, device_matrix);
+    after = ShapeAfter(op, after);
+    exchange.parts *= op.parts;
+    exchange.digits.push_back(op.digits.front());
+  }
+  if (AreNeighbours(permutes, permutes.front().slice_before)) {
+    ExchangeMerged(permutes, std::move(exchange), ops);
+  } else {
+    ExchangeInFront(permutes, std::move(exchange), ops);
+  }
+  ops->push_back(ReshapeTo(std::move(after)));
+}
+
 void AppendSteps(std::vector<LayoutStep> steps, const std::vector<std::int64_t>& device_matrix,
                  RedistributionPlan* plan) {
   const std::int64_t elements = steps.empty() ? 0 : Product(steps[0].slice_before);
   plan->step_elements.resize(plan->step_elements.size() + steps.size(), elements);
-  for (LayoutStep& step : steps) {
-    plan->ops.push_back(ToPlanOp(step, device_matrix));
-    plan->steps.push_back(std::move(step));
+  std::span<const LayoutStep> rest = steps;
+  while (!rest.empty()) {
+    const std::size_t length = MoveLength(rest);
+    if (length > 1) {
+      AppendExchange(rest.first(length), device_matrix, &plan->ops);
+    } else {
+      plan->ops.push_back(ToPlanOp(rest.front(), device_matrix));
+    }
+    rest = rest.subspan(length);
   }
+  std::ranges::move(steps, std::back_inserter(plan->steps));
 }
 
 void PlanUnified(const Endpoints& ends, const UnifiedLayouts& unified,
@@ -159,8 +250,12 @@ std::optional<Detour> CheapestDetour(const Endpoints& ends, std::int64_t limit) 
     const PlainLayout first = PartlyWhole(ends.from, gathered);
     const std::vector<LayoutStep> before = InferSteps(ends.from, first.tensor_map, false);
     const std::int64_t before_sent = SentElements(before);
+    const std::int64_t held = Product(SliceShape(first));
     for (std::uint32_t sliced = 0; before_sent < limit && sliced < SubsetCount(ends.to); ++sliced) {
       const PlainLayout last = PartlyWhole(ends.to, sliced);
+      if (before_sent + Product(SliceShape(last)) - held >= limit) {
+        continue;  // What a rank does not hold it must be sent.
+      }
       const auto unified = UnifyAnyhow(first, last);
       if (!unified) {
         continue;
@@ -256,6 +351,7 @@ Shape ShapeAfter(const PlanOp& op, const Shape& input) {
       output[axis] /= op.parts;
       break;
     case PlanOp::Kind::kExchange:
+    case PlanOp::Kind::kMove:
       output[axis] /= op.parts;
       output[static_cast<std::size_t>(op.concat_axis)] *= op.parts;
       break;

@@ -13,16 +13,17 @@ namespace drydock::strategies {
 /// A redistribution step before it is written out as primitives; shapes follow from the sequence.
 struct PlanOp {
   enum class Kind : std::uint8_t {
-    kConcat,    ///< Joins the tensors of the ranks along `digit` on dimension `axis`.
+    kConcat,    ///< Joins the tensors of the ranks along `digits` on dimension `axis`.
     kSlice,     ///< Keeps part number `index` of `parts` of dimension `axis`.
-    kExchange,  ///< Cuts `axis` into `parts` for the ranks along `digit`, joins on `concat_axis`.
+    kExchange,  ///< Cuts `axis` into `parts` for the ranks along `digits`, joins on `concat_axis`.
+    kMove,      ///< Cuts `axis` into `parts` and joins them on `concat_axis`, on the same rank.
     kReshape,   ///< To `shape`.
   };
   Kind kind = Kind::kReshape;
   std::int64_t axis = 0;
   std::int64_t concat_axis = 0;
   std::int64_t parts = 0;
-  RankDigit digit = {};
+  std::vector<RankDigit> digits = {};  ///< Largest stride first; kConcat has one.
   RankExpr index = {};
   Shape shape = {};
 };

@@ -1,17 +1,22 @@
 // Search for the cheapest way between two layouts. The states are tensor maps, the moves are the
-// three layout steps: a slice is free, a concat multiplies the local tensor, a permute moves an
-// axis from one dimension to another. Dijkstra's algorithm over (elements sent, steps) finds the
-// optimum among these moves; the first of equal ways in a fixed order is taken, so the result
-// depends on nothing but the layouts. Unlike the reference's greedy inference it may cut a
-// dimension along an axis for the time being, which makes what is exchanged meanwhile smaller.
+// layout steps: a slice is free, a concat multiplies the local tensor, a permute moves an axis from
+// one dimension to another, and several permutes of different dimensions are one exchange in a
+// larger group, which sends less than one after the other. A* over (elements sent, steps) finds the
+// optimum among these moves; what a rank does not hold it must be sent, which bounds the rest of
+// the way. The first of equal ways in a fixed order is taken, so the result depends on nothing but
+// the layouts. Unlike the reference's greedy inference it may cut a dimension along an axis for the
+// time being, which makes what is exchanged meanwhile smaller.
 
 #include "strategies/layout/redistribution_search.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
-#include <map>
 #include <queue>
+#include <span>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "base/checked.h"
@@ -19,32 +24,71 @@
 namespace drydock::strategies {
 namespace {
 
-constexpr std::int64_t kWhole = -1;
 constexpr std::size_t kMaxStates = 4000;
+constexpr std::size_t kMaxDimensions = 32;  ///< Of refined shapes and of device matrices.
+constexpr std::size_t kMaxJointAxes = 8;
+constexpr std::int8_t kNone = -1;
 
-std::int64_t SentBy(const LayoutStep& step, std::int64_t elements) {
-  switch (step.kind) {
+/// The device axis of every dimension, kNone where it is whole and where there is no dimension.
+using Map = std::array<std::int8_t, kMaxDimensions>;
+
+Map MapOf(const std::vector<std::int64_t>& axes) {
+  Map map;
+  map.fill(kNone);
+  std::ranges::transform(axes, map.begin(),
+                         [](std::int64_t axis) { return static_cast<std::int8_t>(axis); });
+  return map;
+}
+
+struct MapHash {
+  std::size_t operator()(const Map& map) const {
+    std::array<char, kMaxDimensions> bytes = {};
+    std::ranges::copy(map, bytes.begin());
+    return std::hash<std::string_view>()({bytes.data(), bytes.size()});
+  }
+};
+
+/// The dimension that `axis` cuts.
+std::int8_t HolderOf(const Map& map, std::int8_t axis) {
+  const auto holder = std::ranges::find(map, axis);
+  return static_cast<std::int8_t>(holder == map.end() ? kNone : holder - map.begin());
+}
+
+/// An axis that leaves a dimension for another one: a permute, or a split or concat where one of
+/// the two is kNone.
+struct Placement {
+  std::int8_t axis = 0;
+  std::int8_t from = kNone;
+  std::int8_t to = kNone;
+};
+
+/// What a rank sends that holds `elements`, in one step or in permutes that are one exchange.
+std::int64_t SentBy(std::span<const LayoutStep> move, std::int64_t elements) {
+  switch (move.front().kind) {
     case LayoutStep::Kind::kSplit:
       return 0;
     case LayoutStep::Kind::kConcat:
-      return elements * (step.count - 1);
+      return elements * (move.front().count - 1);
     case LayoutStep::Kind::kPermute:
-      return elements / step.count * (step.count - 1);
+      break;
   }
-  return 0;
-}
-
-std::int64_t SentBy(const LayoutStep& step) {
-  return SentBy(step, Product(step.slice_before));
+  std::int64_t kept = elements;
+  for (const LayoutStep& permute : move) {
+    kept /= permute.count;
+  }
+  return elements - kept;
 }
 
 class StepSearch {
  public:
+  /// No more than kMaxDimensions dimensions and axes.
   StepSearch(const PlainLayout& from, const std::vector<std::int64_t>& target, std::int64_t limit)
-      : matrix_(from.device_matrix), target_(target), limit_(limit) {
-    Shape slice = SliceShape(from);
-    const std::int64_t elements = Product(slice);
-    Reach({.map = from.tensor_map, .slice = std::move(slice), .elements = elements});
+      : shape_(from.shape),
+        counts_(from.device_matrix.rbegin(), from.device_matrix.rend()),
+        target_(MapOf(target)),
+        target_elements_(Elements(target_)),
+        limit_(limit) {
+    Reach({.map = MapOf(from.tensor_map)});
   }
 
   std::optional<std::vector<LayoutStep>> Run() {
@@ -64,105 +108,211 @@ class StepSearch {
 
  private:
   struct State {
-    std::vector<std::int64_t> map = {};
-    Shape slice = {};
-    std::int64_t elements = 1;  ///< In the slice.
+    Map map = {};
     std::int64_t sent = 0;
-    std::size_t steps = 0;
+    std::size_t moves = 0;
     std::size_t parent = 0;
-    LayoutStep step = {};  ///< That led here from the parent.
     bool closed = false;
   };
 
-  void Reach(State state) {
-    const auto it = known_.lower_bound(state.map);
-    if (it != known_.end() && it->first == state.map) {
-      State& known = states_[it->second];
-      if (std::pair(known.sent, known.steps) > std::pair(state.sent, state.steps)) {
-        open_.emplace(state.sent, state.steps, it->second);
-        known = std::move(state);
-      }
-      return;
+  // ---- Geometry -------------------------------------------------------------------------------
+
+  [[nodiscard]] std::int64_t CountOf(std::int8_t axis) const {
+    return axis == kNone ? 1 : counts_[static_cast<std::size_t>(axis)];
+  }
+
+  [[nodiscard]] Shape SliceOf(const Map& map) const {
+    Shape slice = shape_;
+    for (std::size_t d = 0; d < slice.size(); ++d) {
+      slice[d] /= CountOf(map[d]);
     }
-    known_.emplace_hint(it, state.map, states_.size());
-    open_.emplace(state.sent, state.steps, states_.size());
-    states_.push_back(std::move(state));
+    return slice;
+  }
+
+  [[nodiscard]] std::int64_t Elements(const Map& map) const {
+    std::int64_t elements = 1;
+    for (std::size_t d = 0; d < shape_.size(); ++d) {
+      elements *= shape_[d] / CountOf(map[d]);
+    }
+    return elements;
+  }
+
+  /// Least that some rank must still be sent: its target less what it holds of it already.
+  [[nodiscard]] std::int64_t Missing(const Map& map) const {
+    std::int64_t held = 1;
+    for (std::size_t d = 0; d < shape_.size(); ++d) {
+      if (map[d] != kNone && target_[d] != kNone && map[d] != target_[d]) {
+        return target_elements_;  // Of two axes' cuts some rank has parts that do not meet.
+      }
+      held *= shape_[d] / CountOf(map[d] != kNone ? map[d] : target_[d]);
+    }
+    return target_elements_ - held;
+  }
+
+  // ---- Moves ----------------------------------------------------------------------------------
+
+  /// The nearest earlier dimension that is whole, ends whole and has the extent of `dimension`,
+  /// which is and does so too: what holds for one of the two holds for the other.
+  [[nodiscard]] std::int8_t TwinOf(const Map& map, std::int8_t dimension) const {
+    const auto d = static_cast<std::size_t>(dimension);
+    for (std::size_t twin = target_[d] == kNone ? d : 0; twin-- > 0;) {
+      if (map[twin] == kNone && target_[twin] == kNone && shape_[twin] == shape_[d]) {
+        return static_cast<std::int8_t>(twin);
+      }
+    }
+    return kNone;
+  }
+
+  /// True if `axis` may go to the dimension `to` while another goes to `taken`.
+  [[nodiscard]] bool MayTake(const Map& map, std::int8_t axis, std::int8_t to,
+                             std::int8_t taken) const {
+    const auto d = static_cast<std::size_t>(to);
+    if (map[d] != kNone || to == taken || shape_[d] % CountOf(axis) != 0) {
+      return false;
+    }
+    const std::int8_t twin = TwinOf(map, to);
+    return twin == kNone || twin == taken;
   }
 
   void Expand(std::size_t index) {
-    const std::vector<std::int64_t> map = states_[index].map;
-    for (std::size_t d = 0; d < map.size(); ++d) {
-      if (map[d] != kWhole) {
-        Try(index, {.kind = LayoutStep::Kind::kConcat, .dimension = Int(d), .axis = map[d]});
-        continue;
+    const Map map = states_[index].map;
+    std::vector<Placement> towards_target;
+    for (auto axis = static_cast<std::int8_t>(counts_.size()); axis-- > 0;) {
+      const std::int8_t from = HolderOf(map, axis);
+      if (from != kNone) {
+        Try(index, std::array{Placement{.axis = axis, .from = from}});
       }
-      for (std::int64_t axis = 0; axis < std::ssize(matrix_); ++axis) {
-        const auto holder = std::ranges::find(map, axis);
-        if (holder == map.end()) {
-          Try(index, {.kind = LayoutStep::Kind::kSplit, .dimension = Int(d), .axis = axis});
-        } else {
-          Try(index, {.kind = LayoutStep::Kind::kPermute,
-                      .dimension = Int(d),
-                      .concat_dimension = holder - map.begin(),
-                      .axis = axis});
+      for (std::int8_t to = 0; to < std::ssize(shape_); ++to) {
+        if (!MayTake(map, axis, to, kNone)) {
+          continue;
+        }
+        const Placement placement{.axis = axis, .from = from, .to = to};
+        Try(index, std::array{placement});
+        if (from != kNone) {
+          ExpandPairs(index, map, placement);
+        }
+        if (from != kNone && target_[static_cast<std::size_t>(to)] == axis) {
+          towards_target.push_back(placement);
+        }
+      }
+    }
+    ExpandSubsets(index, towards_target);
+  }
+
+  /// `outer` together with a permute along an axis within its own.
+  void ExpandPairs(std::size_t index, const Map& map, const Placement& outer) {
+    for (std::int8_t axis = 0; axis < outer.axis; ++axis) {
+      const std::int8_t from = HolderOf(map, axis);
+      for (std::int8_t to = 0; from != kNone && to < std::ssize(shape_); ++to) {
+        if (MayTake(map, axis, to, outer.to)) {
+          Try(index, std::array{outer, Placement{.axis = axis, .from = from, .to = to}});
         }
       }
     }
   }
 
-  void Try(std::size_t index, LayoutStep step) {
-    const State& from = states_[index];
-    const auto dimension = static_cast<std::size_t>(step.dimension);
-    step.count = matrix_[matrix_.size() - 1 - static_cast<std::size_t>(step.axis)];
-    const std::int64_t sent = from.sent + SentBy(step, from.elements);
-    const bool cuts = step.kind != LayoutStep::Kind::kConcat;
-    if (sent >= limit_ || (cuts && from.slice[dimension] % step.count != 0)) {
-      return;  // Most moves end here: nothing is copied before.
+  /// Every three or more permutes that bring axes to where they belong.
+  void ExpandSubsets(std::size_t index, const std::vector<Placement>& permutes) {
+    const std::size_t count = std::min(permutes.size(), kMaxJointAxes);
+    for (std::uint32_t subset = 7; subset < 1U << count; ++subset) {
+      std::vector<Placement> move;
+      for (std::size_t i = 0; i < count; ++i) {
+        if ((subset >> i & 1U) != 0) {
+          move.push_back(permutes[i]);
+        }
+      }
+      if (move.size() > 2) {
+        Try(index, move);
+      }
     }
-    step.slice_before = from.slice;
-    State next{.map = from.map,
-               .slice = from.slice,
-               .elements = from.elements,
-               .sent = sent,
-               .steps = from.steps + 1,
-               .parent = index};
-    if (cuts) {
-      next.slice[dimension] /= step.count;
-      next.elements /= step.count;
-      next.map[dimension] = step.axis;
-    } else {
-      next.slice[dimension] *= step.count;
-      next.elements *= step.count;
-      next.map[dimension] = kWhole;
-    }
-    if (step.kind == LayoutStep::Kind::kPermute) {
-      const auto joined = static_cast<std::size_t>(step.concat_dimension);
-      next.slice[joined] *= step.count;
-      next.elements *= step.count;
-      next.map[joined] = kWhole;
-    }
-    next.step = std::move(step);
-    Reach(std::move(next));
   }
 
-  [[nodiscard]] std::vector<LayoutStep> StepsTo(std::size_t index) const {
-    std::vector<LayoutStep> steps;
-    for (; states_[index].steps > 0; index = states_[index].parent) {
-      steps.push_back(states_[index].step);
+  void Try(std::size_t index, std::span<const Placement> move) {
+    const State& before = states_[index];
+    State next{.map = before.map, .moves = before.moves + 1, .parent = index};
+    std::int64_t moved = 1;
+    for (const Placement& placement : move) {
+      moved *= placement.from == kNone ? 1 : CountOf(placement.axis);
+      if (placement.from != kNone) {
+        next.map[static_cast<std::size_t>(placement.from)] = kNone;
+      }
+      if (placement.to != kNone) {
+        next.map[static_cast<std::size_t>(placement.to)] = placement.axis;
+      }
     }
-    std::ranges::reverse(steps);
+    // Both what a rank holds after a concat and what it holds before an exchange.
+    const std::int64_t elements = std::max(Elements(before.map), Elements(next.map));
+    next.sent = before.sent + elements - elements / moved;
+    Reach(next);
+  }
+
+  void Reach(const State& state) {
+    const std::int64_t least = state.sent + Missing(state.map);
+    if (least >= limit_) {
+      return;
+    }
+    const auto [it, is_new] = known_.try_emplace(state.map, states_.size());
+    if (is_new) {
+      states_.push_back(state);
+    } else if (State& known = states_[it->second];
+               std::pair(known.sent, known.moves) > std::pair(state.sent, state.moves)) {
+      known = state;
+    } else {
+      return;
+    }
+    open_.emplace(least, state.moves, it->second);
+  }
+
+  // ---- The way --------------------------------------------------------------------------------
+
+  [[nodiscard]] std::vector<LayoutStep> StepsTo(std::size_t index) const {
+    std::vector<std::size_t> path = {index};
+    while (states_[path.back()].moves > 0) {
+      path.push_back(states_[path.back()].parent);
+    }
+    std::vector<LayoutStep> steps;
+    for (std::size_t i = path.size(); i-- > 1;) {
+      AppendMove(states_[path[i]].map, states_[path[i - 1]].map, &steps);
+    }
     return steps;
   }
 
-  static std::int64_t Int(std::size_t value) { return static_cast<std::int64_t>(value); }
+  /// The steps of one move, outermost axis first.
+  void AppendMove(Map map, const Map& after, std::vector<LayoutStep>* steps) const {
+    const Map before = map;
+    for (auto axis = static_cast<std::int8_t>(counts_.size()); axis-- > 0;) {
+      const std::int8_t from = HolderOf(before, axis);
+      const std::int8_t to = HolderOf(after, axis);
+      if (from == to) {
+        continue;
+      }
+      LayoutStep step{.axis = axis, .count = CountOf(axis), .slice_before = SliceOf(map)};
+      step.joint = map != before;
+      step.dimension = to != kNone ? to : from;
+      step.kind = to == kNone ? LayoutStep::Kind::kConcat : LayoutStep::Kind::kSplit;
+      if (from != kNone) {
+        map[static_cast<std::size_t>(from)] = kNone;
+      }
+      if (to != kNone) {
+        map[static_cast<std::size_t>(to)] = axis;
+      }
+      if (from != kNone && to != kNone) {
+        step.kind = LayoutStep::Kind::kPermute;
+        step.concat_dimension = from;
+      }
+      steps->push_back(std::move(step));
+    }
+  }
 
-  using Key = std::tuple<std::int64_t, std::size_t, std::size_t>;  // sent, steps, state
+  using Key = std::tuple<std::int64_t, std::size_t, std::size_t>;  // least sent, moves, state
 
-  const std::vector<std::int64_t>& matrix_;
-  const std::vector<std::int64_t>& target_;
+  const Shape& shape_;
+  std::vector<std::int64_t> counts_ = {};  ///< Extents of the axes, counted from the right.
+  Map target_ = {};
+  std::int64_t target_elements_ = 0;
   std::int64_t limit_ = 0;
   std::vector<State> states_ = {};
-  std::map<std::vector<std::int64_t>, std::size_t> known_ = {};
+  std::unordered_map<Map, std::size_t, MapHash> known_ = {};
   std::priority_queue<Key, std::vector<Key>, std::greater<>> open_ = {};
 };
 
@@ -171,6 +321,9 @@ class StepSearch {
 std::optional<std::vector<LayoutStep>> CheapestSteps(const PlainLayout& from,
                                                      const std::vector<std::int64_t>& to_map,
                                                      std::int64_t limit) {
+  if (std::max(from.shape.size(), from.device_matrix.size()) > kMaxDimensions) {
+    return std::nullopt;
+  }
   return StepSearch(from, to_map, limit).Run();
 }
 
@@ -187,12 +340,20 @@ std::int64_t SentElements(const std::vector<RedistributionOp>& ops) {
   return sent;
 }
 
-std::int64_t SentElements(const std::vector<LayoutStep>& steps) {
+std::int64_t SentElements(std::span<const LayoutStep> steps) {
   std::int64_t sent = 0;
-  for (const LayoutStep& step : steps) {
-    sent += SentBy(step);
+  while (!steps.empty()) {
+    const std::size_t length = MoveLength(steps);
+    sent += SentBy(steps.first(length), Product(steps.front().slice_before));
+    steps = steps.subspan(length);
   }
   return sent;
+}
+
+std::size_t MoveLength(std::span<const LayoutStep> steps) {
+  const auto next = std::find_if_not(steps.begin() + 1, steps.end(),
+                                     [](const LayoutStep& step) { return step.joint; });
+  return static_cast<std::size_t>(next - steps.begin());
 }
 
 }  // namespace drydock::strategies

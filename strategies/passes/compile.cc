@@ -33,7 +33,20 @@ void CountUnknown(const Graph& graph, std::vector<Diagnostic>& diagnostics) {
   }
 }
 
-Result<Assignment> ChooseStrategies(const Graph& graph, const std::vector<Region>& regions,
+/// What a network that is not trained returns becomes data parallel, unless the job says how its
+/// batches are cut. No search looks at that: what is added follows its operand.
+void GatherOutputs(Graph& graph, std::vector<Region>& regions, const JobConfig& config,
+                   Assignment& assignment) {
+  if (config.training || config.dataset.kind == DatasetStrategy::Kind::kCuts) {
+    return;
+  }
+  graph = AppendOutputNodes(std::move(graph), regions, StageDevices(config),
+                            config.dataset.kind == DatasetStrategy::Kind::kFullBatch);
+  regions.resize(graph.nodes.size(), Region::kForward);
+  assignment.plans.resize(graph.nodes.size());
+}
+
+Result<Assignment> ChooseStrategies(Graph& graph, std::vector<Region>& regions,
                                     const JobConfig& config) {
   if (!CutsOperators(config.mode)) {
     return Assignment{.plans = std::vector<NodePlan>(graph.nodes.size())};
@@ -42,6 +55,7 @@ Result<Assignment> ChooseStrategies(const Graph& graph, const std::vector<Region
   if (config.mode == ParallelMode::kAutoParallel) {
     DRYDOCK_RETURN_IF_ERROR(PropagateStrategies(graph, regions, config, assignment));
   }
+  GatherOutputs(graph, regions, config, assignment);
   DRYDOCK_RETURN_IF_ERROR(AssignDefaults(graph, regions, config, assignment));
   return assignment;
 }
@@ -58,7 +72,7 @@ Result<CompiledProgram> Compile(Graph traced, const JobConfig& config) {
       program.traced.nodes.front().attrs["dataset_repeat_dim_right"] = true;
     }
   }
-  const std::vector<Region> regions = ClassifyNodes(program.traced);
+  std::vector<Region> regions = ClassifyNodes(program.traced);
   DRYDOCK_TRY(Assignment assignment, ChooseStrategies(program.traced, regions, config));
   program.plans = std::move(assignment.plans);
   program.diagnostics = std::move(assignment.diagnostics);

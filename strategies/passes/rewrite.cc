@@ -88,8 +88,18 @@ std::vector<bool> LiveNodes(const Graph& graph) {
   return live;
 }
 
-bool SteersDifferentiationOnly(const Node& node) {
-  return node.op == ops::kMirror || node.op == ops::kVirtualDiv;
+bool OnlySteers(const Node& node) {
+  return node.op == ops::kMirror || node.op == ops::kVirtualDiv || node.op == ops::kVirtualOutput;
+}
+
+/// Forward result of an operator whose first dimension divides.
+bool TakesOutputNode(const Graph& graph, const std::vector<Region>& regions, ValueId id,
+                     std::int64_t device_count) {
+  const Value& value = graph.at(id);
+  return value.kind == ValueKind::kOutput && !value.type.shape.empty() &&
+         value.type.shape[0] % device_count == 0 &&
+         regions[ToIndex(value.producer)] == Region::kForward &&
+         graph.at(value.producer).op != ops::kVirtualOutput;
 }
 
 }  // namespace
@@ -171,7 +181,7 @@ Graph CleanLocal(Graph graph) {
   std::vector<bool> keep(graph.nodes.size(), true);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    if (SteersDifferentiationOnly(node)) {
+    if (OnlySteers(node)) {
       replacement[ToIndex(node.outputs.front())] = node.inputs.front();
       keep[n] = false;
     }
@@ -208,6 +218,28 @@ Graph InsertDatasetNode(Graph graph) {
     if (value.kind == ValueKind::kOutput) {
       value.producer = NodeId{static_cast<std::int32_t>(ToInt(value.producer)) + 1};
     }
+  }
+  return graph;
+}
+
+Graph AppendOutputNodes(Graph graph, const std::vector<Region>& regions, std::int64_t device_count,
+                        bool full_batch) {
+  for (ValueId& output : graph.outputs) {
+    if (!TakesOutputNode(graph, regions, output, full_batch ? 1 : device_count)) {
+      continue;
+    }
+    const ValueId result{static_cast<std::int32_t>(graph.values.size())};
+    const NodeId id{static_cast<std::int32_t>(graph.nodes.size())};
+    graph.nodes.push_back({.op = std::string(ops::kVirtualOutput),
+                           .entry = FindOp(ops::kVirtualOutput),
+                           .inputs = {output},
+                           .outputs = {result},
+                           .attrs = {{"full_batch", full_batch}},
+                           .scope = "Default",
+                           .place = graph.at(graph.at(output).producer).place});
+    graph.values.push_back(
+        {.kind = ValueKind::kOutput, .type = graph.at(output).type, .producer = id});
+    output = result;
   }
   return graph;
 }

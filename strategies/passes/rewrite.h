@@ -29,10 +29,17 @@ enum class Region : std::uint8_t {
 /// Clean-up before strategies are looked at: dead nodes, Reshape of Reshape.
 [[nodiscard]] Graph CleanTraced(Graph graph);
 
-/// Removes the helpers that only steer differentiation (mirror, virtual division) and dead nodes.
+/// Removes the helpers that only steer what is done (mirror, virtual division, virtual output) and
+/// dead nodes.
 [[nodiscard]] Graph CleanLocal(Graph graph);
 
 /// Puts a data-set node in front of everything that reads a graph input.
 [[nodiscard]] Graph InsertDatasetNode(Graph graph);
+
+/// Puts a node that asks for data parallel (for whole tensors with `full_batch`) behind every
+/// forward result whose first dimension divides by `device_count` (by 1 with `full_batch`). The new
+/// nodes come last. Source: spec layout-and-redistribution section 6.
+[[nodiscard]] Graph AppendOutputNodes(Graph graph, const std::vector<Region>& regions,
+                                      std::int64_t device_count, bool full_batch);
 
 }  // namespace drydock::strategies

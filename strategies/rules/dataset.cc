@@ -116,10 +116,13 @@ Result<ShardRule> ShardVirtualOutput(const OpView& op, const Strategy& strategy)
   return rule;
 }
 
-/// Dimension 0 on all devices if that divides, else whole.
+/// Dimension 0 on all devices if that divides and the job does not feed whole batches (which the
+/// pass that inserts the node says), else whole.
 Result<Strategy> DefaultVirtualOutput(const OpView& op, std::int64_t device_count) {
   const Shape& shape = op.inputs[0].shape;
-  return BatchStrategy(op, device_count, {!shape.empty() && shape[0] % device_count == 0});
+  DRYDOCK_TRY(const bool full_batch, BoolAttr(*op.attrs, "full_batch", false));
+  const bool divides = !shape.empty() && shape[0] % device_count == 0;
+  return BatchStrategy(op, device_count, {divides && !full_batch});
 }
 
 DRYDOCK_OP_NAMED(VirtualOutput, "_VirtualOutput", .family = "dataset",

@@ -9,6 +9,7 @@
 #include "strategies/rules/array_math.h"
 #include "strategies/rules/common_gradients.h"
 #include "strategies/rules/common_rules.h"
+#include "strategies/rules/grouped_products.h"
 #include "strategies/rules/known_ops.h"
 #include "strategies/rules/local_emit.h"
 #include "strategies/rules/matmul_form.h"
@@ -95,6 +96,27 @@ Status CheckProduct(const OpView& op, const GroupedForm& form, std::size_t i) {
   return {};
 }
 
+/// One bias for all rows, or one for each group (in separate products a row that all share).
+Status CheckBias(const OpView& op, const GroupedForm& form) {
+  const TensorType* bias = OptionalType(op, form, kBias);
+  if (bias == nullptr) {
+    return {};
+  }
+  const TensorType* list = OptionalType(op, form, kGroupList);
+  const Shape& w = op.inputs[form.products].shape;
+  std::int64_t groups = 1;
+  if (form.type != GroupType::kNone) {
+    groups = form.type == GroupType::kRows ? w[0] : list->shape[0];
+  }
+  const Shape& shape = bias->shape;
+  const bool fits = shape == Shape{w.back()} || shape == Shape{groups, w.back()};
+  return fits ? Status()
+              : FailOp(op, "bias-shape",
+                       "bias " + TupleText(shape) + " of '" + std::string(op.op) + "' is neither " +
+                           TupleText(Shape{w.back()}) + " nor " +
+                           TupleText(Shape{groups, w.back()}));
+}
+
 Result<std::vector<TensorType>> InferGrouped(const OpView& op) {
   DRYDOCK_TRY(const GroupedForm form, GroupedFormOf(op));
   std::vector<TensorType> out = {};
@@ -105,6 +127,7 @@ Result<std::vector<TensorType>> InferGrouped(const OpView& op) {
     out.push_back(std::move(type));
   }
   if (form.type == GroupType::kNone) {
+    DRYDOCK_RETURN_IF_ERROR(CheckBias(op, form));
     return out;
   }
   const TensorType* list = OptionalType(op, form, kGroupList);
@@ -118,6 +141,7 @@ Result<std::vector<TensorType>> InferGrouped(const OpView& op) {
                               " matrices, but group_list holds " + std::to_string(list->shape[0]) +
                               " ends");
   }
+  DRYDOCK_RETURN_IF_ERROR(CheckBias(op, form));
   return out;
 }
 
@@ -210,38 +234,61 @@ Result<ValueId> EmitGrouped(const GradientContext& context, ValueId x, ValueId w
                       {{"split_item", 3}, {"group_type", static_cast<std::int64_t>(type)}});
 }
 
-/// Rows in groups: dX = dY w^T in the same groups, dW = x^T dY in groups of columns, summed over
-/// the slices where group_list holds several lists.
+bool WantsBias(const GradientContext& context, std::size_t position) {
+  return position < context.node.inputs.size() && context.wanted[position];
+}
+
+/// left^T right per group of rows of both, [groups, columns of left, columns of right], summed over
+/// the slices where group_list holds several lists. `left_swapped` is left^T.
+Result<ValueId> EmitProductOfGroups(const GradientContext& context, ValueId left_swapped,
+                                    ValueId right, ValueId list, std::int64_t groups) {
+  const Shape left = context.TypeOf(left_swapped).shape;
+  const std::int64_t ends_count = context.TypeOf(list).shape[0];
+  const std::int64_t lists = ends_count / groups;
+  if (lists == 1) {
+    return EmitGrouped(context, left_swapped, right, list, GroupType::kColumns);
+  }
+  std::vector<double> begins = {};  // The ends of each slice count from its own first row.
+  for (std::int64_t i = 0; i < ends_count; ++i) {
+    begins.push_back(static_cast<double>(i / groups * (left[1] / lists)));
+  }
+  DRYDOCK_TRY(const ValueId begin, context.builder.AddConstant(context.TypeOf(list), begins));
+  DRYDOCK_TRY(const ValueId ends, context.Emit(ops::kAdd, {list, begin}));
+  DRYDOCK_TRY(const ValueId parts,
+              EmitGrouped(context, left_swapped, right, ends, GroupType::kColumns));
+  const std::int64_t width = context.TypeOf(right).shape[1];
+  DRYDOCK_TRY(const ValueId by_list, EmitReshape(context, parts, {lists, groups, left[0], width}));
+  return ReduceTo(context, by_list, {groups, left[0], width});
+}
+
+/// Rows in groups: dX = dY w^T in the same groups, dW = x^T dY in groups of columns, and likewise
+/// the bias of each group with ones for x.
 Result<std::vector<ValueId>> RowsGradient(const GradientContext& context,
                                           std::vector<ValueId> gradients, ValueId list) {
-  const ValueId x = context.node.inputs[0];
   const ValueId w = context.node.inputs[1];
   const ValueId dout = OutputGradient(context);
+  const std::int64_t groups = context.TypeOf(w).shape[0];
   if (context.wanted[0]) {
     DRYDOCK_TRY(const ValueId w_swapped, EmitSwappedLast(context, w));
     DRYDOCK_TRY(gradients[0], EmitGrouped(context, dout, w_swapped, list, GroupType::kRows));
   }
   if (context.wanted[1]) {
-    const Shape shape = context.TypeOf(w).shape;
-    const std::int64_t lists = context.TypeOf(list).shape[0] / shape[0];
-    ValueId ends = list;
-    if (lists > 1) {  // The ends of each slice count from its own first row.
-      std::vector<double> begins = {};
-      for (std::int64_t i = 0; i < lists * shape[0]; ++i) {
-        const std::int64_t rows = context.TypeOf(x).shape[0] / lists;
-        begins.push_back(static_cast<double>(i / shape[0] * rows));
-      }
-      DRYDOCK_TRY(const ValueId begin, context.builder.AddConstant(context.TypeOf(list), begins));
-      DRYDOCK_TRY(ends, context.Emit(ops::kAdd, {list, begin}));
+    DRYDOCK_TRY(const ValueId x_swapped, EmitSwappedLast(context, context.node.inputs[0]));
+    DRYDOCK_TRY(gradients[1], EmitProductOfGroups(context, x_swapped, dout, list, groups));
+  }
+  if (WantsBias(context, 2 + kBias)) {
+    const ValueId bias = context.node.inputs[2 + kBias];
+    const Shape shape = context.TypeOf(bias).shape;
+    if (shape.size() == 1) {
+      DRYDOCK_TRY(gradients[2 + kBias], ReduceTo(context, dout, shape));
+      return gradients;
     }
-    DRYDOCK_TRY(const ValueId x_swapped, EmitSwappedLast(context, x));
-    DRYDOCK_TRY(gradients[1], EmitGrouped(context, x_swapped, dout, ends, GroupType::kColumns));
-    if (lists > 1) {
-      Shape by_list = shape;
-      by_list.insert(by_list.begin(), lists);
-      DRYDOCK_TRY(const ValueId parts, EmitReshape(context, gradients[1], by_list));
-      DRYDOCK_TRY(gradients[1], ReduceTo(context, parts, shape));
-    }
+    const TensorType type = context.TypeOf(dout);
+    DRYDOCK_TRY(const ValueId ones,
+                context.Emit("FillV2", {context.builder.AddScalar(1, type.dtype)},
+                             {{"shape", Shape{1, type.shape[0]}}}));
+    DRYDOCK_TRY(const ValueId sums, EmitProductOfGroups(context, ones, dout, list, groups));
+    DRYDOCK_TRY(gradients[2 + kBias], EmitReshape(context, sums, shape));
   }
   return gradients;
 }
@@ -259,6 +306,19 @@ Result<std::vector<ValueId>> ColumnsGradient(const GradientContext& context,
   if (context.wanted[1]) {  // dW = x^T dY[g], rows of x^T in groups.
     DRYDOCK_TRY(const ValueId x_swapped, EmitSwappedLast(context, context.node.inputs[0]));
     DRYDOCK_TRY(gradients[1], EmitGrouped(context, x_swapped, dout, list, GroupType::kRows));
+  }
+  if (WantsBias(context,
+                2 + kBias)) {  // The sum over the rows of dY[g], over all groups or of each.
+    Shape shape = context.TypeOf(context.node.inputs[2 + kBias]).shape;
+    const bool by_group = shape.size() == 2;
+    if (by_group) {
+      shape.insert(shape.begin() + 1, 1);
+    }
+    DRYDOCK_TRY(gradients[2 + kBias], ReduceTo(context, dout, shape));
+    if (by_group) {
+      shape.erase(shape.begin() + 1);
+      DRYDOCK_TRY(gradients[2 + kBias], EmitReshape(context, gradients[2 + kBias], shape));
+    }
   }
   return gradients;
 }
@@ -291,6 +351,13 @@ Result<std::vector<ValueId>> SeparateGradient(const GradientContext& context,
       DRYDOCK_TRY(gradients[products + i],
                   context.Emit("MatMul", {x_rows, dout_rows}, {{"transpose_a", true}}));
     }
+    const std::size_t bias = 2 * products + kBias;
+    if (WantsBias(context, bias)) {
+      const Shape shape = context.TypeOf(context.node.inputs[bias]).shape;
+      DRYDOCK_TRY(const ValueId sum, ReduceTo(context, dout_rows, shape));
+      const bool first = gradients[bias] == kNoValue;
+      DRYDOCK_TRY(gradients[bias], first ? sum : context.Emit(ops::kAdd, {gradients[bias], sum}));
+    }
   }
   return gradients;
 }
@@ -299,10 +366,10 @@ Result<std::vector<ValueId>> GradientOfGrouped(const GradientContext& context) {
   OpViewStorage storage = {};
   const OpView view = ViewOf(context.builder.graph(), context.node, storage);
   DRYDOCK_TRY(const GroupedForm form, GroupedFormOf(view));
-  for (std::size_t optional = kBias; optional < kGroupList; ++optional) {
+  for (std::size_t optional = kBias + 1; optional < kGroupList; ++optional) {
     if (PresentIndex(view, form.Position(optional)) >= 0) {
-      return UnsupportedForm(view, "the gradient of '" + context.node.op +
-                                       "' with a bias, scales or offsets is not handled");
+      return UnsupportedForm(view, "'" + context.node.op +
+                                       "' with scales or offsets has no gradient: it is quantised");
     }
   }
   if (form.type == GroupType::kNone) {
@@ -314,59 +381,6 @@ Result<std::vector<ValueId>> GradientOfGrouped(const GradientContext& context) {
 }
 
 // ---- Evaluation ---------------------------------------------------------------------------------
-
-/// Rows or columns of one group.
-struct Block {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
-/// Groups of a list of ends; lists of several slices follow each other, `extent` rows each.
-std::vector<Block> BlocksOf(const NdArray& list, std::int64_t groups, std::int64_t extent) {
-  std::vector<Block> blocks = {};
-  for (std::size_t i = 0; i < list.data.size(); ++i) {
-    const auto slice = static_cast<std::int64_t>(i) / groups;
-    const bool first = static_cast<std::int64_t>(i) % groups == 0;
-    const std::int64_t begin = first ? slice * extent : blocks.back().end;
-    const std::int64_t end = slice * extent + static_cast<std::int64_t>(list.data[i]);
-    blocks.push_back({.begin = begin, .end = std::clamp(end, begin, (slice + 1) * extent)});
-  }
-  return blocks;
-}
-
-NdArray RowsOf(const NdArray& matrix, const Block& block) {
-  return SliceArray(
-      matrix, {{.begin = block.begin, .end = block.end}, {.begin = 0, .end = matrix.shape[1]}});
-}
-
-NdArray GroupedRows(const NdArray& x, const NdArray& w, const NdArray& list, const Shape& shape) {
-  const std::int64_t groups = w.shape[0];
-  const std::int64_t slices = std::ssize(list.data) / groups;
-  NdArray out = FilledArray(shape, 0.0);
-  const std::vector<Block> blocks = BlocksOf(list, groups, x.shape[0] / slices);
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const std::int64_t e = static_cast<std::int64_t>(i) % groups;
-    const NdArray matrix = ReshapeArray(SliceArray(w, {{.begin = e, .end = e + 1},
-                                                       {.begin = 0, .end = w.shape[1]},
-                                                       {.begin = 0, .end = w.shape[2]}}),
-                                        {w.shape[1], w.shape[2]});
-    const NdArray part = MatMulArrays(RowsOf(x, blocks[i]), matrix);
-    std::ranges::copy(part.data, out.data.begin() + blocks[i].begin * w.shape[2]);
-  }
-  return out;
-}
-
-NdArray GroupedColumns(const NdArray& x, const NdArray& w, const NdArray& list,
-                       const Shape& shape) {
-  NdArray out{.shape = shape};
-  for (const Block& block : BlocksOf(list, std::ssize(list.data), x.shape[1])) {
-    const NdArray columns =
-        SliceArray(x, {{.begin = 0, .end = x.shape[0]}, {.begin = block.begin, .end = block.end}});
-    const NdArray part = MatMulArrays(columns, RowsOf(w, block));
-    out.data.insert(out.data.end(), part.data.begin(), part.data.end());
-  }
-  return out;
-}
 
 Result<std::vector<NdArray>> EvaluateGrouped(const EvaluateContext& context) {
   const OpView view = context.View();
@@ -393,10 +407,9 @@ Result<std::vector<NdArray>> EvaluateGrouped(const EvaluateContext& context) {
     }
     if (bias >= 0) {
       const NdArray& addend = context.inputs[static_cast<std::size_t>(bias)];
-      if (form.type != GroupType::kNone && addend.shape.size() != 1) {
-        return Fail(ErrorCode::kUnsupported, "one bias for each group has no reference execution");
-      }
-      out.back() = MapArrays(out.back(), addend, shape, SumOf);
+      out.back() = form.type == GroupType::kRows && addend.shape.size() == 2
+                       ? WithBiasOfGroups(out.back(), addend, *ends)
+                       : WithBias(out.back(), addend);
     }
   }
   return out;

@@ -25,6 +25,7 @@ inline constexpr std::string_view kReduceSum = "ReduceSum";
 inline constexpr std::string_view kMirror = "_MirrorOperator";
 inline constexpr std::string_view kVirtualDiv = "_VirtualDiv";
 inline constexpr std::string_view kVirtualDataset = "_VirtualDataset";
+inline constexpr std::string_view kVirtualOutput = "_VirtualOutput";
 inline constexpr std::string_view kTensorSlice = "_GetTensorSlice";
 inline constexpr std::string_view kGradient = "_Gradient";
 inline constexpr std::string_view kOnesLike = "OnesLike";

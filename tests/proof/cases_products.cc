@@ -152,7 +152,9 @@ ProofCase GroupedCase(Draw& draw) {
     one.operands = {Floats({draw.Extent(6), k}), Floats({k, n})};
     list = Fixed({groups}, Ends(draw, groups, k), DType::kInt64);
   }
-  one.operands.resize(one.operands.size() + 5, Absent());
+  const std::int64_t bias_groups = type == -1 ? 1 : groups;
+  one.operands.push_back(draw.Pick({Absent(), Floats({n}), Floats({bias_groups, n})}));
+  one.operands.resize(one.operands.size() + 4, Absent());
   one.operands.push_back(list);
   return one;
 }

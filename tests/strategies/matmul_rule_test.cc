@@ -83,6 +83,25 @@ TEST(MatMulOp, ThreeDimensionsAreRefused) {
   EXPECT_EQ(types.error().reason, "MatMul:rank");
 }
 
+TEST(GroupedMatmulOp, BiasOfNeitherAllRowsNorEveryGroupIsRefused) {
+  // Two matrices of eight columns: (8,) or (2, 8) fit.
+  const auto with_bias = [](Shape bias) {
+    GraphBuilder builder;
+    NodeSpec spec{.op = "GroupedMatmul", .attrs = {{"group_type", 0}, {"split_item", 3}}};
+    spec.inputs = {*builder.AddInput("x", {.shape = {4, 6}}),
+                   *builder.AddInput("w", {.shape = {2, 6, 8}}),
+                   *builder.AddInput("bias", {.shape = std::move(bias)})};
+    spec.inputs.resize(7, kNoValue);
+    spec.inputs.push_back(*builder.AddInput("ends", {.shape = {2}, .dtype = DType::kInt64}));
+    return builder.Emit(std::move(spec));
+  };
+  EXPECT_TRUE(with_bias({8}));
+  EXPECT_TRUE(with_bias({2, 8}));
+  const auto refused = with_bias({3, 8});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("(3, 8)"), std::string::npos) << refused.error().message;
+}
+
 TEST(MatMulOp, TypesAreNotPromoted) {
   const auto types =
       InferOp("MatMul", {{.shape = {4, 4}, .dtype = DType::kFloat16}, {.shape = {4, 4}}});

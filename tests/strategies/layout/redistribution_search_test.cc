@@ -1,5 +1,7 @@
 #include "strategies/layout/redistribution_search.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace drydock::strategies {
@@ -23,6 +25,38 @@ TEST(CheapestRedistribution, RowsToColumnsExchangesInsteadOfGathering) {
   const TensorLayout columns = Layout({8}, {-1, 0}, {64, 64});
   EXPECT_EQ(Sent(rows, columns, false), 3584);
   EXPECT_EQ(Sent(rows, columns, true), 448);
+}
+
+TEST(CheapestRedistribution, SeveralAxesOfOneDimensionAreOneExchange) {
+  // Device matrix {2, 4}, rows cut by both axes become columns cut by both: the same as on {8}.
+  // One axis after the other would send (1/2 + 3/4) * 512 = 640.
+  const TensorLayout rows{.device_matrix = {2, 4}, .tensor_map = {{1, 0}, {}}, .shape = {64, 64}};
+  const TensorLayout columns{
+      .device_matrix = {2, 4}, .tensor_map = {{}, {1, 0}}, .shape = {64, 64}};
+  EXPECT_EQ(Sent(rows, columns, true), 448);
+}
+
+TEST(CheapestRedistribution, AxesThatCrossAreOneExchange) {
+  // 8 ranks hold 8^4 / 8 = 512 elements; all but an eighth of them move: 448.
+  const Shape shape = {8, 8, 8, 8};
+  const TensorLayout from = Layout({2, 4}, {1, 0, -1, -1}, shape);
+  const TensorLayout to = Layout({2, 4}, {-1, -1, 0, 1}, shape);
+  EXPECT_EQ(Sent(from, to, true), 448);
+  const auto ops = InferRedistribution(from, to, {.cheapest = true});
+  ASSERT_TRUE(ops);
+  const auto exchanges = std::ranges::count_if(
+      *ops, [](const auto& op) { return op.kind == RedistributionOp::Kind::kAlltoAll; });
+  EXPECT_EQ(exchanges, 1);
+}
+
+TEST(CheapestRedistribution, TwoAxesThatChangePlaceLeaveForOtherDimensionsTogether) {
+  // Device matrix {4, 4} and 16^4 / 16 = 4096 elements: both axes to the uncut dimensions and both
+  // back send 15/16 of that twice, 7680. One axis after the other would need three exchanges of
+  // 3/4, 9216.
+  const Shape shape = {16, 16, 16, 16};
+  const TensorLayout from = Layout({4, 4}, {1, 0, -1, -1}, shape);
+  const TensorLayout to = Layout({4, 4}, {0, 1, -1, -1}, shape);
+  EXPECT_EQ(Sent(from, to, true), 7680);
 }
 
 TEST(CheapestRedistribution, CutsForTheTimeBeingToExchangeLess) {

@@ -21,6 +21,28 @@ x = Tensor(shape=(4, 6), dtype=ms.float32)
 """
 
 
+class Training(TraceTest):
+    def test_job_says_whether_a_trained_cell_takes_part(self):
+        run = self.trace(NET + "Block(6)(x)\n")
+        self.assertIs(run.documents[0]["job"]["training"], False)
+        run = self.trace(NET + "Block(6).set_train()(x)\n")
+        self.assertIs(run.documents[0]["job"]["training"], True)
+
+    def test_cell_within_counts(self):
+        run = self.trace(NET + """
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.block = Block(6)
+    def construct(self, x):
+        return self.block(x)
+net = Net()
+net.block.set_train()
+net(x)
+""")
+        self.assertIs(run.documents[0]["job"]["training"], True)
+
+
 class Names(TraceTest):
     def test_given_name_survives_only_at_the_top(self):
         run = self.trace(NET + "Block(6)(x)\n")

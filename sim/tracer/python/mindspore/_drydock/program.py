@@ -3,6 +3,7 @@ import itertools
 import math
 
 from mindspore._drydock import frames, values
+from mindspore._drydock.errors import Unsupported
 from mindspore._drydock.native import Recorder
 from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
@@ -56,6 +57,7 @@ class Program:
         self.scratch = scratch         # only for shapes of operators outside of any network
         self.node_count = 0
         self.dataset_repeat_on_right = False
+        self.training = False  # a cell that is trained takes part
         self.has_updates = False       # the optimizer was recorded: the step is complete
         self.op_names = set()
         self.call_sites = {}           # eager operators: call site and operands -> results
@@ -74,6 +76,7 @@ class Program:
         self._cell_calls = {}          # cell and arguments -> result
         self.update_count = 0          # operators that write parameters
         self._log = None               # NodeLog of the running construct()
+        self.examples = []             # shapes of inputs with open extents, as they are compiled
         self._kept = []                # objects whose id() is used as a key
 
     # -- values -------------------------------------------------------------------------------------
@@ -99,6 +102,7 @@ class Program:
         if tensor._open is None:
             return tensor.shape
         example = values.example_shape(tensor._open)
+        self.examples.append(example)
         session.warn_limit("an input with open extents is compiled for one example of them: %s" % (example,))
         return example
 
@@ -182,7 +186,12 @@ class Program:
                 for output in answer["outputs"]]
 
     def _add(self, fields, key, primitive):
-        answer = self.recorder.call("add_node", **fields)
+        try:
+            answer = self.recorder.call("add_node", **fields)
+        except ValueError as error:
+            if self.examples:
+                raise _limit_of_examples(error, self.examples) from None
+            raise
         op = fields["op"]
         self.node_count += 1
         self.has_updates = self.has_updates or session.phase == "optimizer"
@@ -266,7 +275,8 @@ class Program:
         return self.recorder.call("listing", rank=self.global_rank)
 
     def _ending(self):
-        return {"outputs": self._outputs(), "dataset_repeat_on_right": self.dataset_repeat_on_right}
+        return {"outputs": self._outputs(), "dataset_repeat_on_right": self.dataset_repeat_on_right,
+                "training": self.training}
 
     def _outputs(self):
         """The losses, then whatever else the script got and no later operator used up."""
@@ -275,6 +285,16 @@ class Program:
             if tensor._node[1] not in ids:
                 ids.append(tensor._node[1])
         return ids
+
+
+def _limit_of_examples(error, examples):
+    """Shapes that do not fit may do so for other extents than those of the examples: no mistake of the user."""
+    limit = Unsupported("mindspore.Tensor.set_inputs", "with open extents, for which inputs are taken as %s: %s"
+                        % (", ".join(map(str, examples)), error),
+                        "give inputs whole shapes, or Symbols that promise what the network needs")
+    limit.drydock_place = error.drydock_place
+    limit.drydock_notes = error.drydock_notes
+    return limit
 
 
 def _free_name(name, taken):

@@ -167,6 +167,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
             session.stage = self._pipeline_stage
         try:
             program = tracing.current_program()
+            program.training = program.training or self.training
             updates = program.update_count
             result = branches.run(program, lambda: self.construct(*args, **kwargs))
             if not kwargs:

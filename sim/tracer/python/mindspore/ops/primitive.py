@@ -285,9 +285,17 @@ class PrimitiveWithInfer(Primitive):
     def __init__(self, name=None):
         super().__init__(name or type(self).__name__)
 
-    def __call__(self, *args):
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        own = cls.__dict__.get("__call__")
+        if own is not None:  # what runs outside of networks; inside, the primitive is recorded
+            cls.__call__ = lambda self, *args: self._record(*args) if session.depth > 0 else own(self, *args)
+
+    def _record(self, *args):
         from mindspore.ops import _user_ops
         return _user_ops.call(self, args)
+
+    __call__ = _record
 
 
 class PrimitiveWithCheck(PrimitiveWithInfer):
