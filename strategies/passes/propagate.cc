@@ -4,12 +4,14 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "base/checked.h"
 #include "strategies/passes/decision_cache.h"
 #include "strategies/passes/propagation_graph.h"
+#include "strategies/passes/reshape_choice.h"
 
 /// Breadth-first search from every operator whose strategy is given, in topological order.
 ///
@@ -21,6 +23,9 @@ namespace {
 
 /// Release whose chooser looked at computation only among the candidates without communication.
 constexpr CompatRelease kOldChooser = {.major = 2, .minor = 0};
+
+/// Behind a Reshape it is visited without a decision.
+constexpr std::string_view kConcat = "Concat";
 
 std::int64_t FactorProduct(const Strategy& strategy) {
   std::int64_t product = 1;
@@ -38,7 +43,8 @@ class Propagation {
         regions_(regions),
         config_(config),
         assignment_(assignment),
-        links_(ConnectOperators(graph, regions, config.elementwise_op_strategy_follow)) {}
+        links_(ConnectOperators(graph, regions, config.elementwise_op_strategy_follow)),
+        reshape_choice_(graph, links_, config, assignment) {}
 
   Status Run() {
     std::vector<NodeId> given;
@@ -52,9 +58,12 @@ class Propagation {
                        "sharding propagation has no operator with a strategy to start from",
                        "call shard() on at least one operator");
     }
+    // The data set counts as the last operator, so that what the user gave decides first.
+    std::stable_partition(given.begin(), given.end(), [this](NodeId id) { return !IsDataset(id); });
     for (std::size_t i = 0; i < given.size(); ++i) {
+      const bool last = i + 1 == given.size() || IsDataset(given[i + 1]);
       DRYDOCK_RETURN_IF_ERROR(
-          SearchFrom(given[i], i + 1 < given.size() ? std::optional(given[i + 1]) : std::nullopt));
+          SearchFrom(given[i], last ? std::nullopt : std::optional(given[i + 1])));
     }
     DRYDOCK_RETURN_IF_ERROR(AgreeOnSharedParameters());
     return FillIslands();
@@ -70,6 +79,17 @@ class Propagation {
   void Decide(NodeId id, const Candidate& candidate) {
     assignment_.plans[ToIndex(id)] = {.source = StrategySource::kPropagated,
                                       .sharding = candidate.sharding};
+  }
+
+  [[nodiscard]] bool IsReshape(NodeId id) const {
+    return graph_.at(id).entry->kind == OpKind::kReshape;
+  }
+  [[nodiscard]] bool IsDataset(NodeId id) const {
+    return graph_.at(id).entry->kind == OpKind::kDataset;
+  }
+  /// Nothing more is asked about it by this search.
+  [[nodiscard]] bool Visited(NodeId id) const {
+    return Decided(id) || reshapes_.contains(id) || passed_over_.contains(id);
   }
 
   Status SearchFrom(NodeId start, std::optional<NodeId> next_given) {
@@ -100,7 +120,11 @@ class Propagation {
   Status VisitSuccessors(NodeId current, std::deque<NodeId>& queue) {
     for (const std::size_t e : links_.successors[ToIndex(current)]) {
       const NodeId consumer = links_.edges[e].consumer;
-      if (Decided(consumer)) {
+      if (Visited(consumer)) {
+        continue;
+      }
+      if (IsReshape(consumer) || IsReshape(current)) {
+        DRYDOCK_RETURN_IF_ERROR(PassReshape(current, consumer, e, queue));
         continue;
       }
       const std::vector<ValueId>& operands = graph_.at(consumer).inputs;
@@ -128,10 +152,62 @@ class Propagation {
   Status VisitPredecessors(NodeId current, std::deque<NodeId>& queue) {
     for (const std::size_t e : links_.predecessors[ToIndex(current)]) {
       const NodeId producer = links_.edges[e].producer;
-      if (!Decided(producer)) {
+      if (Visited(producer)) {
+        continue;
+      }
+      if (IsReshape(producer) || IsReshape(current)) {
+        DRYDOCK_RETURN_IF_ERROR(PassReshape(current, producer, e, queue));
+      } else {
         DRYDOCK_RETURN_IF_ERROR(Answer(producer, {e}, true));
         queue.push_back(producer);
       }
+    }
+    return {};
+  }
+
+  /// From a decided operator to a Reshape, or from a Reshape to an operator. Where no candidate
+  /// has the layout in question, nothing is decided. Source: spec compiler-passes 3.3.
+  Status PassReshape(NodeId current, NodeId next, std::size_t e, std::deque<NodeId>& queue) {
+    const PropagationEdge& edge = links_.edges[e];
+    if (IsReshape(current) && IsReshape(next)) {
+      return {};
+    }
+    const bool forward = edge.producer == current;
+    const NodeId other = IsReshape(next) ? current : next;
+    if (graph_.at(other).op == kConcat && edge.consumer == other) {
+      passed_over_.insert(next);
+      return {};
+    }
+    const auto output = static_cast<std::size_t>(edge.output);
+    const auto tensor = static_cast<std::size_t>(edge.tensor);
+    if (IsReshape(next)) {
+      const TensorLayout& fixed =
+          forward ? ShardingOf(current).outputs[output] : ShardingOf(current).inputs[tensor];
+      DRYDOCK_TRY(const auto layouts, reshape_choice_.Choose(next, fixed, forward));
+      if (layouts) {
+        reshapes_[next] = *layouts;
+        queue.push_back(next);
+      }
+      return {};
+    }
+    const ReshapeLayouts& layouts = reshapes_.at(current);
+    return TakeLayout(next, edge, forward ? layouts.output : layouts.input, queue);
+  }
+
+  /// The first candidate with exactly this layout at its end of the connection, if there is one.
+  Status TakeLayout(NodeId id, const PropagationEdge& edge, const TensorLayout& wanted,
+                    std::deque<NodeId>& queue) {
+    const auto output = static_cast<std::size_t>(edge.output);
+    const auto tensor = static_cast<std::size_t>(edge.tensor);
+    DRYDOCK_TRY(const std::vector<Candidate> candidates,
+                CandidatesOf(graph_, graph_.at(id), config_));
+    const auto it = std::ranges::find_if(candidates, [&](const Candidate& candidate) {
+      return SameForm(wanted, edge.producer == id ? candidate.sharding.outputs[output]
+                                                  : candidate.sharding.inputs[tensor]);
+    });
+    if (it != candidates.end()) {
+      Decide(id, *it);
+      queue.push_back(id);
     }
     return {};
   }
@@ -335,6 +411,9 @@ class Propagation {
   Assignment& assignment_;
   PropagationGraph links_;
   DecisionCache cache_;
+  ReshapeChoice reshape_choice_;
+  std::map<NodeId, ReshapeLayouts> reshapes_;  ///< Those that were visited.
+  std::set<NodeId> passed_over_;  ///< Visited without a decision: they get their first candidate.
   std::map<NodeId, std::vector<std::size_t>>
       waiting_;  ///< Visited connections, by topological order.
 };

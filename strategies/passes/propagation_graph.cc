@@ -79,17 +79,23 @@ void Sweeten(const JobConfig& config, Candidate& candidate) {
   candidate.forward_communication -= candidate.forward_communication > 1 ? 1 : 0;
 }
 
+/// Operators whose layouts hold as they were given neither lead nor follow others.
+bool TakesPart(const Node& node) {
+  return node.entry->kind == OpKind::kReshape ||
+         (HasRule(node) && !IsSelfDefined(node).value_or(false));
+}
+
 struct Source {
   NodeId producer = kNoNode;
   std::int32_t output = 0;
 };
 
-/// Operator that really makes `value`, behind Cast, Depend and Reshape; kNoNode for leaves.
+/// Operator that really makes `value`, behind Cast and Depend; kNoNode for leaves.
 Source SourceOf(const Graph& graph, ValueId value) {
   const Value* current = &graph.at(value);
   while (current->kind == ValueKind::kOutput) {
     const Node& node = graph.at(current->producer);
-    if (!PassesLayoutOn(node) && node.entry->kind != OpKind::kReshape) {
+    if (!PassesLayoutOn(node)) {
       return {.producer = current->producer, .output = current->output_index};
     }
     current = &graph.at(node.inputs.front());
@@ -106,7 +112,7 @@ PropagationGraph ConnectOperators(const Graph& graph, const std::vector<Region>&
   result.predecessors.resize(graph.nodes.size());
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    if (regions[n] != Region::kForward || !HasRule(node)) {
+    if (regions[n] != Region::kForward || !TakesPart(node)) {
       continue;
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -115,7 +121,7 @@ PropagationGraph ConnectOperators(const Graph& graph, const std::vector<Region>&
         continue;
       }
       const Node& producer = graph.at(source.producer);
-      if (!HasRule(producer) && producer.entry->kind != OpKind::kDataset) {
+      if (!TakesPart(producer) && producer.entry->kind != OpKind::kDataset) {
         continue;
       }
       result.successors[ToIndex(source.producer)].push_back(result.edges.size());
@@ -162,6 +168,23 @@ Candidate DecidedCandidate(const OpSharding& sharding) {
   return {.sharding = sharding};
 }
 
+EdgeCost CostBetween(const TensorLayout& from, const TensorLayout& to, DType dtype,
+                     bool enable_alltoall) {
+  const Result<RedistributionCost> cost =
+      CostOfRedistribution(from, to, {.enable_alltoall = enable_alltoall});
+  if (!cost) {
+    return {.possible = false};
+  }
+  const auto element_bytes = static_cast<double>(DTypeBytes(dtype));
+  EdgeCost result{.communication = Refined(cost->forward_communication * element_bytes) +
+                                   Refined(cost->backward_communication * element_bytes),
+                  .computation = cost->computation * element_bytes};
+  if (dtype == DType::kBool && result.communication > 0) {
+    result.communication = std::numeric_limits<double>::infinity();
+  }
+  return result;
+}
+
 EdgeCost CostOfEdge(const PropagationEdge& edge, const OpSharding& producer,
                     const OpSharding& consumer, bool enable_alltoall) {
   const TensorLayout& from = producer.outputs[static_cast<std::size_t>(edge.output)];
@@ -169,19 +192,7 @@ EdgeCost CostOfEdge(const PropagationEdge& edge, const OpSharding& producer,
   if (edge.identity) {
     return {.possible = SameOwnership(from, to)};
   }
-  const Result<RedistributionCost> cost =
-      CostOfRedistribution(from, to, {.enable_alltoall = enable_alltoall});
-  if (!cost) {
-    return {.possible = false};
-  }
-  const auto element_bytes = static_cast<double>(DTypeBytes(edge.dtype));
-  EdgeCost result{.communication = Refined(cost->forward_communication * element_bytes) +
-                                   Refined(cost->backward_communication * element_bytes),
-                  .computation = cost->computation * element_bytes};
-  if (edge.dtype == DType::kBool && result.communication > 0) {
-    result.communication = std::numeric_limits<double>::infinity();
-  }
-  return result;
+  return CostBetween(from, to, edge.dtype, enable_alltoall);
 }
 
 }  // namespace drydock::strategies

@@ -15,8 +15,8 @@ struct Candidate {
   double forward_communication = 0;  ///< "communication without parameter", refined.
 };
 
-/// Producer -> consumer connection between two operators that have strategies, looking through
-/// operators that pass layouts on and through Reshape.
+/// Producer -> consumer connection between two operators that have strategies or are Reshape,
+/// looking through operators that pass layouts on.
 struct PropagationEdge {
   NodeId producer = kNoNode;
   std::int32_t output = 0;
@@ -54,6 +54,11 @@ struct EdgeCost {
   double computation = 0;
   bool possible = true;
 };
+
+/// Cost of redistributing a tensor. Not possible: no redistribution exists.
+/// Source: spec compiler-passes 3.2.
+[[nodiscard]] EdgeCost CostBetween(const TensorLayout& from, const TensorLayout& to, DType dtype,
+                                   bool enable_alltoall);
 
 /// Not possible: no redistribution exists, or one would be needed on an identity connection.
 /// Source: spec compiler-passes 3.2.
