@@ -3,7 +3,9 @@ DRYDOCK_MINDSPORE_PYTHON names an interpreter with it, MindSpore's own scheduler
 
     forming.py [--build BUILD_FOLDER] [--stay S] [--peer_seconds S] [N ...]
 
-Clients: tcp_workers, N / 2 workers in each of two processes, two connections each. torch: N clients in two
+Clients: tcp_workers, N / 2 workers in each of two processes, two connections each. For our scheduler the processes
+name it by different addresses (127.0.0.1, 127.0.0.2): from 14,000 connections to one address on, the system needs
+long to find a port for the next, whoever listens. torch: N clients in two
 processes, one connection each, that each write a key and wait until all keys are there. A peer that needs longer
 than --peer_seconds is stopped and shown as "> S".
 """
@@ -66,11 +68,11 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def clients(build, port, total, stay):
+def clients(build, hosts, port, total, stay):
     share = total // CLIENT_PROCESSES
-    return [subprocess.Popen([str(build / "tests/tcp_workers"), "127.0.0.1", str(port), str(total),
+    return [subprocess.Popen([str(build / "tests/tcp_workers"), host, str(port), str(total),
                               str(i * share), str(share), str(stay)], stdout=subprocess.PIPE, text=True)
-            for i in range(CLIENT_PROCESSES)]
+            for i, host in enumerate(hosts)]
 
 
 def end(processes):
@@ -115,12 +117,12 @@ def form(server, group, log, total, seconds):
 
 def ours(build, total, stay):
     log = Path(tempfile.mkstemp()[1])
-    server = subprocess.Popen([str(build / "bin/drydock"), "scheduler", "--host=127.0.0.1", "--port=0",
+    server = subprocess.Popen([str(build / "bin/drydock"), "scheduler", "--host=0.0.0.0", "--port=0",
                                "--worker_num=%d" % total], stdout=subprocess.PIPE,
                               stderr=log.open("w"), text=True)
     port = int(server.stdout.readline().rsplit(":", 1)[1])
     before = memory_kib(server.pid)
-    group = clients(build, port, total, stay)
+    group = clients(build, ["127.0.0.1", "127.0.0.2"], port, total, stay)
     formed = form(server, group, log, total, SECONDS)
     kib = (memory_kib(server.pid) - before) / total
     time.sleep(1)  # what forming left to do is done
@@ -174,7 +176,7 @@ def mindspore(build, total, seconds):
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 break
         time.sleep(0.1)
-    group = clients(build, port, total, 0)
+    group = clients(build, ["127.0.0.1"] * CLIENT_PROCESSES, port, total, 0)
     formed = form(server, group, log, total, seconds)
     end(group + [server])
     log.unlink()

@@ -1,10 +1,10 @@
 #include "launcher/load_job.h"
 
 #include <filesystem>
+#include <map>
 
 #include "launcher/files.h"
 #include "launcher/load_script.h"
-#include "sim/tracer/run_script.h"
 #include "strategies/graph/json_reader.h"
 
 namespace drydock::launcher {
@@ -52,6 +52,45 @@ Status CheckScript(const std::string& path) {
   return text ? Status() : FailCommand("NO_SCRIPT", text.error().message);
 }
 
+/// Reads what the ranks compute into the job.
+Status TakePrograms(sim::TraceOutcome outcome, const strategies::JobConfig& base,
+                    const Context& context, LoadedJob& job) {
+  std::map<std::size_t, std::size_t> place;  // of a program in document, others, later
+  const auto read = [&](std::size_t program, std::int64_t rank) {
+    const std::string& text = outcome.programs[program].document;
+    context.log.Debug("traced " + job.subject + " as rank " + std::to_string(rank) + ", " +
+                      std::to_string(text.size()) + " bytes");
+    place.try_emplace(program, place.size());
+    return strategies::ReadGraphDocument(text, "graph of " + job.subject, base);
+  };
+  for (sim::TracedNetwork& network : outcome.networks) {
+    DRYDOCK_TRY(strategies::GraphDocument document, read(network.program, network.rank));
+    if (place.size() == 1) {
+      job.document = std::move(document);
+    } else {
+      job.others.push_back({.document = std::move(document),
+                            .rank = network.rank,
+                            .ranks = std::move(network.ranks)});
+    }
+  }
+  job.script_runs = std::move(outcome.runs);
+  job.rank_asks = std::move(outcome.asks);
+  if (outcome.orders.size() == 1) {
+    return {};
+  }
+  for (sim::TracedOrder& order : outcome.orders) {
+    for (std::size_t& program : order.programs) {
+      if (!place.contains(program)) {
+        DRYDOCK_TRY(strategies::GraphDocument document, read(program, order.rank));
+        job.later.push_back({.document = std::move(document), .rank = order.rank});
+      }
+      program = place.at(program);
+    }
+    job.orders.push_back({.programs = std::move(order.programs), .ranks = std::move(order.ranks)});
+  }
+  return {};
+}
+
 Result<LoadedJob> LoadFromScript(const MsrunOptions& options, const ScriptCall& call,
                                  const Context& context,
                                  std::optional<strategies::JobConfig>& settings_of_failure) {
@@ -64,31 +103,15 @@ Result<LoadedJob> LoadFromScript(const MsrunOptions& options, const ScriptCall& 
     }
     return tl::unexpected(std::move(outcome).error());
   }
-  TracedScript& traced = *outcome;
-  LoadedJob job{.script_runs = std::move(traced.runs),
-                .rank_asks = std::move(traced.asks),
-                .subject = call.script,
-                .compat_from = "default",
-                .limits = std::move(traced.limits)};
-  const auto release = strategies::ParseCompat(traced.installed_release);
-  if (release) {
-    job.compat_from = "installed mindspore " + traced.installed_release;
+  LoadedJob job{
+      .subject = call.script, .compat_from = "default", .limits = std::move(outcome->limits)};
+  strategies::JobConfig base = BaseJob(options);
+  const std::string& installed = outcome->outcome.installed_release;
+  if (const auto release = strategies::ParseCompat(installed)) {
+    job.compat_from = "installed mindspore " + installed;
+    base.compat = *release;
   }
-  for (std::size_t i = 0; i < traced.documents.size(); ++i) {
-    TracedDocument& part = traced.documents[i];
-    context.log.Debug("traced " + call.script + " as rank " + std::to_string(part.rank) + ", " +
-                      std::to_string(part.text.size()) + " bytes");
-    DRYDOCK_TRY(
-        strategies::GraphDocument document,
-        strategies::ReadGraphDocument(part.text, "graph of " + call.script, BaseJob(options)));
-    document.job.compat = release.value_or(document.job.compat);
-    if (i == 0) {
-      job.document = std::move(document);
-    } else {
-      job.others.push_back(
-          {.document = std::move(document), .rank = part.rank, .ranks = std::move(part.ranks)});
-    }
-  }
+  DRYDOCK_RETURN_IF_ERROR(TakePrograms(std::move(outcome->outcome), base, context, job));
   return job;
 }
 
@@ -134,8 +157,10 @@ Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context,
     job.compat_from = options.compat_from;
   }
   ApplyFlags(options, job.document.job);
-  for (RankDocument& other : job.others) {
-    ApplyFlags(options, other.document.job);
+  for (std::vector<RankDocument>* documents : {&job.others, &job.later}) {
+    for (RankDocument& other : *documents) {
+      ApplyFlags(options, other.document.job);
+    }
   }
   return job;
 }

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "launcher/command.h"
 #include "launcher/msrun_options.h"
+#include "sim/fleet/dry_run.h"
 #include "sim/rank_range.h"
 #include "sim/tracer/trace_result.h"
 #include "strategies/graph/json_codec.h"
@@ -25,6 +26,9 @@ struct RankDocument {
 struct LoadedJob {
   strategies::GraphDocument document = {};
   std::vector<RankDocument> others = {};  ///< Of ranks for which the script does something else.
+  /// What scripts whose ranks differ compute besides, to be compared; the ranks are in `orders`.
+  std::vector<RankDocument> later = {};
+  std::vector<sim::RankOrder> orders = {};       ///< Empty: all ranks compute the same.
   std::vector<sim::ScriptRun> script_runs = {};  ///< Empty for a graph file.
   std::vector<std::string> rank_asks = {};  ///< Lines where the script's path depends on the rank.
   std::string subject = {};                 ///< Script or graph file as given.

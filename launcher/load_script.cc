@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "launcher/install_paths.h"
-#include "sim/tracer/run_script.h"
 
 namespace drydock::launcher {
 namespace {
@@ -37,25 +36,19 @@ std::vector<std::string> Assignments(const Environment& environment) {
   return assignments;
 }
 
-/// Says what is not checked of a script that computes several programs.
-/// @error NOTHING_TRACED  there is none
-Status CheckPrograms(const std::string& script, const sim::TraceOutcome& outcome,
-                     const Context& context, TracedScript& traced) {
-  const auto longest = std::ranges::max_element(
-      outcome.networks, {},
-      [](const sim::TracedNetwork& network) { return network.programs.size(); });
-  if (longest == outcome.networks.end() || longest->programs.empty()) {
-    return FailCommand("NOTHING_TRACED", "'" + script + "' computed nothing");
+/// Says what is not checked of a script that computes several programs; empty if it is all.
+std::string LeftOutText(const std::string& script, const sim::TraceOutcome& outcome) {
+  std::size_t longest = 0;
+  for (const sim::TracedOrder& order : outcome.orders) {
+    longest = std::max(longest, order.programs.size());
   }
-  if (longest->programs.size() > 1) {
-    const std::string text =
-        "'" + script + "' computes " + std::to_string(longest->programs.size()) +
-        " programs; only the first " +
-        (longest->programs.front().training ? "training step" : "one") + " is checked";
-    context.log.Warning(text);
-    traced.limits.push_back(NotModelled(text));
+  if (longest <= 1) {
+    return {};
   }
-  return {};
+  const bool training = outcome.programs[outcome.networks.front().program].training;
+  return "'" + script + "' computes " + std::to_string(longest) + " programs; only the first " +
+         (training ? "training step" : "one") + " is checked" +
+         (outcome.orders.size() > 1 ? ", of the others only that the ranks agree" : "");
 }
 
 }  // namespace
@@ -64,8 +57,9 @@ Result<TracedScript> TraceForJob(const MsrunOptions& options, const ScriptCall& 
                                  const Context& context, std::string& settings_of_failure) {
   DRYDOCK_TRY(const InstallPaths paths, OwnFiles());
   const bool single_rank = options.sim_rank_id >= 0;
+  TracedScript traced;
   DRYDOCK_TRY(
-      sim::TraceOutcome outcome,
+      traced.outcome,
       sim::TraceScript({.script = call.script,
                         .arguments = call.args,
                         .python = call.python,
@@ -79,21 +73,19 @@ Result<TracedScript> TraceForJob(const MsrunOptions& options, const ScriptCall& 
                         .trace_library = paths.trace_library,
                         .python_folder = paths.python_folder},
                        &settings_of_failure));
-  TracedScript traced{.installed_release = std::move(outcome.installed_release)};
-  for (const std::string& warning : outcome.warnings) {
+  if (traced.outcome.networks.empty()) {
+    return FailCommand("NOTHING_TRACED", "'" + call.script + "' computed nothing");
+  }
+  for (const std::string& warning : traced.outcome.warnings) {
     context.log.Warning(warning);
     if (warning.starts_with(kLimitPrefix)) {
       traced.limits.push_back(NotModelled(warning.substr(kLimitPrefix.size())));
     }
   }
-  DRYDOCK_RETURN_IF_ERROR(CheckPrograms(call.script, outcome, context, traced));
-  for (sim::TracedNetwork& network : outcome.networks) {
-    traced.documents.push_back({.text = std::move(network.programs.front().document),
-                                .rank = network.rank,
-                                .ranks = std::move(network.ranks)});
+  if (const std::string text = LeftOutText(call.script, traced.outcome); !text.empty()) {
+    context.log.Warning(text);
+    traced.limits.push_back(NotModelled(text));
   }
-  traced.runs = std::move(outcome.runs);
-  traced.asks = std::move(outcome.asks);
   return traced;
 }
 

@@ -61,7 +61,7 @@ Result<CoreBinding> ReadBinding(std::string_view word) {
       list.emplace_back(range.AsText());
     }
   }
-  return binding;
+  return binding.ranges_of_device.empty() ? Result<CoreBinding>(WrongBinding()) : binding;
 }
 
 Result<std::int64_t> ReadSimLevel(std::string_view word) {
@@ -170,6 +170,8 @@ void AddStartFlags(FlagSet& flags, MsrunOptions& o) {
                &o.script_port);
   flags.AddInt({"grace", "S", "seconds ranks get to end by themselves (10)"}, &o.grace_s);
   flags.AddSwitch({"tag_output", "", "begin lines on the console with their rank"}, &o.tag_output);
+  flags.AddSwitch(Rare("wait_dns", "", "look --master_addr up again until it is known, as in pods"),
+                  &o.wait_dns);
   flags.AddText(Rare("tls_config", "FILE", "serve TLS, by MindSpore's configuration file"),
                 &o.tls_config);
   flags.AddText(Rare("tls_password_file", "FILE",

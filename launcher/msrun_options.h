@@ -58,6 +58,7 @@ struct MsrunOptions {
   std::int64_t grace_s = 10;           ///< From SIGTERM to SIGKILL when a job is ended.
   std::int64_t script_port = -1;       ///< MASTER_PORT of the scripts; -1: --master_port + 1.
   bool tag_output = false;             ///< Lines on the console begin with their rank.
+  bool wait_dns = false;               ///< An unknown --master_addr is looked up again.
   std::string tls_config = {};         ///< The scheduler serves TLS by this file; empty: plain TCP.
   std::string tls_password_file = {};  ///< First line: the server's password, second: the client's.
   std::string mindspore_release = {};  ///< Of the workers; empty: the installed one, as a guess.

@@ -34,21 +34,42 @@ reports::RunFacts FactsOf(const MsrunOptions& options, const LoadedJob& job) {
           .settings_known = job.settings_known};
 }
 
-/// Compiles what the script does on ranks that differ from the first one.
-Result<std::vector<sim::RankProgram>> CompileOthers(LoadedJob& job) {
-  std::vector<sim::RankProgram> programs;
-  for (RankDocument& other : job.others) {
-    Result<CompiledProgram> program =
-        strategies::Compile(std::move(other.document.graph), other.document.job);
-    if (!program) {
-      Error error = std::move(program).error();
-      error.notes.push_back("in what the script does as rank " + std::to_string(other.rank) +
-                            ", since it asks for its rank at " + sim::PlacesText(job.rank_asks));
-      return tl::unexpected(std::move(error));
-    }
-    programs.push_back({.program = std::move(*program), .ranks = std::move(other.ranks)});
+/// Compiles what the script does as another rank than the first one.
+Result<CompiledProgram> CompileOther(RankDocument& other, const LoadedJob& job) {
+  Result<CompiledProgram> program =
+      strategies::Compile(std::move(other.document.graph), other.document.job);
+  if (!program) {
+    program.error().notes.push_back(
+        "in what the script does as rank " + std::to_string(other.rank) +
+        ", since it asks for its rank at " + sim::PlacesText(job.rank_asks));
   }
-  return programs;
+  return program;
+}
+
+/// A later program with a limit is left out of the comparison, which is counted.
+Result<sim::ScriptPrograms> CompileScript(LoadedJob& job,
+                                          std::vector<strategies::Diagnostic>& diagnostics) {
+  sim::ScriptPrograms script{.orders = job.orders};
+  for (RankDocument& other : job.others) {
+    DRYDOCK_TRY(CompiledProgram program, CompileOther(other, job));
+    script.others.push_back({.program = std::move(program), .ranks = std::move(other.ranks)});
+  }
+  for (RankDocument& later : job.later) {
+    Result<CompiledProgram> program = CompileOther(later, job);
+    if (!program && program.error().code != ErrorCode::kUnsupported) {
+      return tl::unexpected(std::move(program).error());
+    }
+    if (!program) {
+      diagnostics.push_back(
+          {.code = "not-modelled",
+           .text = "a later program of the script is not compared between ranks: " +
+                   program.error().message,
+           .first_place = program.error().place,
+           .unsupported = true});
+    }
+    script.later.push_back(program ? *std::move(program) : CompiledProgram{});
+  }
+  return script;
 }
 
 /// Compiles the job and plays its ranks.
@@ -58,13 +79,13 @@ Result<sim::DryRunResult> Play(LoadedJob& job, const MsrunOptions& options,
   DRYDOCK_TRY(CompiledProgram program,
               strategies::Compile(std::move(job.document.graph), job.document.job));
   program.diagnostics.insert(program.diagnostics.end(), job.limits.begin(), job.limits.end());
-  DRYDOCK_TRY(std::vector<sim::RankProgram> others, CompileOthers(job));
+  DRYDOCK_TRY(sim::ScriptPrograms script, CompileScript(job, program.diagnostics));
   context.log.Info("playing the ranks");
   const auto executor = MakeExecutor(static_cast<std::size_t>(options.threads));
   return sim::DryRun(
       std::move(program),
       {.level = static_cast<std::int32_t>(options.sim_level), .only_rank = ChosenRank(options)},
-      *executor, std::move(others));
+      *executor, std::move(script));
 }
 
 std::vector<OutputFile> FilesOf(const reports::ReportSet& set) {
@@ -170,7 +191,7 @@ Result<ExitCode> Verdict(const sim::DryRunResult& result, const reports::ReportS
                          const LoadedJob& job, const MsrunOptions& options) {
   if (!result.agreement.holds) {
     return FailCommand("STRATEGY", "the ranks disagree: " + result.agreement.first_conflict,
-                       job.others.empty()
+                       job.others.empty() && job.orders.empty()
                            ? ""
                            : "ranks of a group that issue different collectives wait for each "
                              "other for ever; the script asks for its rank at " +

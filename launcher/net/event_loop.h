@@ -53,7 +53,7 @@ class TcpStream {
   /// Bytes the system has not taken yet.
   [[nodiscard]] virtual std::size_t queued_bytes() const = 0;
   /// Own address without port.
-  [[nodiscard]] virtual const std::string& local_address() const = 0;
+  [[nodiscard]] virtual std::string local_address() const = 0;
   /// The other side.
   [[nodiscard]] virtual const Endpoint& peer() const = 0;
 };

@@ -4,6 +4,9 @@
 #include <array>
 #include <utility>
 
+#include "base/byte_reader.h"
+#include "launcher/net/stranger.h"
+
 namespace drydock::launcher {
 namespace {
 
@@ -152,7 +155,8 @@ void SchedulerShell::OnBytes(Connection& connection, std::span<const std::byte> 
     core_.OnFrame(origin, **next, now, out_);
   }
   if (!next) {
-    Drop(connection, next.error().message);
+    const std::string stranger = connection.speaks ? "" : StrangerAtPlainPort(AsText(bytes));
+    Drop(connection, stranger.empty() ? next.error().message : stranger);
   } else {
     NoteUnfinished(connection);
     if (unfinished_bytes_ > limits_.unfinished_bytes) {
@@ -209,6 +213,7 @@ void SchedulerShell::Handle() {
     return parts_.loop.Post([this] { Flush(); });
   }
   SendReplies();
+  DropBroken();
   TellEvents();
   out_.Clear();
   SetTick();
@@ -253,6 +258,14 @@ void SchedulerShell::SendReplies() {
     }
     if (connection->stream->queued_bytes() + connection->held.size() > limits_.queued_bytes) {
       Drop(*connection, "does not read its replies");
+    }
+  }
+}
+
+void SchedulerShell::DropBroken() {
+  for (const sim::PeerId peer : out_.broken_peers) {
+    if (Connection* connection = Find(peer); connection != nullptr) {
+      Drop(*connection, "a message has a broken body");
     }
   }
 }

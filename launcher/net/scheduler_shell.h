@@ -85,6 +85,7 @@ class SchedulerShell {
   void Handle();
   void Flush();
   void SendReplies();
+  void DropBroken();
   void TellEvents();
   void SendHeld();
   void SetTick();

@@ -7,7 +7,9 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include "base/byte_reader.h"
 #include "launcher/exit_code.h"
+#include "launcher/net/stranger.h"
 #include "launcher/net/tls_material.h"
 
 namespace drydock::launcher {
@@ -187,7 +189,9 @@ Status TlsSession::Receive(std::span<const std::byte> bytes, std::string& plain,
   }
   std::array<char, 16384> piece = {};
   int count = 0;
+  std::string stranger;
   if (!established()) {
+    stranger = StrangerAtTlsPort(AsText(bytes));
     count = SSL_do_handshake(session);
   }
   if (established()) {
@@ -203,7 +207,7 @@ Status TlsSession::Receive(std::span<const std::byte> bytes, std::string& plain,
   if (error == SSL_ERROR_ZERO_RETURN) {
     return Fail(ErrorCode::kIo, "closed by the other side");
   }
-  return Fail(ErrorCode::kProtocol, native_->Why());
+  return Fail(ErrorCode::kProtocol, stranger.empty() ? native_->Why() : stranger);
 }
 
 Status TlsSession::Send(std::string_view plain, std::string& to_network) {

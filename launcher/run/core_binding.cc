@@ -43,8 +43,9 @@ Result<std::vector<int>> ListedCpus(const std::string& device,
   for (const std::string& range : ranges) {
     const auto part = CpusOfRange(range);
     if (!part) {
-      return FailCommand("USAGE", "argument --bind_core: '" + range + "' of " + device +
-                                      " is no range of processors");
+      std::string problem = "argument --bind_core: '";
+      problem.append(range).append("' of ").append(device).append(" is no range of processors");
+      return FailCommand("USAGE", std::move(problem));
     }
     for (const int cpu : *part) {
       if (std::ranges::find(usable, cpu) == usable.end()) {

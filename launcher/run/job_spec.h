@@ -37,6 +37,7 @@ struct HostFacts {
   std::string master_ip = {};  ///< `--master_addr`, resolved.
   std::string local_ip = {};   ///< Source address of packets to the master.
   bool is_master = true;       ///< The scheduler belongs on this machine.
+  std::int64_t waited_s = 0;   ///< Whole seconds that the name took to resolve.
 };
 
 /// One worker process before it is started.

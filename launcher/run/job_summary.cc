@@ -155,6 +155,10 @@ std::string FormingText(std::int64_t present, std::int64_t expected,
     text += "; waiting for ranks " + JoinText(numbers, ", ");
     text += static_cast<std::int64_t>(missing.size()) < expected - present ? ", ..." : "";
   }
+  return WithTimeLeft(std::move(text), left_s);
+}
+
+std::string WithTimeLeft(std::string text, std::int64_t left_s) {
   return left_s < 0 ? text : text + "; " + std::to_string(left_s) + " s left";
 }
 

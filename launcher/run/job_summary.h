@@ -12,6 +12,11 @@ namespace drydock::launcher {
 /// Lines of the first failing rank's log that the summary shows.
 inline constexpr std::size_t kSummaryLines = 20;
 
+/// First line about something that is waited for, and the pause between further ones. Source: spec
+/// robustness G1
+inline constexpr Duration kFirstNotice = std::chrono::seconds(10);
+inline constexpr Duration kNoticePause = std::chrono::seconds(30);
+
 /// What a person reads when a job is over: how it ended, which rank failed first with the end of
 /// its log, who failed later, who was ended by us. Source: spec robustness G3, R-26
 /// @param last_lines  end of the log of watch.first_failed(), at most kSummaryLines
@@ -28,6 +33,9 @@ inline constexpr std::size_t kSummaryLines = 20;
 [[nodiscard]] std::string FormingText(std::int64_t present, std::int64_t expected,
                                       const std::vector<std::uint32_t>& missing,
                                       std::int64_t left_s);
+
+/// "<text>; 590 s left"; as it is where there is no limit (negative).
+[[nodiscard]] std::string WithTimeLeft(std::string text, std::int64_t left_s);
 
 /// The last lines of a text, at most `count`, without line breaks; control characters are shown as
 /// "\xNN".

@@ -35,9 +35,12 @@ std::optional<std::int64_t> OomKills(std::string_view own_groups, const std::str
     const std::string group = line.substr(second + 1);
     // A container sees its own group at the top, but its number of the whole machine.
     for (const std::string& at : {group, std::string()}) {
-      const std::string path = controllers.empty()
-                                   ? mounts + at + "/memory.events"
-                                   : mounts + "/memory" + at + "/memory.oom_control";
+      std::string path = mounts;
+      if (controllers.empty()) {
+        path.append(at).append("/memory.events");
+      } else {
+        path.append("/memory").append(at).append("/memory.oom_control");
+      }
       const bool counts = controllers.empty() || controllers.find("memory") != std::string::npos;
       if (const auto value = counts ? CounterIn(path) : std::nullopt; value) {
         return value;

@@ -20,6 +20,7 @@
 #include "launcher/mindspore_release.h"
 #include "launcher/run/accelerators.h"
 #include "launcher/run/core_binding.h"
+#include "launcher/run/job_summary.h"
 #include "launcher/run/network.h"
 #include "launcher/run/worker_environment.h"
 
@@ -93,19 +94,37 @@ Status CheckLogs(const MsrunOptions& options, const CheckedJob& job, const Conte
   return {};
 }
 
-/// Names are tried again only where they are known to appear late. Source: spec robustness R-03
-Result<std::vector<std::string>> ResolvePatiently(const MsrunOptions& options,
-                                                  const Environment& environment) {
-  const bool patient =
-      Variable(environment, "KUBERNETES_SERVICE_HOST") || Variable(environment, "POD_IP");
+struct ResolvedName {
+  std::vector<std::string> addresses = {};
+  std::int64_t waited_s = 0;  ///< Whole seconds that it took.
+};
+
+/// Names are tried again only where they are known to appear late, within the time that the cluster
+/// has to form. Source: spec robustness R-03
+Result<ResolvedName> ResolvePatiently(const MsrunOptions& options, const Context& context) {
+  const bool patient = options.wait_dns ||
+                       Variable(context.environment, "KUBERNETES_SERVICE_HOST") ||
+                       Variable(context.environment, "POD_IP");
+  const std::int64_t limit_s = options.cluster_time_out_s;
   const auto start = std::chrono::steady_clock::now();
+  Duration notice_after = kFirstNotice;
   while (true) {
     auto addresses = ResolveHost(options.master_addr);
     const auto waited = std::chrono::steady_clock::now() - start;
-    if (addresses || !patient ||
-        (options.cluster_time_out_s >= 0 &&
-         waited >= std::chrono::seconds(options.cluster_time_out_s))) {
-      return addresses;
+    const auto waited_s = std::chrono::duration_cast<std::chrono::seconds>(waited).count();
+    if (addresses) {
+      return ResolvedName{.addresses = *std::move(addresses), .waited_s = waited_s};
+    }
+    if (!patient || (limit_s >= 0 && waited_s >= limit_s)) {
+      return tl::unexpected(std::move(addresses).error());
+    }
+    const std::string text = WithTimeLeft("waiting for the name " + addresses.error().message,
+                                          limit_s < 0 ? -1 : limit_s - waited_s);
+    if (waited >= notice_after) {
+      context.log.Warning(text);
+      notice_after += kNoticePause;
+    } else {
+      context.log.Debug(text);
     }
     std::this_thread::sleep_for(kResolvePause);  // a stop signal ends the process meanwhile
   }
@@ -129,8 +148,8 @@ Status CheckLoopbackName(const MsrunOptions& options, const std::string& ip,
 
 Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context,
                            bool workers_register) {
-  DRYDOCK_TRY(const std::vector<std::string> candidates,
-              ResolvePatiently(options, context.environment));
+  DRYDOCK_TRY(const ResolvedName resolved, ResolvePatiently(options, context));
+  const std::vector<std::string>& candidates = resolved.addresses;
   const std::vector<std::string> own = OwnAddresses();
   const auto is_local = [&own](const std::string& ip) {
     return IsLoopback(ip) || std::ranges::find(own, ip) != own.end();
@@ -138,9 +157,14 @@ Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context,
   const auto local = std::ranges::find_if(candidates, is_local);
   HostFacts host{.host_name = HostName(),
                  .master_ip = local == candidates.end() ? candidates.front() : *local,
-                 .is_master = local != candidates.end()};
+                 .is_master = local != candidates.end(),
+                 .waited_s = resolved.waited_s};
   for (const std::string& candidate : candidates) {
     context.log.Debug("'" + options.master_addr + "' is " + candidate);
+  }
+  if (!IsOfOneMachine(host.master_ip)) {
+    return FailCommand("RESOLVE", "'" + options.master_addr + "' is no address of one machine",
+                       "give the address that the other nodes reach this one by");
   }
   if (IsIpv6(host.master_ip) && workers_register) {
     return FailCommand("IPV6_UNSUPPORTED",
@@ -152,6 +176,8 @@ Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context,
   }
   if (host.is_master) {
     DRYDOCK_RETURN_IF_ERROR(CheckLoopbackName(options, host.master_ip, own));
+  } else if (workers_register && IsSingleNode(options)) {
+    context.log.Warning("no scheduler is started: " + host.master_ip + " is another machine's");
   }
   host.local_ip = SourceAddressTo(host.master_ip);
   if (host.local_ip.empty()) {
@@ -226,6 +252,15 @@ void WarnOfOddities(const MsrunOptions& options, ScriptKind kind, const Context&
   }
 }
 
+/// Ranks read it where they are. Source: spec robustness G2
+Status CheckRankTable(const MsrunOptions& options) {
+  if (!options.rank_table_file.empty() && ::access(options.rank_table_file.c_str(), R_OK) != 0) {
+    return FailCommand("USAGE", "argument --rank_table_file: " + options.rank_table_file + ": " +
+                                    SystemText(errno));
+  }
+  return {};
+}
+
 /// A scheduler without recovery refuses a worker that registers once more.
 Status CheckRestarts(const MsrunOptions& options, const JoinRule& join,
                      const Environment& environment) {
@@ -281,6 +316,7 @@ Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context)
   DRYDOCK_TRY(job.command, TaskCommandOf(options, context.environment));
   job.join = JoinRuleFor(options, job.command.kind);
   DRYDOCK_RETURN_IF_ERROR(CheckRestarts(options, job.join, context.environment));
+  DRYDOCK_RETURN_IF_ERROR(CheckRankTable(options));
   DRYDOCK_RETURN_IF_ERROR(ReadSchedulerFacts(options, context, job));
   WarnOfOddities(options, job.command.kind, context);
   DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));

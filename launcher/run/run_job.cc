@@ -29,7 +29,7 @@ namespace {
 constexpr std::string_view kStatusFile = "msrun_status.json";
 constexpr std::string_view kPidsFile = "msrun.pids";
 /// The end of a log that the summary is taken from.
-constexpr std::int64_t kLogEndBytes = 64 * 1024;
+constexpr std::int64_t kLogEndBytes = std::int64_t{64} << 10U;
 
 /// A value that no other job has.
 std::string NewJobMark() {
@@ -78,7 +78,7 @@ Result<std::int64_t> ScriptPort(const MsrunOptions& options, const CheckedJob& j
 }
 
 WorkerSetting SettingOf(const MsrunOptions& options, const CheckedJob& job,
-                        std::int64_t script_port) {
+                        std::int64_t script_port, const Environment& environment) {
   WorkerSetting setting{.join = job.join,
                         .host = job.host,
                         .scheduler_port = options.master_port,
@@ -86,18 +86,20 @@ WorkerSetting SettingOf(const MsrunOptions& options, const CheckedJob& job,
                         .script_master_ip = job.host.master_ip,
                         .job_mark = NewJobMark()};
   if (IsSingleNode(options)) {
-    setting.rank_ips.assign(static_cast<std::size_t>(options.worker_num), job.host.master_ip);
+    const auto ranks = static_cast<std::size_t>(options.worker_num);
+    setting.endpoints = EndpointsOf(std::vector(ranks, job.host.master_ip), environment);
   }
   return setting;
 }
 
 /// Ranks and addresses as the launchers of all nodes agreed on them.
-void TakeAgreement(const Cluster& cluster, CheckedJob& job, WorkerSetting& setting) {
+void TakeAgreement(const Cluster& cluster, const Environment& environment, CheckedJob& job,
+                   WorkerSetting& setting) {
   const Agreement agreed = cluster.Agreed();
   for (std::size_t i = 0; i < agreed.own_ranks.size(); ++i) {
     job.workers[i].rank = agreed.own_ranks[i];
   }
-  setting.rank_ips = agreed.rank_ips;
+  setting.endpoints = EndpointsOf(agreed.rank_ips, environment);
   setting.script_master_ip = agreed.master_ip;
   setting.script_port = agreed.master_port;
 }
@@ -286,16 +288,21 @@ Status Agree(const Job& job) {
   JobWatch nobody({}, {});
   Supervisor waiting(job.options, job.context, job.signals, job.cluster, nobody);
   DRYDOCK_RETURN_IF_ERROR(waiting.WaitForAgreement());
-  TakeAgreement(job.cluster, job.checked, job.setting);
+  TakeAgreement(job.cluster, job.context.environment, job.checked, job.setting);
   return {};
 }
 
 }  // namespace
 
-Result<ExitCode> RunJob(const MsrunOptions& options, const Context& context) {
-  DRYDOCK_TRY(CheckedJob checked, CheckJob(options, context));
+Result<ExitCode> RunJob(const MsrunOptions& given, const Context& context) {
+  DRYDOCK_TRY(CheckedJob checked, CheckJob(given, context));
+  MsrunOptions options = given;  // one budget: what the name took is gone for the cluster
+  if (options.cluster_time_out_s >= 0) {
+    options.cluster_time_out_s =
+        std::max<std::int64_t>(0, options.cluster_time_out_s - checked.host.waited_s);
+  }
   DRYDOCK_TRY(const std::int64_t script_port, ScriptPort(options, checked));
-  WorkerSetting setting = SettingOf(options, checked, script_port);
+  WorkerSetting setting = SettingOf(options, checked, script_port, context.environment);
   std::optional<DetachedScheduler> scheduler;
   if (!options.join && checked.host.is_master && checked.join.workers_register) {
     DRYDOCK_TRY(scheduler, StartDetachedScheduler(options, context.environment, checked));

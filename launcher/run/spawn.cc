@@ -109,6 +109,10 @@ tl::unexpected<Error> FailSpawn(const std::string& program, int number) {
     return FailCommand("NPROC", "cannot start one more process: " + reason,
                        "raise the limit of processes (ulimit -u), or start fewer ranks per node");
   }
+  if (number == E2BIG) {
+    return FailCommand("USAGE", program + ": the arguments and the environment are too long",
+                       "give the script fewer arguments, or unset what it does not need");
+  }
   return FailCommand("NO_INTERPRETER", program + ": " + reason,
                      "check that it is an executable for this machine");
 }

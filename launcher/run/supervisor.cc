@@ -18,9 +18,6 @@
 namespace drydock::launcher {
 namespace {
 
-/// First line about an unformed cluster, and the pause between further ones. Source: robustness G1
-constexpr Duration kFirstNotice = std::chrono::seconds(10);
-constexpr Duration kNoticePause = std::chrono::seconds(30);
 /// How often logs are looked at where the system does not tell of changes.
 constexpr Duration kLogPause = std::chrono::milliseconds(200);
 /// A job that is over earlier never asks the system to tell, and looks more often.

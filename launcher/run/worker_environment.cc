@@ -1,16 +1,11 @@
 #include "launcher/run/worker_environment.h"
 
-#include <map>
 #include <string_view>
 
 #include "launcher/run/network.h"
 
 namespace drydock::launcher {
 namespace {
-
-/// First port of Paddle's endpoints unless FLAGS_start_port says otherwise. Source: spec launcher
-/// 11.1
-constexpr std::int64_t kPaddleStartPort = 6070;
 
 /// Variables that give a process its place in a job; one of another job must not shine through.
 constexpr const char* kPlaceNames[] = {
@@ -75,17 +70,6 @@ void SetTorch(Environment& variables, const MsrunOptions& options, const WorkerS
   }
 }
 
-/// "10.0.0.1:6070,10.0.0.1:6071,10.0.0.2:6070": ports count up from the first at each address.
-std::vector<std::string> PaddleEndpoints(const std::vector<std::string>& rank_ips,
-                                         std::int64_t start_port) {
-  std::map<std::string_view, std::int64_t> ranks_at;
-  std::vector<std::string> endpoints;
-  for (const std::string& ip : rank_ips) {
-    endpoints.push_back(HostAndPort(ip, start_port + ranks_at[ip]++));
-  }
-  return endpoints;
-}
-
 std::string Joined(const std::vector<std::string>& words, std::string_view separator) {
   std::string text;
   for (const std::string& word : words) {
@@ -98,10 +82,6 @@ void SetPaddle(Environment& variables, const MsrunOptions& options, const Worker
                std::int64_t rank, std::int64_t local_index) {
   const std::string ranks = std::to_string(options.worker_num);
   const std::string local = std::to_string(local_index);
-  std::int64_t start_port = kPaddleStartPort;
-  if (const auto text = Variable(variables, "FLAGS_START_PORT"); text) {
-    start_port = ReadIntWord(*text).value_or(kPaddleStartPort);
-  }
   variables["PADDLE_TRAINER_ID"] = std::to_string(rank);
   variables["PADDLE_TRAINERS_NUM"] = ranks;
   variables["PADDLE_RANK_IN_NODE"] = local;
@@ -111,9 +91,10 @@ void SetPaddle(Environment& variables, const MsrunOptions& options, const Worker
   variables["PADDLE_LOCAL_SIZE"] = std::to_string(options.local_worker_num);
   variables["PADDLE_LOCAL_RANK"] = local;
   variables["PADDLE_NNODES"] = std::to_string(NodeCount(options));
-  const std::vector<std::string> endpoints = PaddleEndpoints(setting.rank_ips, start_port);
-  variables["PADDLE_TRAINER_ENDPOINTS"] = Joined(endpoints, ",");
-  variables["PADDLE_CURRENT_ENDPOINT"] = endpoints[static_cast<std::size_t>(rank)];
+  if (!setting.endpoints.joined.empty()) {
+    variables["PADDLE_TRAINER_ENDPOINTS"] = setting.endpoints.joined;
+  }
+  variables["PADDLE_CURRENT_ENDPOINT"] = setting.endpoints.of_rank[static_cast<std::size_t>(rank)];
 }
 
 /// Accelerators as named by the variable that limits them, and Paddle's word for one.
@@ -157,7 +138,7 @@ void SetOthers(Environment& variables, const MsrunOptions& options, const Worker
   }
   const bool paddle =
       options.framework == Framework::kAuto || options.framework == Framework::kPaddle;
-  if (paddle && !setting.join.workers_register && !setting.rank_ips.empty()) {
+  if (paddle && !setting.join.workers_register && !setting.endpoints.of_rank.empty()) {
     SetPaddle(variables, options, setting, *worker.rank, worker.local_index);
   }
   if (options.framework == Framework::kPaddle) {

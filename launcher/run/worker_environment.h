@@ -8,6 +8,7 @@
 #include "launcher/environment.h"
 #include "launcher/msrun_options.h"
 #include "launcher/run/job_spec.h"
+#include "launcher/run/paddle_endpoints.h"
 
 namespace drydock::launcher {
 
@@ -17,8 +18,7 @@ struct WorkerSetting {
   HostFacts host = {};
   std::int64_t scheduler_port = 0;
   std::int64_t script_port = 0;  ///< MASTER_PORT: where rank 0 of other frameworks listens.
-  /// Address of the node of each rank, in rank order; empty while not known.
-  std::vector<std::string> rank_ips = {};
+  PaddleEndpoints endpoints = {};
   std::string script_master_ip = {};  ///< MASTER_ADDR: node of rank 0.
   std::string job_mark = {};          ///< Value of kJobMarkName.
   std::int64_t restarts = 0;          ///< How often this worker failed before.

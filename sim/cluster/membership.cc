@@ -17,6 +17,31 @@ std::string Quoted(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
+bool HasControlCharacter(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7f;
+  });
+}
+
+/// What no member may be called. Source: spec robustness R-36
+std::optional<std::string> TextObjection(const RegistrationRequest& request) {
+  if (request.node_id.empty()) {
+    return "The node id is empty; set MS_NODE_ID to a rank or a unique text.";
+  }
+  if (request.node_id.size() > kMaxNodeIdBytes || request.host_name.size() > kMaxHostNameBytes ||
+      request.host_ip.size() > kMaxHostIpBytes) {
+    return "The node id, host name or address is too long.";
+  }
+  if (HasControlCharacter(request.node_id) || HasControlCharacter(request.host_name)) {
+    return "The node id or host name has control characters.";
+  }
+  if (!request.host_ip.empty() && !IsAddress(request.host_ip)) {
+    return Quoted(request.host_ip) + " is no IP address; check MS_WORKER_IP.";
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Membership::Membership(const SchedulerOptions& options)
@@ -86,14 +111,6 @@ std::uint32_t Membership::ProvisionalRank(Role kind, std::string_view node_id, b
 std::optional<std::string> Membership::Objection(const RegistrationRequest& request, Role kind,
                                                  std::uint32_t rank) const {
   const std::uint32_t limit = role(kind).expected.value_or(0);
-  if (rules_.checks_texts && request.node_id.empty()) {
-    return "The node id is empty; set MS_NODE_ID to a rank or a unique text.";
-  }
-  if (rules_.checks_texts &&
-      (request.node_id.size() > kMaxNodeIdBytes || request.host_name.size() > kMaxHostNameBytes ||
-       request.host_ip.size() > kMaxHostIpBytes)) {
-    return "The node id, host name or address is too long.";
-  }
   const bool full = rules_.refuses_when_full && (role(kind).present >= limit || complete());
   if ((rules_.checks_rank_range && rank >= limit) || full) {
     return "This node is extra or rank id exceeds. Expected number of " +
@@ -192,13 +209,21 @@ RegistrationVerdict Membership::Register(const RegistrationRequest& request, con
   if (effective.host_ip.empty()) {
     effective.host_ip = origin.address;  // workers of 2.0 do not send theirs
   }
+  if (rules_.checks_texts) {
+    if (auto reason = TextObjection(effective)) {
+      return {.reason = *std::move(reason)};
+    }
+  }
   const auto known = nodes_.Find(request.node_id);
   if (known && nodes_.at(*known).holds_slot) {
     return RegisterKnown(*known, effective, origin);
   }
   const auto kind = ParseRole(request.role);
   if (!kind || !role(*kind).expected) {
-    return {};
+    return rules_.checks_texts
+               ? RegistrationVerdict{.reason = "The job expects no role " + Quoted(request.role) +
+                                               "; check MS_ROLE and MS_SERVER_NUM."}
+               : RegistrationVerdict{};
   }
   const bool returns = known && building && !NumericId(request.node_id) &&
                        nodes_.at(*known).role == *kind && PrepareReturn(nodes_.at(*known));

@@ -32,7 +32,7 @@ struct RegistrationVerdict {
   Kind kind = Kind::kRefused;
   NodeIndex node = {};
   std::uint32_t rank = 0;   ///< Provisional.
-  std::string reason = {};  ///< Of a refusal; empty for an unknown role, as the reference does.
+  std::string reason = {};  ///< Of a refusal; the reference has none for an unknown role.
 };
 
 /// Rank of a member that changed when the topology was completed.

@@ -30,6 +30,17 @@ std::string Hex(std::span<const unsigned char> bytes) {
   return text;
 }
 
+using AddressBytes = std::array<unsigned char, 16>;
+
+/// Number of the address's bytes; 0 if it is none.
+std::size_t ParseAddress(std::string_view host_ip, AddressBytes& bytes) {
+  const std::string address(host_ip.substr(0, host_ip.find('%')));
+  if (inet_pton(AF_INET, address.c_str(), bytes.data()) == 1) {
+    return 4;
+  }
+  return inet_pton(AF_INET6, address.c_str(), bytes.data()) == 1 ? bytes.size() : 0;
+}
+
 Status CheckCounts(std::span<const RankingInput> members, const RankTable& table) {
   std::unordered_map<std::string_view, std::size_t> member_count;
   for (const RankingInput& member : members) {
@@ -86,16 +97,15 @@ std::optional<std::uint32_t> NumericId(std::string_view node_id) {
   return rank;
 }
 
+bool IsAddress(std::string_view host_ip) {
+  AddressBytes bytes = {};
+  return ParseAddress(host_ip, bytes) > 0;
+}
+
 std::string AddressKey(std::string_view host_ip) {
-  const std::string address(host_ip.substr(0, host_ip.find('%')));
-  std::array<unsigned char, 16> bytes = {};
-  if (inet_pton(AF_INET, address.c_str(), bytes.data()) == 1) {
-    return Hex(std::span(bytes).first(4));
-  }
-  if (inet_pton(AF_INET6, address.c_str(), bytes.data()) == 1) {
-    return Hex(bytes);
-  }
-  return "~" + std::string(host_ip);
+  AddressBytes bytes = {};
+  const std::size_t length = ParseAddress(host_ip, bytes);
+  return length > 0 ? Hex(std::span(bytes).first(length)) : "~" + std::string(host_ip);
 }
 
 std::vector<std::uint32_t> FinalRanks(std::span<const RankingInput> members) {

@@ -34,6 +34,9 @@ struct RankingInput {
   std::uint32_t rank = 0;  ///< Provisional.
 };
 
+/// True for an IPv4 or IPv6 address, also one with a scope ("fe80::1%eth0").
+[[nodiscard]] bool IsAddress(std::string_view host_ip);
+
 /// Text by which addresses are ordered: hex digits of the bytes of an IPv4 or IPv6 address.
 /// Anything else sorts behind them, by its own text. Source: spec cluster-protocol 4.4.
 [[nodiscard]] std::string AddressKey(std::string_view host_ip);

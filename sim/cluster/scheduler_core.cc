@@ -28,6 +28,7 @@ std::string RankKey(const Node& node) {
 void SchedulerOutput::Clear() {
   replies.Clear();
   events.clear();
+  broken_peers.clear();
   snapshot_changed = false;
 }
 
@@ -126,6 +127,11 @@ void SchedulerCore::RecordIgnored(std::string what, SchedulerOutput& out) const 
   }
 }
 
+void SchedulerCore::RecordBroken(const Origin& from, SchedulerOutput& out) const {
+  out.broken_peers.push_back(from.peer);
+  RecordIgnored("its body is broken", out);
+}
+
 void SchedulerCore::OnFrame(const Origin& from, const FrameView& frame, TimePoint now,
                             SchedulerOutput& out) {
   const auto name = ParseMessageName(frame.name);
@@ -142,7 +148,7 @@ void SchedulerCore::OnFrame(const Origin& from, const FrameView& frame, TimePoin
     case MessageName::kHeartbeat:
       return OnHeartbeat(from, frame, now, out);
     case MessageName::kWriteMetadata:
-      return OnWrite(frame, out);
+      return OnWrite(from, frame, out);
     case MessageName::kReadMetadata:
       return OnRead(from, frame, out);
     case MessageName::kDeleteMetadata:
@@ -280,8 +286,10 @@ void SchedulerCore::OnUnregistration(const Origin& from, const FrameView& frame,
     ReplyText(from, WireName(name), WireName(name), out);
   };
   const auto request = DecodeUnregistration(frame.body);
-  const auto node =
-      request ? membership_.nodes().Find(request->node_id) : std::optional<NodeIndex>{};
+  if (!request || request->node_id.empty()) {
+    return RecordBroken(from, out);
+  }
+  const auto node = membership_.nodes().Find(request->node_id);
   const bool has_left = node && membership_.nodes().at(*node).state == NodeState::kLeft;
   if (has_left && options_.rules.repeats_lost_leave) {
     return reply(MessageName::kSuccess);
@@ -305,7 +313,10 @@ void SchedulerCore::OnUnregistration(const Origin& from, const FrameView& frame,
 void SchedulerCore::OnHeartbeat(const Origin& from, const FrameView& frame, TimePoint now,
                                 SchedulerOutput& out) {
   const auto request = DecodeHeartbeat(frame.body);
-  const auto index = request ? membership_.nodes().Find(request->node_id) : std::nullopt;
+  if (!request || request->node_id.empty()) {
+    return RecordBroken(from, out);
+  }
+  const auto index = membership_.nodes().Find(request->node_id);
   if (!index || membership_.nodes().at(*index).state == NodeState::kLeft) {
     RecordIgnored("heartbeat of an unknown node", out);
     return;
@@ -325,10 +336,10 @@ void SchedulerCore::OnHeartbeat(const Origin& from, const FrameView& frame, Time
   AnswerHeartbeat(from, node, out);
 }
 
-void SchedulerCore::OnWrite(const FrameView& frame, SchedulerOutput& out) {
+void SchedulerCore::OnWrite(const Origin& from, const FrameView& frame, SchedulerOutput& out) {
   const auto request = DecodeMetadata(frame.body);
   if (!request) {
-    RecordIgnored(request.error().message, out);
+    RecordBroken(from, out);
   } else if (!metadata_.Write(request->name, request->value)) {
     RecordIgnored("metadata write of a name that is empty or too long, or beyond the memory limit",
                   out);
@@ -347,33 +358,42 @@ std::optional<std::string_view> SchedulerCore::ReadValue(std::string_view name) 
 }
 
 void SchedulerCore::OnRead(const Origin& from, const FrameView& frame, SchedulerOutput& out) {
-  const MetadataMessage request = DecodeMetadata(frame.body).value_or(MetadataMessage{});
-  answers_.OnRequest(from.peer, request.name);
-  const auto value = ReadValue(request.name);
+  const auto request = DecodeMetadata(frame.body);
+  if (!request) {
+    return RecordBroken(from, out);
+  }
+  answers_.OnRequest(from.peer, request->name);
+  const auto value = ReadValue(request->name);
   // The scheduler's own values teach nothing: a worker that misses them goes on without.
-  if (value && !answers_.settled() && !metadata_.IsOwn(request.name)) {
-    answers_.OnHit(from.peer, request.name);
+  if (value && !answers_.settled() && !metadata_.IsOwn(request->name)) {
+    answers_.OnHit(from.peer, request->name);
   }
   ReplyMetadata(from, value.has_value(),
-                value ? MetadataMessage{.name = request.name, .value = *value} : request, out);
+                value ? MetadataMessage{.name = request->name, .value = *value} : *request, out);
 }
 
 void SchedulerCore::OnDelete(const Origin& from, const FrameView& frame, SchedulerOutput& out) {
-  const MetadataMessage request = DecodeMetadata(frame.body).value_or(MetadataMessage{});
+  const auto request = DecodeMetadata(frame.body);
+  if (!request) {
+    return RecordBroken(from, out);
+  }
   answers_.OnRequest(from.peer, {});
-  const bool existed = ReadValue(request.name).has_value() && metadata_.Erase(request.name);
-  ReplyMetadata(from, existed, request, out);
+  const bool existed = ReadValue(request->name).has_value() && metadata_.Erase(request->name);
+  ReplyMetadata(from, existed, *request, out);
 }
 
 void SchedulerCore::OnAdd(const Origin& from, const FrameView& frame, SchedulerOutput& out) {
   if (options_.rules.metadata_answers == MetadataAnswerRule::kUntilAdd) {
     return RecordIgnored("it is an answer, not a request", out);
   }
+  const auto request = DecodeMetadata(frame.body);
+  if (!request) {
+    return RecordBroken(from, out);
+  }
   answers_.OnAddRequest();
-  const MetadataMessage request = DecodeMetadata(frame.body).value_or(MetadataMessage{});
-  const auto sum = metadata_.Add(request.name, request.value);
+  const auto sum = metadata_.Add(request->name, request->value);
   ReplyMetadata(from, sum.has_value(),
-                sum ? MetadataMessage{.name = request.name, .value = *sum} : request, out);
+                sum ? MetadataMessage{.name = request->name, .value = *sum} : *request, out);
 }
 
 bool SchedulerCore::AnswersHostNames(Role role) const {

@@ -40,6 +40,9 @@ struct SchedulerOutput {
   std::vector<SchedulerEvent> events = {};
   /// What Snapshot() gives has changed: with recovery on, store it before sending `replies`.
   bool snapshot_changed = false;
+  /// Connections whose message had a body that is none: to be closed, since only the answer to a
+  /// registration can refuse. Source: spec robustness R-36
+  std::vector<PeerId> broken_peers = {};
   /// Empties it for the next call.
   void Clear();
 };
@@ -57,7 +60,8 @@ class SchedulerCore {
   [[nodiscard]] static Result<SchedulerCore> Create(const SchedulerOptions& options, TimePoint now,
                                                     const SchedulerSnapshot& snapshot = {});
 
-  /// Handles one frame. A message nobody knows, a write and a broken body get no reply.
+  /// Handles one frame. A message nobody knows, a write and a broken body get no reply, but a
+  /// registration with a broken body is refused.
   void OnFrame(const Origin& from, const FrameView& frame, TimePoint now, SchedulerOutput& out);
   /// A connection closed. Connections that are opened need not be announced.
   void OnPeerClosed(PeerId peer, TimePoint now);
@@ -91,7 +95,7 @@ class SchedulerCore {
   void AnswerHeld(PeerId peer, SchedulerOutput& out);
   void AnswerAllHeld(SchedulerOutput& out);
   void AnswerHeldUntil(TimePoint now, SchedulerOutput& out);
-  void OnWrite(const FrameView& frame, SchedulerOutput& out);
+  void OnWrite(const Origin& from, const FrameView& frame, SchedulerOutput& out);
   void OnRead(const Origin& from, const FrameView& frame, SchedulerOutput& out);
   void OnDelete(const Origin& from, const FrameView& frame, SchedulerOutput& out);
   void OnAdd(const Origin& from, const FrameView& frame, SchedulerOutput& out);
@@ -125,6 +129,7 @@ class SchedulerCore {
   void Record(SchedulerEvent event, SchedulerOutput& out) const;
   void RecordNode(SchedulerEventKind kind, const Node& node, SchedulerOutput& out) const;
   void RecordIgnored(std::string what, SchedulerOutput& out) const;
+  void RecordBroken(const Origin& from, SchedulerOutput& out) const;
 
   /// A member whose connection closed, and when.
   struct ClosedConnection {

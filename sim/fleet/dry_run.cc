@@ -120,18 +120,43 @@ std::vector<GroupPattern> DistinctPatterns(const CompiledProgram& program) {
   return patterns;
 }
 
-/// Which program each rank runs: 0 is `program`, n is `others[n - 1]`.
-std::vector<std::int32_t> ProgramOfRank(std::int64_t world_size,
-                                        const std::vector<RankProgram>& others) {
+/// Which of the items each rank is in, from `first` on; 0 if it is in none.
+template <typename Item>
+std::vector<std::int32_t> IndexOfRank(std::int64_t world_size, const std::vector<Item>& items,
+                                      std::int32_t first) {
   std::vector<std::int32_t> index(static_cast<std::size_t>(world_size), 0);
-  for (std::size_t i = 0; i < others.size(); ++i) {
-    for (const RankRange& range : others[i].ranks) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    for (const RankRange& range : items[i].ranks) {
       for (std::int64_t r = range.first; r <= std::min(range.last, world_size - 1); ++r) {
-        index[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(i + 1);
+        index[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(i) + first;
       }
     }
   }
   return index;
+}
+
+/// Compares what the ranks issue, in all their programs if there are orders.
+strategies::Agreement AgreementOf(const DryRunResult& result,
+                                  const std::vector<CompiledProgram>& later,
+                                  const std::vector<RankOrder>& orders,
+                                  const std::vector<std::int32_t>& program_of_rank) {
+  std::vector<strategies::CollectiveSequence> sequences = {SequenceOf(result.program)};
+  for (const RankProgram& other : result.others) {
+    sequences.push_back(SequenceOf(other.program));
+  }
+  if (orders.empty()) {
+    return strategies::CheckAgreement(sequences, program_of_rank);
+  }
+  for (const CompiledProgram& program : later) {
+    sequences.push_back(SequenceOf(program));
+  }
+  std::vector<strategies::CollectiveSequence> whole(orders.size());
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    for (const std::size_t program : orders[i].programs) {
+      whole[i].insert(whole[i].end(), sequences[program].begin(), sequences[program].end());
+    }
+  }
+  return strategies::CheckAgreement(whole, IndexOfRank(std::ssize(program_of_rank), orders, 0));
 }
 
 /// One class per program: its ranks, ascending.
@@ -229,21 +254,17 @@ Status AccountClasses(std::vector<RankClass> classes, DryRunResult& result) {
 }  // namespace
 
 Result<DryRunResult> DryRun(CompiledProgram program, const DryRunOptions& options,
-                            const Executor& executor, std::vector<RankProgram> others) {
+                            const Executor& executor, ScriptPrograms script) {
   DRYDOCK_RETURN_IF_ERROR(CheckOptions(program, options));
   DryRunResult result{.options = options};
   DRYDOCK_TRY(result.device, DeviceOf(program));
   const std::vector<std::int32_t> program_of_rank =
-      ProgramOfRank(program.config.world_size, others);
+      IndexOfRank(program.config.world_size, script.others, 1);
   result.program = std::move(program);
-  result.others = std::move(others);
+  result.others = std::move(script.others);
   DRYDOCK_RETURN_IF_ERROR(
       AccountClasses(ClassesOf(program_of_rank, result.others.size() + 1), result));
-  std::vector<strategies::CollectiveSequence> sequences = {SequenceOf(result.program)};
-  for (const RankProgram& other : result.others) {
-    sequences.push_back(SequenceOf(other.program));
-  }
-  result.agreement = strategies::CheckAgreement(sequences, program_of_rank);
+  result.agreement = AgreementOf(result, script.later, script.orders, program_of_rank);
   DRYDOCK_TRY(result.fleet, PlayFleet(result, program_of_rank, executor));
   return result;
 }

@@ -60,6 +60,21 @@ struct RankProgram {
   std::vector<RankRange> ranks = {};  ///< Ascending.
 };
 
+/// All programs of some ranks, in the order of their script.
+struct RankOrder {
+  /// Indices into: DryRun's `program`, `others`, `later`, one behind the other.
+  std::vector<std::size_t> programs = {};
+  std::vector<RankRange> ranks = {};
+};
+
+/// What the ranks compute besides the program of rank 0.
+struct ScriptPrograms {
+  std::vector<RankProgram> others = {};  ///< Programs of ranks that do not run the first one.
+  /// Further ones, whose collectives are compared; their memory is not accounted.
+  std::vector<strategies::CompiledProgram> later = {};
+  std::vector<RankOrder> orders = {};  ///< Every rank in one of them; empty: one program per rank.
+};
+
 /// Everything a dry run found out.
 struct DryRunResult {
   strategies::CompiledProgram program = {};  ///< Of all ranks that are not in `others`.
@@ -74,11 +89,11 @@ struct DryRunResult {
 /// Plays all ranks of the job: register, wait for the topology, specialise, account memory, leave.
 ///
 /// The result does not depend on the executor's thread count.
-/// @param others  programs of ranks that do not run `program`; of the same number of ranks
+/// @param script  programs for the same number of ranks; docs/adr/0009
 /// @error kInvalidArgument  only_rank is no rank of the job; the device memory limit is no size
 /// @error kUnsupported      level 2 or 3
 [[nodiscard]] Result<DryRunResult> DryRun(strategies::CompiledProgram program,
                                           const DryRunOptions& options, const Executor& executor,
-                                          std::vector<RankProgram> others = {});
+                                          ScriptPrograms script = {});
 
 }  // namespace drydock::sim

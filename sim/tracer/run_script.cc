@@ -207,14 +207,6 @@ Result<Trace> TraceOnce(const ScriptJob& job, const std::string& python, std::in
   return trace;
 }
 
-/// Puts the first training step in front.
-void TrainingFirst(std::vector<TracedProgram>& programs) {
-  const auto training = std::ranges::find(programs, true, &TracedProgram::training);
-  if (training != programs.end()) {
-    std::rotate(programs.begin(), training, training + 1);
-  }
-}
-
 /// Runs a script as one rank after the other until every rank is covered.
 class RankWalk {
  public:
@@ -235,12 +227,11 @@ class RankWalk {
     if (!waiting_.empty()) {
       AssumeAlike();
     }
-    for (const ScriptRun& run : outcome_.runs) {
-      std::vector<RankRange>& ranks = outcome_.networks[run.network].ranks;
-      ranks.insert(ranks.end(), run.ranks.begin(), run.ranks.end());
-    }
     for (TracedNetwork& network : outcome_.networks) {
       network.ranks = Merged(std::move(network.ranks));
+    }
+    for (TracedOrder& order : outcome_.orders) {
+      order.ranks = Merged(std::move(order.ranks));
     }
     return std::move(outcome_);
   }
@@ -258,26 +249,37 @@ class RankWalk {
     }
     AddNew(outcome_.warnings, trace->result.warnings);
     AddNew(outcome_.asks, trace->result.guard_places);
-    TrainingFirst(trace->programs);
     ScriptRun run{.rank = rank, .ranks = Take(trace->result.covered, rank)};
-    run.network = NetworkOf(std::move(trace->programs), rank);
+    std::vector<std::size_t> programs;
+    for (TracedProgram& program : trace->programs) {
+      programs.push_back(IndexOf(outcome_.programs, std::move(program), &TracedProgram::document));
+    }
+    const auto training = std::ranges::find_if(
+        programs, [this](std::size_t index) { return outcome_.programs[index].training; });
+    const std::size_t checked = training == programs.end() ? programs.front() : *training;
+    run.network =
+        IndexOf(outcome_.networks, {.program = checked, .rank = rank}, &TracedNetwork::program);
+    AddRanks(outcome_.networks[run.network].ranks, run.ranks);
+    const std::size_t order = IndexOf(
+        outcome_.orders, {.programs = std::move(programs), .rank = rank}, &TracedOrder::programs);
+    AddRanks(outcome_.orders[order].ranks, run.ranks);
     outcome_.runs.push_back(std::move(run));
     return {};
   }
 
-  /// Index of the network that begins with the same program, a new one if there is none.
-  std::size_t NetworkOf(std::vector<TracedProgram> programs, std::int64_t rank) {
-    const auto found = std::ranges::find_if(outcome_.networks, [&](const TracedNetwork& network) {
-      return network.programs.front().document == programs.front().document;
-    });
-    if (found == outcome_.networks.end()) {
-      outcome_.networks.push_back({.programs = std::move(programs), .rank = rank});
-      return outcome_.networks.size() - 1;
+  /// Index of the item with the same value of a member; the item is added if there is none.
+  template <typename Item, typename Member>
+  static std::size_t IndexOf(std::vector<Item>& items, Item item, Member Item::*member) {
+    const auto found = std::ranges::find(items, item.*member, member);
+    const auto index = static_cast<std::size_t>(found - items.begin());
+    if (found == items.end()) {
+      items.push_back(std::move(item));
     }
-    if (programs.size() > found->programs.size()) {
-      found->programs = std::move(programs);  // a rank that does more after the step
-    }
-    return static_cast<std::size_t>(found - outcome_.networks.begin());
+    return index;
+  }
+
+  static void AddRanks(std::vector<RankRange>& all, const std::vector<RankRange>& ranks) {
+    all.insert(all.end(), ranks.begin(), ranks.end());
   }
 
   /// The waiting ranks among the covered ones, which wait no longer.
@@ -342,7 +344,7 @@ class RankWalk {
   }
 
   [[nodiscard]] bool AssumedAlike() const {
-    return outcome_.networks.size() == 1 && outcome_.runs.size() >= kMaxEqualTraces;
+    return outcome_.orders.size() == 1 && outcome_.runs.size() >= kMaxEqualTraces;
   }
 
   void AssumeAlike() {
@@ -352,14 +354,14 @@ class RankWalk {
                                   std::to_string(outcome_.runs.size()) +
                                   " ranks with the same result, the others are assumed alike");
     }
-    std::vector<RankRange>& ranks = outcome_.networks.front().ranks;
-    ranks.insert(ranks.end(), waiting_.begin(), waiting_.end());
+    AddRanks(outcome_.networks.front().ranks, waiting_);
+    AddRanks(outcome_.orders.front().ranks, waiting_);
   }
 
   [[nodiscard]] tl::unexpected<Error> TooManyWays() const {
     return tl::unexpected(
         Error{.code = ErrorCode::kUnsupported,
-              .message = "the script records " + std::to_string(outcome_.networks.size()) +
+              .message = "the script records " + std::to_string(outcome_.orders.size()) +
                          " different networks in " + std::to_string(outcome_.runs.size()) +
                          " runs and has not stopped there; it asks for the rank at " +
                          PlacesText(outcome_.asks),

@@ -169,13 +169,17 @@ Status LocalBuilder::AddConstants() {
 
 NodeSpec LocalBuilder::SpecOf(NodeId id) const {
   const Node& node = traced_.at(id);
+  Phase phase = node.phase;
+  if (regions_[ToIndex(id)] == Region::kPost && phase == Phase::kForward) {
+    phase = node.entry->kind == OpKind::kUpdate ? Phase::kOptimizer : Phase::kBackward;
+  }
   return {.op = node.op,
           .inputs = {},
           .attrs = node.attrs,
           .scope = node.scope,
           .instance_name = node.instance_name,
           .place = node.place,
-          .phase = node.phase};
+          .phase = phase};
 }
 
 std::string LocalBuilder::NameOf(ValueId value) const {

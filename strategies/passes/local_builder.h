@@ -44,7 +44,15 @@ class LocalBuilder {
   [[nodiscard]] Status TranslateGradient(NodeId id);
   [[nodiscard]] Status TranslatePost(NodeId id);
   [[nodiscard]] Status TranslateUncut(NodeId id, NodeSpec spec);
-  [[nodiscard]] Status CheckPost(const Node& node) const;
+
+  // Behind the gradients (local_builder_post.cc).
+  [[nodiscard]] Status TranslateSlices(NodeId id, NodeSpec spec);
+  [[nodiscard]] Status TranslateUpdate(NodeId id, NodeSpec spec);
+  /// Sharding of a node whose operands stay cut as they are, if its rule has one.
+  [[nodiscard]] std::optional<OpSharding> FollowCuts(const Node& node) const;
+  [[nodiscard]] Result<ValueId> PostOperand(NodeId user, std::size_t operand,
+                                            const TensorLayout& wanted);
+
   /// Notes in the diagnostics where gradients end.
   void NoteStopped(std::span<const NodeId> stopped);
 

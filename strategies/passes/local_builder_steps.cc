@@ -6,51 +6,6 @@
 
 /// Steps of the local builder: the operator on slices, and nodes without a strategy of their own.
 namespace drydock::strategies {
-namespace {
-
-/// Operators that may follow the gradients when those are slices: element by element, or updates.
-bool WorksOnSlices(const Node& node) {
-  switch (node.entry->kind) {
-    case OpKind::kView:
-    case OpKind::kTransparent:
-    case OpKind::kUpdate:
-    case OpKind::kNoGradient:
-      return true;
-    default:
-      return node.entry->elementwise || node.entry->cost == CostFamily::kArithmetic;
-  }
-}
-
-/// Numbers (stride, extent) of the digits of a group that the script made, outermost first.
-constexpr std::string_view kGroupDigits = "group_digits";
-
-/// Group of a collective that the script writes: what `group_digits` says, all ranks without it.
-Result<GroupPattern> ScriptGroup(const Node& node, std::int64_t world_size) {
-  if (node.group) {
-    return *node.group;
-  }
-  DRYDOCK_TRY(const auto given, IntListAttr(node.attrs, kGroupDigits));
-  if (!given) {
-    return MakeGroupPattern({RankDigit{.stride = 1, .extent = world_size}});
-  }
-  std::vector<RankDigit> digits;
-  std::int64_t inside = world_size;  // ranks between two members that differ in the digit before
-  bool sound = given->size() % 2 == 0;
-  for (std::size_t i = 0; sound && i + 1 < given->size(); i += 2) {
-    const RankDigit digit{.stride = (*given)[i], .extent = (*given)[i + 1]};
-    sound = digit.stride >= 1 && digit.extent >= 1 && digit.stride <= inside &&
-            digit.extent <= inside / digit.stride;
-    inside = digit.stride;
-    digits.push_back(digit);
-  }
-  if (!sound) {
-    return FailInput(node.op + ":group", "the group of '" + node.op + "' is not within the job",
-                     "group_digits are pairs of stride and extent, outermost first");
-  }
-  return MakeGroupPattern(std::move(digits));
-}
-
-}  // namespace
 
 Result<std::vector<ValueId>> LocalBuilder::EmitLocal(NodeId id, const OpSharding& sharding,
                                                      NodeSpec spec) {
@@ -223,68 +178,6 @@ void LocalBuilder::NoteStopped(std::span<const NodeId> stopped) {
                                  .first_place = PlaceOf(builder_.graph(), node),
                                  .unsupported = true});
   }
-}
-
-Status LocalBuilder::CheckPost(const Node& node) const {
-  if (WorksOnSlices(node)) {
-    return {};
-  }
-  for (const ValueId input : node.inputs) {
-    if (IsCut(input)) {
-      return Fail(ErrorCode::kUnsupported,
-                  "'" + node.op +
-                      "' combines elements of a gradient or weight that is cut over ranks; " +
-                      "its result would differ per rank",
-                  "leave gradient clipping and norms out of the dry run for now");
-    }
-  }
-  return {};
-}
-
-/// A node of which every rank computes what was traced: whole tensors, or element by element.
-Status LocalBuilder::TranslateUncut(NodeId id, NodeSpec spec) {
-  const Node& node = traced_.at(id);
-  if (node.entry->infer == nullptr) {
-    std::vector<TensorType> types;
-    for (const ValueId output : node.outputs) {
-      types.push_back(traced_.at(output).type);
-    }
-    const NodeId local = builder_.AddNodeWithTypes(std::move(spec), std::move(types));
-    SetOutputs(id, std::vector<ValueId>(builder_.graph().at(local).outputs), nullptr);
-    return {};
-  }
-  DRYDOCK_TRY(const NodeId local, builder_.AddNode(std::move(spec)));
-  SetOutputs(id, std::vector<ValueId>(builder_.graph().at(local).outputs), nullptr);
-  return {};
-}
-
-Status LocalBuilder::TranslatePost(NodeId id) {
-  const Node& node = traced_.at(id);
-  if (CutsOperators(config_.mode)) {
-    DRYDOCK_RETURN_IF_ERROR(CheckPost(node));
-  }
-  NodeSpec spec = SpecOf(id);
-  if (regions_[ToIndex(id)] == Region::kPost && spec.phase == Phase::kForward) {
-    spec.phase = node.entry->kind == OpKind::kUpdate ? Phase::kOptimizer : Phase::kBackward;
-  }
-  for (const ValueId input : node.inputs) {
-    spec.inputs.push_back(input == kNoValue ? kNoValue : locals_[ToIndex(input)].id);
-  }
-  if (node.entry->kind != OpKind::kCollective) {
-    return TranslateUncut(id, std::move(spec));
-  }
-  const bool reducer = regions_[ToIndex(id)] == Region::kPost;
-  DRYDOCK_TRY(const GroupPattern group, ScriptGroup(node, config_.world_size));
-  spec.attrs.erase(std::string(kGroupDigits));
-  const std::string& operand = traced_.at(node.inputs.front()).name;
-  DRYDOCK_TRY(
-      const ValueId output,
-      EmitCollective(builder_, std::move(spec), group,
-                     reducer ? CommReason::kDataParallelReducer : CommReason::kUser,
-                     reducer ? "gradient averaging" + (operand.empty() ? "" : " of " + operand)
-                             : "written in the script"));
-  SetOutputs(id, {output}, nullptr);
-  return {};
 }
 
 }  // namespace drydock::strategies

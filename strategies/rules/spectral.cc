@@ -30,7 +30,7 @@ enum class Spectrum : std::uint8_t {
   kComplex,   ///< Complex result, n elements.
   kToHalf,    ///< Real operand, complex result of n / 2 + 1 elements.
   kFromHalf,  ///< Real result; n elements come from n / 2 + 1.
-  kCosine,    ///< Real on both sides.
+  kCosine,    ///< Real on both sides; of complex numbers both parts alike.
 };
 
 /// Which dimensions a transform works along when the script does not say.
@@ -99,7 +99,8 @@ Result<SpectralForm> FormOf(const OpView& op) {
 /// Element type of the result; float64 and complex128 stay wide.
 DType ResultType(Spectrum spectrum, DType dtype) {
   const bool wide = dtype == DType::kFloat64 || dtype == DType::kComplex128;
-  if (spectrum == Spectrum::kComplex || spectrum == Spectrum::kToHalf) {
+  if (spectrum == Spectrum::kComplex || spectrum == Spectrum::kToHalf ||
+      (spectrum == Spectrum::kCosine && IsComplex(dtype))) {
     return wide ? DType::kComplex128 : DType::kComplex64;
   }
   return wide ? DType::kFloat64 : DType::kFloat32;
@@ -108,8 +109,7 @@ DType ResultType(Spectrum spectrum, DType dtype) {
 template <const SpectralKind& K>
 Result<std::vector<TensorType>> InferSpectral(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
-  const bool real_operand = K.spectrum == Spectrum::kToHalf || K.spectrum == Spectrum::kCosine;
-  if (real_operand && IsComplex(op.inputs[0].dtype)) {
+  if (K.spectrum == Spectrum::kToHalf && IsComplex(op.inputs[0].dtype)) {
     return FailOp(op, "dtype",
                   "'" + std::string(op.op) + "' takes real numbers, but input 0 is " +
                       std::string(DTypeName(op.inputs[0].dtype)),

@@ -24,6 +24,28 @@ class Net(nn.Cell):
 Net()(Tensor(shape=(4, 8), dtype=ms.float32))
 '''
 
+# A training step and a network that evaluates, each with an AllReduce over all ranks: (4, 16) and (2, 16) float32.
+TWO_PROGRAMS = '''import mindspore as ms
+from mindspore import nn, ops, Parameter, Tensor
+from mindspore.communication import get_rank, init
+init()
+rank = get_rank()
+class Net(nn.Cell):
+    def __init__(self, reduces=True):
+        super().__init__()
+        self.w = Parameter(Tensor(shape=(8, 16), dtype=ms.float32), "w")
+        self.reduces = reduces
+    def construct(self, x):
+        y = ops.matmul(x, self.w)
+        return ops.AllReduce()(y) if self.reduces else y
+net = Net()
+def train():
+    ms.value_and_grad(net, None, net.trainable_params())(Tensor(shape=(4, 8), dtype=ms.float32))
+def evaluate(reduces=True):
+    Net(reduces)(Tensor(shape=(2, 8), dtype=ms.float32))
+{steps}
+'''
+
 
 class RankDependentScriptTest(command.CommandTest):
     def run_script(self, condition, ranks=16, before="", collective="ops.AllReduce()", special="ops.relu(y)",
@@ -103,6 +125,44 @@ class RankDependentScriptTest(command.CommandTest):
                               collective="ops.AllReduce(group='odd')", special="self.reduce(y)", end="y")
         self.assert_rejected(run, 8)
         self.assertIn("not evenly spread", run.errors()[0])
+
+    def two_programs(self, steps):
+        self.text = TWO_PROGRAMS.format(steps=steps)
+        self.write("net.py", self.text)
+        return self.msrun("--worker_num=4", "--log_dir=out", "net.py")
+
+    def expect_deadlock(self, steps, *words):
+        run = self.two_programs(steps)
+        self.assertEqual(run.status, 6, run.err)
+        for word in words + ("the ranks disagree", "group 0-1-2-3", "net.py:%d" % command.line_of(self.text, "if rank")):
+            self.assertIn(word, run.err)
+        self.assertEqual(self.report("summary.json", "out")["verdict"], "ranks-disagree")
+
+    def test_collectives_of_an_evaluation_by_one_rank_are_a_deadlock(self):
+        # The step: AllReduce and that of its gradient; the evaluation adds one.
+        self.expect_deadlock("train()\nif rank == 0:\n    evaluate()", "ranks 0 and 1",
+                             "3 collectives, the other 2")
+
+    def test_programs_in_another_order_are_a_deadlock(self):
+        # Rows of 16 float32 are 64 B: 2 of them in the evaluation, 4 in the step.
+        self.expect_deadlock("if rank == 0:\n    evaluate()\n    train()\nelse:\n    train()\n    evaluate()",
+                             "AllReduce of 128 B float32", "AllReduce of 256 B float32")
+
+    def test_evaluation_by_one_rank_without_collectives_is_fine(self):
+        run = self.two_programs("train()\nif rank == 0:\n    evaluate(False)")
+        self.assertEqual([(item["ranks"], item["network"]) for item in self.runs(run)], [("0", 0), ("1-3", 0)])
+        limits = [item["text"] for item in self.report("summary.json", "out")["diagnostics"]
+                  if item["code"] == "not-modelled"]
+        self.assertEqual(limits, ["'net.py' computes 2 programs; only the first training step is checked, of the others "
+                                  "only that the ranks agree"])
+
+    def test_later_program_with_an_error_says_whose_it_is(self):
+        run = self.two_programs("ms.set_auto_parallel_context(parallel_mode='semi_auto_parallel')\nevaluate(False)\n"
+                                "if rank == 3:\n    cut = nn.ReLU()\n    cut.relu.shard(((3, 1),))\n"
+                                "    cut(Tensor(shape=(4, 8), dtype=ms.float32))")
+        self.assert_rejected(run, 6)
+        self.assertIn("cuts dimension 0", run.errors()[0])
+        self.assertIn("in what the script does as rank 3", run.err)
 
     def test_error_of_one_rank_says_which(self):
         run = self.run_script("rank == 5", ranks=8, special="ops.matmul(y, y)")

@@ -4,6 +4,7 @@
 //
 // Prints "start <wall clock>", and "ready <count> <seconds>" when all of its workers know their
 // rank, stays for a while with heartbeats, leaves, and prints "left". Status 1 if a worker gave up.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -21,6 +22,7 @@ using drydock::launcher::TcpWorker;
 using drydock::sim::WorkerAction;
 
 constexpr int kArguments = 7;
+constexpr std::size_t kStartedAtOnce = 64;
 
 struct Swarm {
   EventLoop loop = {};
@@ -32,6 +34,16 @@ struct Swarm {
   std::size_t left = 0;
   int status = 0;
 
+  /// Starts the workers little by little: those that are connected get their turn between.
+  void StartFrom(std::size_t first) {
+    const std::size_t last = std::min(workers.size(), first + kStartedAtOnce);
+    for (std::size_t i = first; i < last; ++i) {
+      workers[i]->Start();
+    }
+    if (last < workers.size()) {
+      loop.Post([this, last] { StartFrom(last); });
+    }
+  }
   void Hear(const TcpWorker& worker, const WorkerAction& action) {
     if (action.kind == WorkerAction::Kind::kReady && ++ready == workers.size()) {
       const std::chrono::duration<double> seconds = loop.Now() - start;
@@ -89,9 +101,7 @@ int main(int argc, char** argv) {
   std::printf("start %.6f\n", wall_clock.count());
   std::fflush(stdout);
   swarm.start = swarm.loop.Now();
-  for (const auto& worker : swarm.workers) {
-    worker->Start();
-  }
+  swarm.StartFrom(0);
   swarm.loop.Run();
   std::printf("left\n");
   return swarm.status;

@@ -71,7 +71,9 @@ INSTANTIATE_TEST_SUITE_P(
         TypeCase{"IRFFT", Complex({4, 4}), {{"n", 5}}, {{4, 5}, DType::kFloat32}},
         TypeCase{"HFFT", Complex({4, 4}), {}, kSignal},
         TypeCase{"IHFFT", kSignal, {}, Complex({4, 4})},
-        TypeCase{"DCT", kSignal, {{"n", 3}}, {{4, 3}, DType::kFloat32}}));
+        TypeCase{"DCT", kSignal, {{"n", 3}}, {{4, 3}, DType::kFloat32}},
+        TypeCase{"DCT", Complex({4, 6}), {}, Complex({4, 6})},
+        TypeCase{"IDCTN", {{4}, DType::kComplex128}, {}, {{4}, DType::kComplex128}}));
 
 // ---- Refusals
 // -----------------------------------------------------------------------------------

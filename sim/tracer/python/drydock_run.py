@@ -7,9 +7,11 @@ program beside it. Without result.json the script did not come to an end.
 """
 import json
 import os
+import re
 import sys
 
 RESULT_VERSION = 1
+TENSOR_GIVEN_TO_TORCH = re.compile(r"(must be|expected) Tensor\b.*\b(not|got) (Tensor|Parameter)\b")
 
 
 def installed_release():
@@ -119,6 +121,10 @@ def add_hint(fields, error):
         fields["reason"] = "script:no-input"
     elif isinstance(error, RecursionError):
         fields["reason"] = "script:recursion"
+    elif isinstance(error, TypeError) and "torch" in sys.modules and TENSOR_GIVEN_TO_TORCH.search(str(error)):
+        fields["hint"] = ("PyTorch was given a tensor of mindspore: inside of networks use mindspore.ops, "
+                          "outside convert it with torch.from_numpy(tensor.asnumpy())")
+        fields["reason"] = "script:tensor-of-mindspore"
     fields["reason"] = fields["reason"] or "script:exception"
 
 

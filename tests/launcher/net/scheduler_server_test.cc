@@ -1,13 +1,17 @@
 // The scheduler behind a port: captured exchanges, faults of members, strangers.
 #include "launcher/net/scheduler_server.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <map>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include "launcher/files.h"
 #include "sim/cluster/messages/heartbeat.h"
 #include "sim/cluster/messages/metadata.h"
 #include "sim/cluster/messages/registration.h"
@@ -147,6 +151,19 @@ TEST(SchedulerServer, GarbageClosesItsConnectionOnly_R33) {
   EXPECT_TRUE(Register(good, "0").success);
 }
 
+TEST(SchedulerServer, ABrokenBodyClosesItsConnectionOnly_R36) {
+  const auto server = Serve({.job = {.worker_num = 1}});
+  RawClient good(server->endpoint());
+  EXPECT_TRUE(Register(good, "0").success);
+  for (const std::string_view name : {"1", "2", "6", "7", "8"}) {
+    RawClient broken(server->endpoint());
+    broken.SendFrame(name, "\xff");
+    EXPECT_TRUE(broken.IsClosed()) << name;
+  }
+  good.SendMessage("2", sim::HeartbeatRequest{.node_id = "0"});
+  EXPECT_TRUE(good.Receive());
+}
+
 TEST(SchedulerServer, APeerThatDoesNotReadIsClosed_R11) {
   const auto server = Serve({.job = {.worker_num = 1}});
   RawClient peer(server->endpoint());
@@ -171,6 +188,26 @@ TEST(SchedulerServer, ConnectionsBeyondTheLimitReplaceSilentOnes_R12) {
   EXPECT_LE(server->Look().connections, 72U);
 }
 
+/// What scheduler.log says when somebody sends these bytes first.
+std::string LogOfStranger(std::string_view bytes) {
+  const std::string path = testing::TempDir() + "stranger.log";
+  const auto server = Serve({.job = {.worker_num = 1}, .log_path = path});
+  RawClient stranger(server->endpoint());
+  stranger.Send(bytes);
+  EXPECT_TRUE(stranger.IsClosed());
+  server->Stop();
+  return ReadFile(path, 1 << 20).value();
+}
+
+TEST(SchedulerServer, TheLogSaysWhatAStrangerSpeaks_R39_R42) {
+  using testing::HasSubstr;
+  EXPECT_THAT(LogOfStranger("GET / HTTP/1.1\r\n\r\n"), HasSubstr("is closed: an HTTP request."));
+  EXPECT_THAT(LogOfStranger("SSH-2.0-x\r\n"), HasSubstr("is closed: an SSH client."));
+  EXPECT_THAT(LogOfStranger(std::string_view("\x16\x03\x01\x02\x00\x01", 6)),
+              HasSubstr("is closed: TLS_MISMATCH: a TLS handshake, but"));
+  EXPECT_THAT(LogOfStranger("rubbish"), HasSubstr("bytes do not begin with the magic 'RPC0'"));
+}
+
 /// Does what bad peers do until told to stop.
 void Disturb(const Endpoint& server, const std::atomic<bool>& stop) {
   std::vector<std::unique_ptr<RawClient>> idle;
@@ -186,6 +223,40 @@ void Disturb(const Endpoint& server, const std::atomic<bool>& stop) {
       idle.back()->Send("RPC");  // half a frame, and then silence
     }
   }
+}
+
+/// Lets this process open only so many more descriptors while it lives.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(rlim_t more) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int lowest_free = ::dup(STDERR_FILENO);
+    ::close(lowest_free);
+    rlimit few = before_;
+    few.rlim_cur = static_cast<rlim_t>(lowest_free) + more;
+    ::setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+ private:
+  rlimit before_ = {};
+};
+
+TEST(SchedulerServer, WithoutDescriptorsMembersGoOnAndNewcomersWait_R13) {
+  const auto server = Serve({.job = {.worker_num = 2}});
+  RawClient member(server->endpoint());
+  EXPECT_TRUE(Register(member, "0").success);
+  std::optional<RawClient> newcomer;
+  {
+    const FewDescriptors few(1);  // the newcomer's own end takes the last one
+    newcomer.emplace(server->endpoint());
+    member.SendMessage("2", sim::HeartbeatRequest{.node_id = "0"});
+    EXPECT_TRUE(member.Receive());
+    EXPECT_EQ(server->Look().connections, 1U);
+  }
+  EXPECT_TRUE(Register(*newcomer, "1").success);
 }
 
 TEST(SchedulerServer, BadPeersDoNotDisturb64Workers_R11_R12_R34) {

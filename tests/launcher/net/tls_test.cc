@@ -5,14 +5,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "launcher/files.h"
 #include "launcher/net/tls_session.h"
 #include "tests/launcher/net/raw_client.h"
+#include "tests/launcher/net/shell_server.h"
 #include "tests/launcher/net/swarm.h"
 
 namespace drydock::launcher {
 namespace {
 
 constexpr const char* kCiphers = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384";
+
+/// Of a handshake that says 512 bytes will follow.
+constexpr std::string_view kBeginOfHello("\x16\x03\x01\x02\x00\x01", 6);
 
 // Makes an authority, certificates of both sides, an expired one, one of another authority and a
 // revocation list that names the client "revoked".
@@ -77,7 +82,8 @@ std::string* Tls::folder = nullptr;
 using testing::HasSubstr;
 
 TEST_F(Tls, WorkersJoinAndLeaveWhilePlainPeersAreClosed_R42) {
-  const auto server = Serve({.job = {.worker_num = 4}, .tls = Files()});
+  const std::string log = *folder + "/scheduler.log";
+  const auto server = Serve({.job = {.worker_num = 4}, .tls = Files(), .log_path = log});
   RawClient plain(server->endpoint());
   plain.SendFrame("2", "\x0a\x01\x30");
   EXPECT_TRUE(plain.IsClosed());
@@ -85,11 +91,13 @@ TEST_F(Tls, WorkersJoinAndLeaveWhilePlainPeersAreClosed_R42) {
   ASSERT_TRUE(context);
   Swarm swarm(server->endpoint(), 4, context->get());
   EXPECT_EQ(swarm.Run(), 4U) << swarm.failure();
+  server->Stop();
+  EXPECT_THAT(ReadFile(log, 1 << 20).value(),
+              HasSubstr("is closed: TLS_MISMATCH: a worker without TLS, but"));
 }
 
 TEST_F(Tls, StalledHandshakesDoNotDelayOthers_R46) {
   const auto server = Serve({.job = {.worker_num = 4}, .tls = Files()});
-  constexpr std::string_view kBeginOfHello("\x16\x03\x01\x02\x00\x01", 6);
   std::vector<std::unique_ptr<RawClient>> stalled;
   for (int i = 0; i < 64; ++i) {
     stalled.push_back(std::make_unique<RawClient>(server->endpoint()));
@@ -100,6 +108,28 @@ TEST_F(Tls, StalledHandshakesDoNotDelayOthers_R46) {
   // A worker gives a connection and its handshake 1.5 s and then tries again: all join at once.
   Swarm swarm(server->endpoint(), 4, context->get());
   EXPECT_EQ(swarm.Run(), 4U) << swarm.failure();
+}
+
+TEST_F(Tls, HandshakesHaveALimitOfTime_R46) {
+  const auto server_side = TlsContext::Load(Files(), TlsSide::kServer);
+  ASSERT_TRUE(server_side);
+  ShellLimits limits = LimitsFor(1);
+  limits.handshake_time = std::chrono::milliseconds(50);
+  const ShellServer server(limits, server_side->get());
+  RawClient silent(server.endpoint());
+  RawClient stalled(server.endpoint());
+  EXPECT_TRUE(stalled.Send(kBeginOfHello));
+  EXPECT_TRUE(silent.IsClosed());
+  EXPECT_TRUE(stalled.IsClosed());
+}
+
+// More than may be in progress at once (64), all in the same instant: each has its turn.
+TEST_F(Tls, ACrowdOfWorkersJoins_R46) {
+  const auto server = Serve({.job = {.worker_num = 100}, .tls = Files()});
+  const auto context = TlsContext::Load(Files(), TlsSide::kClient);
+  ASSERT_TRUE(context);
+  Swarm swarm(server->endpoint(), 100, context->get());
+  EXPECT_EQ(swarm.Run(), 100U) << swarm.failure();
 }
 
 TEST_F(Tls, StrangersAndRevokedPeersAreRefusedWhileOthersJoin_R45) {

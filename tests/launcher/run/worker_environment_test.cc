@@ -25,7 +25,7 @@ WorkerSetting Setting(bool workers_register) {
           .host = {.host_name = "b", .master_ip = "10.0.0.1", .local_ip = "10.0.0.2"},
           .scheduler_port = 8118,
           .script_port = 8119,
-          .rank_ips = {"10.0.0.1", "10.0.0.1", "10.0.0.2", "10.0.0.2"},
+          .endpoints = EndpointsOf({"10.0.0.1", "10.0.0.1", "10.0.0.2", "10.0.0.2"}, {}),
           .script_master_ip = "10.0.0.1",
           .job_mark = "abc"};
 }
@@ -63,12 +63,6 @@ TEST(WorkerEnvironment, PaddleEndpointsCountUpOnEachNode) {
   EXPECT_THAT(seen, Contains(Pair("PADDLE_TRAINER_ENDPOINTS",
                                   "10.0.0.1:6070,10.0.0.1:6071,10.0.0.2:6070,10.0.0.2:6071")));
   EXPECT_THAT(seen, Contains(Pair("PADDLE_CURRENT_ENDPOINT", "10.0.0.2:6071")));
-}
-
-TEST(WorkerEnvironment, PaddleStartPortMayBeGiven) {
-  const Environment seen =
-      WorkerEnvironment({{"FLAGS_START_PORT", "7000"}}, TwoNodes(1), Setting(false), kRank3);
-  EXPECT_THAT(seen, Contains(Pair("PADDLE_CURRENT_ENDPOINT", "10.0.0.2:7001")));
 }
 
 MsrunOptions With(Framework framework) {

@@ -142,6 +142,8 @@ TEST(CapturedScheduler, DrydockRulesDifferOnlyWhereTheyAreMeantTo) {
   const std::vector<std::string> intended = {
       // 12 is a miss for every release; which numbers the workers know is not settled yet.
       "host names before the build -> 12",
+      // With a reason.
+      "registration, role not expected -> 4",
       // The same connection asks again before any heartbeat: its answer was lost.
       "registration repeated, recovery off -> 3",
       // As above.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <random>
+#include <string>
 
 namespace drydock::sim {
 
@@ -37,6 +38,17 @@ inline FaultPlan DrawFaultPlan(std::mt19937_64& random) {
   plan.restarts = maybe(3);
   plan.intruders = maybe(3);
   return plan;
+}
+
+/// Id of worker `w`. Intruders come behind the workers; numeric ones are called "00", "01", ...:
+/// other ids for ranks that have a worker.
+inline std::string FaultNodeId(const FaultPlan& plan, std::size_t w) {
+  const bool intrudes = w >= plan.workers;
+  const std::string number = std::to_string(intrudes ? w - plan.workers : w);
+  if (plan.numeric_ids) {
+    return intrudes ? "0" + number : number;
+  }
+  return (intrudes ? "extra" : "w") + number;
 }
 
 }  // namespace drydock::sim

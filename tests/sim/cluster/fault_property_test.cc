@@ -295,20 +295,10 @@ class FaultRun {
 
   // --- worker processes
 
-  /// Numeric intruders are called "00", "01", ...: other ids for ranks that have a worker.
-  std::string IdOf(std::size_t w) const {
-    const bool intrudes = w >= plan_.workers;
-    const std::string number = std::to_string(intrudes ? w - plan_.workers : w);
-    if (plan_.numeric_ids) {
-      return intrudes ? "0" + number : number;
-    }
-    return (intrudes ? "extra" : "w") + number;
-  }
-
   void StartWorker(std::size_t w) {
     Worker& worker = workers_[w];
     worker.core = std::make_unique<WorkerCore>(
-        worker_options_, WorkerIdentity{.node_id = IdOf(w),
+        worker_options_, WorkerIdentity{.node_id = FaultNodeId(plan_, w),
                                         .host_name = "h" + std::to_string(w),
                                         .host_ip = "10.0.0." + std::to_string(9 - w),
                                         .jitter_seed = random_()});

@@ -50,14 +50,16 @@ TEST(Scheduler, TextIdsGetProvisionalRanksInOrderOfArrivalAndFinalOnesByAddress)
   EXPECT_EQ(scheduler.FinalRank("b"), "0");
 }
 
-TEST(Scheduler, AnAddressThatIsMissingIsThePeersAndARubbishOneDoesNoHarm) {
+TEST(Scheduler, AnAddressThatIsMissingIsThePeersAndARubbishOneIsRefused_R36) {
   SchedulerHarness scheduler(Job(2));
   const std::string body =
       "\x0a\x01"
       "b\x12\x01h\x1a\x09MS_WORKER";  // no field 4
   EXPECT_TRUE(scheduler.Send(1, "0", body, "10.0.0.9").has_value());
-  EXPECT_TRUE(scheduler.Register(2, "a", "rubbish").success);
-  EXPECT_EQ(scheduler.FinalRank("b"), "0");  // a real address sorts first
+  EXPECT_EQ(scheduler.Register(2, "a", "rubbish").error_reason,
+            "'rubbish' is no IP address; check MS_WORKER_IP.");
+  EXPECT_TRUE(scheduler.Register(2, "a", "10.0.0.10").success);
+  EXPECT_EQ(scheduler.FinalRank("b"), "0");  // 10.0.0.9 is before 10.0.0.10
 }
 
 TEST(Scheduler, RefusesExtraWorkersBeforeAndAfterTheBuild) {
@@ -78,19 +80,52 @@ TEST(Scheduler, RefusesASecondIdForTheSameRank) {
   EXPECT_EQ(scheduler.Register(2, "01").error_reason, "Rank id:1 for role:MS_WORKER exists.");
 }
 
-TEST(Scheduler, UnknownRolesAndBrokenBodiesGetAnEmptyRefusal) {
+TEST(Scheduler, UnknownRolesAndBrokenRegistrationsAreRefusedWithAReason_R36_R37) {
   SchedulerHarness scheduler(Job(2));
-  const SeenReply refusal{"4", ""};
-  EXPECT_EQ(scheduler.SendMessage(1, MessageName::kRegistration,
-                                  RegistrationRequest{.node_id = "0", .role = "MS_SERVER"}),
-            refusal);
-  EXPECT_EQ(scheduler.Send(1, "0", "\xff"), refusal);
+  EXPECT_EQ(
+      scheduler.Register(1, RegistrationRequest{.node_id = "0", .role = "MS_SERVER"}).error_reason,
+      "The job expects no role 'MS_SERVER'; check MS_ROLE and MS_SERVER_NUM.");
+  const auto broken = scheduler.Send(1, "0", "\xff");
+  ASSERT_TRUE(broken);
+  EXPECT_EQ(broken->name, "4");
+  EXPECT_FALSE(DecodeRegistrationReply(broken->body)->error_reason.empty());
+  EXPECT_TRUE(scheduler.output().broken_peers.empty());
 }
 
-TEST(Scheduler, EmptyAndOverlongTextsAreRefused) {
+// The numbers of the reference's releases answer with an empty body.
+TEST(Scheduler, UnknownRolesAreRefusedByTheReferenceWithoutAReason) {
+  SchedulerOptions options = Job(2);
+  options.rules = ReferenceRules(ProtocolVersion::kMaster);
+  SchedulerHarness scheduler(options);
+  EXPECT_EQ(scheduler.Register(1, RegistrationRequest{.node_id = "0", .role = "MS_SERVER"}),
+            RegistrationReply{});
+}
+
+TEST(Scheduler, OtherMessagesWithABrokenBodyEndTheirConnectionOnly_R36) {
+  const std::string megabyte(1U << 20U, 'x');
+  std::string long_id;
+  EncodeBody(HeartbeatRequest{.node_id = megabyte}, long_id);
+  for (const std::string_view name : {"1", "2", "6", "7", "8", "10"}) {
+    std::vector<std::string> bodies = {"\xff", "\x0a\x05no", "\x0a\x01\xff"};  // text cut, no UTF-8
+    if (name == "1" || name == "2") {
+      bodies.insert(bodies.end(), {"", long_id});  // no id, one of 1 MiB
+    }
+    for (const std::string& body : bodies) {
+      SchedulerHarness scheduler(Job(1));
+      EXPECT_TRUE(scheduler.Register(1, "0").success);
+      EXPECT_EQ(scheduler.Send(2, name, body), std::nullopt) << name;
+      EXPECT_EQ(scheduler.output().broken_peers, std::vector{static_cast<PeerId>(2)}) << name;
+      EXPECT_TRUE(scheduler.Heartbeat(1, "0").has_value());
+    }
+  }
+}
+
+TEST(Scheduler, EmptyOverlongAndUnprintableTextsAreRefused_R36) {
   SchedulerHarness scheduler(Job(2));
   EXPECT_FALSE(scheduler.Register(1, "").success);
   EXPECT_FALSE(scheduler.Register(1, std::string(257, 'x')).success);
+  EXPECT_FALSE(scheduler.Register(1, "a\nb").success);
+  EXPECT_FALSE(scheduler.Register(1, "a", "10.0.0.1", "h\x7f").success);
   EXPECT_TRUE(scheduler.Register(1, std::string(256, 'x')).success);
 }
 

@@ -91,9 +91,8 @@ x = Tensor(shape=(2, 32), dtype=ms.float32)
 TEST_F(TraceScriptTest, NetworkBecomesADocument) {
   const auto outcome = TraceScript(Job(std::string(kNetwork) + "Net()(x)\n"));
   ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
-  ASSERT_EQ(outcome->networks[0].programs.size(), 1U);
-  const auto document =
-      strategies::ReadGraphDocument(outcome->networks[0].programs[0].document, "trace", {});
+  ASSERT_EQ(outcome->programs.size(), 1U);
+  const auto document = strategies::ReadGraphDocument(outcome->programs[0].document, "trace", {});
   ASSERT_TRUE(document.has_value()) << FormatError(document.error());
   EXPECT_EQ(document->job.world_size, 8);
   EXPECT_EQ(document->job.mode, strategies::ParallelMode::kSemiAutoParallel);
@@ -113,7 +112,7 @@ TEST_F(TraceScriptTest, SameScriptGivesSameBytes) {
   const auto first = TraceScript(job);
   const auto second = TraceScript(job);
   ASSERT_TRUE(first.has_value() && second.has_value());
-  EXPECT_EQ(first->networks[0].programs[0].document, second->networks[0].programs[0].document);
+  EXPECT_EQ(first->programs[0].document, second->programs[0].document);
 }
 
 TEST_F(TraceScriptTest, ExceptionIsReportedAtTheUsersLine) {
@@ -288,6 +287,25 @@ TEST_F(TraceScriptTest, ParityBecomesTwoNetworks) {
                                                                 {.first = 3, .last = 3},
                                                                 {.first = 5, .last = 5},
                                                                 {.first = 7, .last = 7}}));
+}
+
+TEST_F(TraceScriptTest, ProgramsOfEveryRankStandInTheOrderOfTheScript) {
+  // Rank 0 infers before it trains, the others train only.
+  const auto outcome = TraceScript(
+      Job(std::string(kNetwork) +
+          "from mindspore.communication import get_rank\nnet = Net()\nif get_rank() == 0:\n"
+          "    Net()(Tensor(shape=(4, 32), dtype=ms.float32))\nms.value_and_grad(net, None, "
+          "net.trainable_params())(x)\n"));
+  ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
+  ASSERT_EQ(outcome->programs.size(), 2U);
+  EXPECT_FALSE(outcome->programs[0].training);
+  ASSERT_EQ(outcome->networks.size(), 1U);
+  EXPECT_EQ(outcome->networks[0].program, 1U);
+  ASSERT_EQ(outcome->orders.size(), 2U);
+  EXPECT_THAT(outcome->orders[0].programs, ::testing::ElementsAre(0U, 1U));
+  EXPECT_EQ(outcome->orders[0].ranks, (std::vector<RankRange>{{.first = 0, .last = 0}}));
+  EXPECT_THAT(outcome->orders[1].programs, ::testing::ElementsAre(1U));
+  EXPECT_EQ(outcome->orders[1].ranks, (std::vector<RankRange>{{.first = 1, .last = 7}}));
 }
 
 TEST_F(TraceScriptTest, ErrorOnOtherRanksSaysWhichRankItIs) {

@@ -243,6 +243,103 @@ Cut()(x)
         node = run.documents[0]["nodes"][0]
         self.assertEqual((node["op"], node["attrs"]["factor"]), ("Half", 3))
 
+    def test_call_of_the_script_is_for_outside_of_networks(self):
+        run = self.trace(HEAD + """
+context.reset_auto_parallel_context()
+class Same(ops.PrimitiveWithInfer):
+    @ops.prim_attr_register
+    def __init__(self):
+        pass
+    def __call__(self, x):
+        raise KeyError("called")
+    def infer_shape(self, shape):
+        return shape
+    def infer_dtype(self, dtype):
+        return dtype
+class Twice(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.same = Same()
+    def construct(self, x):
+        return self.same(x)
+Twice()(x)
+try:
+    Same()(x)
+except KeyError as error:
+    print(error)
+""")
+        self.assertEqual(self.ops(run), ["Same"])
+        self.assertIn("'called'", run.output)
+
+
+class Numbers(TraceTest):
+    def test_cast_of_a_known_number_is_a_number(self):
+        run = self.trace(HEAD + """
+context.reset_auto_parallel_context()
+class Scaled(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.rate = Tensor(0.5)
+    def construct(self, x):
+        rate = ops.cast(self.rate, ms.float16)
+        assert rate.dtype == ms.float16 and rate.item() == 0.5
+        return ops.cast(x, ms.float16) * rate
+Scaled()(x)
+""")
+        self.assertEqual(self.ops(run), ["Cast", "Mul"])
+
+
+class OpenExtents(TraceTest):
+    SUM = """
+class Sum(nn.Cell):
+    def construct(self, x, y):
+        return x + y
+context.reset_auto_parallel_context()
+Sum()(Tensor(shape=%s, dtype=ms.float32), Tensor(shape=(16, 64), dtype=ms.float32))
+"""
+
+    def test_shapes_that_fit_no_example_are_a_limit(self):
+        error = self.error(HEAD + self.SUM % "(None, 64)")
+        self.assertEqual((error["type"], error["family"]), ("Unsupported", "unsupported"))
+        self.assertIn("cannot broadcast", error["message"])
+        self.assertIn("set_inputs", error["reason"])
+        self.assertEqual(error["place"]["text"].strip(), "return x + y")
+
+    def test_whole_shapes_that_do_not_fit_are_the_mistake_of_the_user(self):
+        error = self.error(HEAD + self.SUM % "(7, 64)")
+        self.assertEqual((error["type"], error["family"]), ("ValueError", "user"))
+
+
+class SyncBatchNorm(TraceTest):
+    NET = """
+context.reset_auto_parallel_context()
+context.set_auto_parallel_context(parallel_mode="%s")
+norm = nn.SyncBatchNorm(4%s)
+norm.set_train()
+norm(Tensor(shape=(8, 4, 2, 2), dtype=ms.float32))
+print(norm.group_name, norm.is_global)
+"""
+
+    def test_groups_are_named_as_the_reference_does(self):
+        import hashlib
+        run = self.trace(HEAD + self.NET % ("data_parallel", ", process_groups=[[0, 1], [2, 3]]"), rank=1)
+        self.assertIn("2_%s True" % hashlib.sha256(b"0_1").hexdigest(), run.output)
+        self.assertIn("exchange of statistics", " ".join(run.result["warnings"]))
+
+    def test_rank_without_neighbours_keeps_its_statistics(self):
+        run = self.trace(HEAD + self.NET % ("data_parallel", ", process_groups=[[0], [1, 2]]"))
+        self.assertIn("None False", run.output)
+        self.assertNotIn("exchange of statistics", " ".join(run.result["warnings"]))
+
+    def test_cut_batches_exchange_statistics_by_the_rule_of_the_operator(self):
+        run = self.trace(HEAD + self.NET % ("semi_auto_parallel", ""))
+        self.assertIn("hccl_world_group True", run.output)
+        self.assertNotIn("exchange of statistics", " ".join(run.result["warnings"]))
+
+    def test_groups_that_share_a_rank_are_refused(self):
+        error = self.error(HEAD + self.NET % ("data_parallel", ", process_groups=[[0, 1], [1, 2]]"))
+        self.assertEqual(error["reason"], "SyncBatchNorm:ranks")
+
 
 if __name__ == "__main__":
     unittest.main()

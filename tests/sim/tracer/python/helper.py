@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..")
+TOOLS = os.path.abspath(os.path.join(ROOT, "tests", "tools"))
 PACKAGES = os.path.abspath(os.path.join(ROOT, "sim", "tracer", "python"))
 
 

@@ -1,14 +1,15 @@
 """The stand-in package under every Python from 3.8 to 3.13 that the machine has, with and without numpy."""
-import glob
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from helper import PACKAGES
+from helper import PACKAGES, TOOLS
+
+sys.path.append(TOOLS)
+import python_versions  # noqa: E402
 
 NETWORK = """
 import mindspore as ms
@@ -28,26 +29,13 @@ try:
 except ImportError:
     print("no numpy")
 """
-VERSIONS = range(8, 14)
 
 
 def interpreters():
     """{minor version: path} of what is installed."""
-    found = {sys.version_info[1]: sys.executable}
-    for minor in VERSIONS:
-        places = glob.glob(os.path.expanduser("~/.pyenv/versions/3.%d.*/bin/python" % minor))
-        path = shutil.which("python3.%d" % minor)
-        for candidate in places + ([path] if path else []):
-            if minor not in found and works(candidate, minor):
-                found[minor] = candidate
-    return found
-
-
-def works(path, minor):
-    """Is it that Python, and not a launcher for another one?"""
-    done = subprocess.run([path, "-c", "import sys; print(sys.version_info[1])"], stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL)
-    return done.stdout.decode().strip() == str(minor)
+    found = {minor: python_versions.interpreter(minor) for minor in python_versions.MINORS}
+    found[sys.version_info[1]] = sys.executable
+    return {minor: path for minor, path in found.items() if path}
 
 
 class Versions(unittest.TestCase):

@@ -3,6 +3,7 @@ import itertools
 import math
 
 from mindspore._drydock import frames, values
+from mindspore._drydock.errors import Unsupported
 from mindspore._drydock.native import Recorder
 from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
@@ -50,7 +51,9 @@ class Program:
     def __init__(self, name="step", scratch=False):
         from mindspore import context
         self.recorder = Recorder()
+        from mindspore.parallel import _op_strategy
         self.job = context.job_settings()
+        self._kept_strategies = _op_strategy.current(self.job)  # (mode, path) of a file
         self.recorder.call("begin", name=name, job=self.job)
         self.serial = next(_serials)
         self.scratch = scratch         # only for shapes of operators outside of any network
@@ -75,6 +78,7 @@ class Program:
         self._cell_calls = {}          # cell and arguments -> result
         self.update_count = 0          # operators that write parameters
         self._log = None               # NodeLog of the running construct()
+        self.examples = []             # shapes of inputs with open extents, as they are compiled
         self._kept = []                # objects whose id() is used as a key
 
     # -- values -------------------------------------------------------------------------------------
@@ -100,6 +104,7 @@ class Program:
         if tensor._open is None:
             return tensor.shape
         example = values.example_shape(tensor._open)
+        self.examples.append(example)
         session.warn_limit("an input with open extents is compiled for one example of them: %s" % (example,))
         return example
 
@@ -183,7 +188,12 @@ class Program:
                 for output in answer["outputs"]]
 
     def _add(self, fields, key, primitive):
-        answer = self.recorder.call("add_node", **fields)
+        try:
+            answer = self.recorder.call("add_node", **fields)
+        except ValueError as error:
+            if self.examples:
+                raise _limit_of_examples(error, self.examples) from None
+            raise
         op = fields["op"]
         self.node_count += 1
         self.has_updates = self.has_updates or session.phase == "optimizer"
@@ -238,7 +248,9 @@ class Program:
     # -- the end ------------------------------------------------------------------------------------
     def document(self):
         """Text of the graph document."""
-        self._update_primitives()
+        if self._kept_strategies[0] == "SAVE":
+            self.compile()  # finds the strategies
+        self._prepare()
         return self.recorder.call("finish", **self._ending())["document"]
 
     def _update_primitives(self):
@@ -252,7 +264,7 @@ class Program:
     def compile(self):
         """Runs the compiler on what is recorded so far; its answer (sim/tracer/compile_answer.h)."""
         from mindspore import context
-        self._update_primitives()
+        self._prepare()
         self.global_rank = int(context.get_auto_parallel_context("global_rank")) % max(1, context.device_count())
         self.compiled = self.recorder.call("compile", **self._ending())
         session.last_compile = {
@@ -260,7 +272,36 @@ class Program:
             "without_rule": self.compiled["operators_without_rule"],
             "redistributions": self.compiled["redistributions"], "ops": sorted(self.op_names),
             "violations": self.compiled["violations"]}
+        mode, path = self._kept_strategies
+        if mode == "SAVE":
+            from mindspore.parallel import _op_strategy
+            _op_strategy.save(path, self.compiled["strategies"], self._out_strategies())
         return self.compiled
+
+    def _prepare(self):
+        """What the script and a file of strategies say about operators that are recorded already."""
+        self._update_primitives()
+        mode, path = self._kept_strategies
+        if mode != "LOAD":
+            return
+        from mindspore.parallel import _op_strategy
+        strategies, outputs = _op_strategy.load(path)
+        for name, node in self._node_names().items():
+            if name in strategies:
+                fields = {"strategy": strategies[name]}
+                if name in outputs:
+                    fields["out_strategy"] = outputs[name]
+                self.recorder.call("update_node", node=node, attrs={}, **fields)
+
+    def _node_names(self):
+        """{full name: node} of what is compiled."""
+        return self.recorder.call("node_names", **self._ending())["names"]
+
+    def _out_strategies(self):
+        """{full name: cuts per result} where the script gives them."""
+        given = {node: primitive.attrs["out_strategy"] for primitive, node, _ in self._primitives
+                 if "out_strategy" in primitive.attrs}
+        return {name: given[node] for name, node in self._node_names().items() if node in given}
 
     def listing(self):
         """The compiled program of `global_rank`, node by node (sim/tracer/graph_listing.h)."""
@@ -277,6 +318,16 @@ class Program:
             if tensor._node[1] not in ids:
                 ids.append(tensor._node[1])
         return ids
+
+
+def _limit_of_examples(error, examples):
+    """Shapes that do not fit may do so for other extents than those of the examples: no mistake of the user."""
+    limit = Unsupported("mindspore.Tensor.set_inputs", "with open extents, for which inputs are taken as %s: %s"
+                        % (", ".join(map(str, examples)), error),
+                        "give inputs whole shapes, or Symbols that promise what the network needs")
+    limit.drydock_place = error.drydock_place
+    limit.drydock_notes = error.drydock_notes
+    return limit
 
 
 def _free_name(name, taken):

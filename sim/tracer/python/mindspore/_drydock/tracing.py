@@ -12,7 +12,7 @@ _scratch = None
 def current_program():
     """The program being recorded; a new one if there is none."""
     if session.program is None:
-        session.program = Program("step" if not session.programs else "step%d" % len(session.programs))
+        session.program = Program()
         session.programs.append(session.program)
     return session.program
 
@@ -118,7 +118,7 @@ def call_once(fn, args, kwargs):
 
 def compile_alone(owner, body, args, kwargs, names):
     """Records and compiles one call as a program of its own, whatever was recorded before; the program."""
-    program = Program("step%d" % len(session.programs) if session.programs else "step")
+    program = Program()
     session.programs.append(program)
     saved, session.program = session.program, program
     try:

@@ -65,13 +65,23 @@ def describe(data):
     if hasattr(data, "shape") and hasattr(data, "dtype"):  # an array of numpy or of its kind
         found = mstype.dtype_named(str(data.dtype))
         if found is None:
-            raise user_error(TypeError, "Tensor:dtype", "a Tensor cannot hold elements of type %s" % data.dtype)
+            raise _foreign_array(data)
         return tuple(int(extent) for extent in data.shape), found
     if isinstance(data, (list, tuple)):
         return _describe_list(data)
     raise user_error(TypeError, "Tensor:data-type",
                      "a Tensor cannot be made of a %s" % type(data).__name__,
                      "give it a number, a list, a numpy array or a Tensor")
+
+
+def _foreign_array(data):
+    library = type(data).__module__.split(".")[0]
+    if library == "numpy":
+        return user_error(TypeError, "Tensor:dtype", "a Tensor cannot hold elements of type %s" % data.dtype)
+    return user_error(TypeError, "Tensor:data-type",
+                      "a %s of %s is no Tensor of mindspore" % (type(data).__name__, library),
+                      "convert it where it enters: Tensor(value.detach().cpu().numpy())" if library == "torch" else
+                      "convert it to a numpy array first")
 
 
 def _describe_list(data):

@@ -1,6 +1,7 @@
 """Normalisation layers."""
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
 from mindspore.common.initializer import initializer
 from mindspore.common.parameter import Parameter
@@ -74,6 +75,42 @@ class SyncBatchNorm(_BatchNorm):
                  moving_mean_init="zeros", moving_var_init="ones", use_batch_statistics=None, process_groups=None):
         super().__init__(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init,
                          use_batch_statistics)
+        self.group_name, self.is_global = _statistics_group(process_groups)
+
+    def construct(self, x):
+        from mindspore import context
+        if self.is_global and not context.cuts_operators():
+            session.warn_limit("SyncBatchNorm: the exchange of statistics is left out, every rank normalises by its own")
+        return super().construct(x)
+
+
+def _statistics_group(process_groups):
+    """(name of the group that shares statistics, whether there are others to share with) for the rank that is traced."""
+    from mindspore.communication.management import GlobalComm, get_group_size, get_rank
+    if process_groups is None:
+        return GlobalComm.WORLD_COMM_GROUP, get_group_size() > 1
+    _check_groups(process_groups, get_group_size())
+    rank = get_rank()
+    mine = next((group for group in process_groups if rank in group), None)
+    if mine is None or len(mine) == 1:
+        return None, False
+    import hashlib  # here, since it is slow to import and rarely needed
+    name = "%d_%s" % (len(mine), hashlib.sha256("_".join(map(str, mine)).encode()).hexdigest())
+    session.groups[name] = list(mine)
+    return name, True
+
+
+def _check_groups(process_groups, size):
+    groups = process_groups if isinstance(process_groups, (list, tuple)) else None
+    if groups is None or not all(isinstance(group, (list, tuple)) for group in groups):
+        raise user_error(TypeError, "SyncBatchNorm:groups-type", "process_groups must be a list of lists of ranks, not %r"
+                         % (process_groups,))
+    ranks = [rank for group in groups for rank in group]
+    if any(isinstance(rank, bool) or not isinstance(rank, int) for rank in ranks):
+        raise user_error(TypeError, "SyncBatchNorm:rank-type", "process_groups must hold whole numbers")
+    if any(not 0 <= rank < size for rank in ranks) or len(set(ranks)) != len(ranks):
+        raise user_error(ValueError, "SyncBatchNorm:ranks", "process_groups must hold ranks from 0 to %d, each once at most"
+                         % (size - 1))
 
 
 class GroupNorm(Cell):

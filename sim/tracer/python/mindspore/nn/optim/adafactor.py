@@ -10,7 +10,7 @@ from mindspore.nn.optim.optimizer import Optimizer, check_number
 
 def _state(prefix, parameter, shape, dtype):
     made = Parameter(initializer(0, list(shape), dtype), name=prefix + parameter.name, requires_grad=False)
-    made.role = "optimizer_state"
+    made.role, made.origin = "optimizer_state", parameter
     return made
 
 

@@ -1,5 +1,6 @@
 """Primitives that a trace answers in Python: facts about shapes, constants, communication helpers."""
 from mindspore._drydock import values
+from mindspore._drydock.errors import user_error
 from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
@@ -7,7 +8,8 @@ from mindspore.ops.primitive import Primitive, cast
 
 __all__ = ["Shape", "DType", "Rank", "Size", "TupleToArray", "ScalarToTensor", "ScalarToArray",
            "MakeRange", "Fill", "Zeros", "Ones", "Eye", "Depend", "GetNext", "Print", "TensorDump", "ReduceOp",
-           "ScalarSummary", "TensorSummary", "ImageSummary", "HistogramSummary", "Partial"]
+           "ScalarSummary", "TensorSummary", "ImageSummary", "HistogramSummary", "Partial",
+           "NPUAllocFloatStatus", "NPUGetFloatStatus", "NPUClearFloatStatus"]
 
 
 class _PythonPrimitive(Primitive):
@@ -132,6 +134,26 @@ class ImageSummary(_SideEffect):
 
 class HistogramSummary(_SideEffect):
     pass
+
+
+class NPUAllocFloatStatus(_PythonPrimitive):
+    """Eight words that say whether numbers overflowed; none do in a dry run."""
+
+    def __call__(self):
+        return constant((8,), 0.0, mstype.float32)
+
+
+class NPUGetFloatStatus(_PythonPrimitive):
+    """The words, written by the device."""
+
+    def __call__(self, status):
+        if not isinstance(status, Tensor) or status.shape != (8,):
+            raise user_error(ValueError, self.name + ":shape", "%s takes the 8 words of NPUAllocFloatStatus" % self.name)
+        return status
+
+
+class NPUClearFloatStatus(NPUGetFloatStatus):
+    """The words, set to zero."""
 
 
 class Partial(_PythonPrimitive):
