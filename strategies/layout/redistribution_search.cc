@@ -27,39 +27,40 @@ namespace {
 constexpr std::size_t kMaxStates = 4000;
 constexpr std::size_t kMaxDimensions = 32;  ///< Of refined shapes and of device matrices.
 constexpr std::size_t kMaxJointAxes = 8;
-constexpr std::int8_t kNone = -1;
+
+/// A dimension or a device axis, axes counted from the right; kNone for neither.
+using Place = std::int16_t;
+constexpr Place kNone = -1;
 
 /// The device axis of every dimension, kNone where it is whole and where there is no dimension.
-using Map = std::array<std::int8_t, kMaxDimensions>;
+using Map = std::array<Place, kMaxDimensions>;
 
 Map MapOf(const std::vector<std::int64_t>& axes) {
   Map map;
   map.fill(kNone);
   std::ranges::transform(axes, map.begin(),
-                         [](std::int64_t axis) { return static_cast<std::int8_t>(axis); });
+                         [](std::int64_t axis) { return static_cast<Place>(axis); });
   return map;
 }
 
 struct MapHash {
   std::size_t operator()(const Map& map) const {
-    std::array<char, kMaxDimensions> bytes = {};
-    std::ranges::copy(map, bytes.begin());
-    return std::hash<std::string_view>()({bytes.data(), bytes.size()});
+    return std::hash<std::string_view>()({reinterpret_cast<const char*>(map.data()), sizeof(Map)});
   }
 };
 
 /// The dimension that `axis` cuts.
-std::int8_t HolderOf(const Map& map, std::int8_t axis) {
+Place HolderOf(const Map& map, Place axis) {
   const auto holder = std::ranges::find(map, axis);
-  return static_cast<std::int8_t>(holder == map.end() ? kNone : holder - map.begin());
+  return static_cast<Place>(holder == map.end() ? kNone : holder - map.begin());
 }
 
 /// An axis that leaves a dimension for another one: a permute, or a split or concat where one of
 /// the two is kNone.
 struct Placement {
-  std::int8_t axis = 0;
-  std::int8_t from = kNone;
-  std::int8_t to = kNone;
+  Place axis = 0;
+  Place from = kNone;
+  Place to = kNone;
 };
 
 /// What a rank sends that holds `elements`, in one step or in permutes that are one exchange.
@@ -84,6 +85,7 @@ class StepSearch {
   /// No more than kMaxDimensions dimensions and axes.
   StepSearch(const PlainLayout& from, const std::vector<std::int64_t>& target, std::int64_t limit)
       : shape_(from.shape),
+        dimensions_(static_cast<Place>(from.shape.size())),
         counts_(from.device_matrix.rbegin(), from.device_matrix.rend()),
         target_(MapOf(target)),
         target_elements_(Elements(target_)),
@@ -117,7 +119,7 @@ class StepSearch {
 
   // ---- Geometry -------------------------------------------------------------------------------
 
-  [[nodiscard]] std::int64_t CountOf(std::int8_t axis) const {
+  [[nodiscard]] std::int64_t CountOf(Place axis) const {
     return axis == kNone ? 1 : counts_[static_cast<std::size_t>(axis)];
   }
 
@@ -153,36 +155,35 @@ class StepSearch {
 
   /// The nearest earlier dimension that is whole, ends whole and has the extent of `dimension`,
   /// which is and does so too: what holds for one of the two holds for the other.
-  [[nodiscard]] std::int8_t TwinOf(const Map& map, std::int8_t dimension) const {
+  [[nodiscard]] Place TwinOf(const Map& map, Place dimension) const {
     const auto d = static_cast<std::size_t>(dimension);
     for (std::size_t twin = target_[d] == kNone ? d : 0; twin-- > 0;) {
       if (map[twin] == kNone && target_[twin] == kNone && shape_[twin] == shape_[d]) {
-        return static_cast<std::int8_t>(twin);
+        return static_cast<Place>(twin);
       }
     }
     return kNone;
   }
 
   /// True if `axis` may go to the dimension `to` while another goes to `taken`.
-  [[nodiscard]] bool MayTake(const Map& map, std::int8_t axis, std::int8_t to,
-                             std::int8_t taken) const {
+  [[nodiscard]] bool MayTake(const Map& map, Place axis, Place to, Place taken) const {
     const auto d = static_cast<std::size_t>(to);
     if (map[d] != kNone || to == taken || shape_[d] % CountOf(axis) != 0) {
       return false;
     }
-    const std::int8_t twin = TwinOf(map, to);
+    const Place twin = TwinOf(map, to);
     return twin == kNone || twin == taken;
   }
 
   void Expand(std::size_t index) {
     const Map map = states_[index].map;
     std::vector<Placement> towards_target;
-    for (auto axis = static_cast<std::int8_t>(counts_.size()); axis-- > 0;) {
-      const std::int8_t from = HolderOf(map, axis);
+    for (auto axis = static_cast<Place>(counts_.size()); axis-- > 0;) {
+      const Place from = HolderOf(map, axis);
       if (from != kNone) {
         Try(index, std::array{Placement{.axis = axis, .from = from}});
       }
-      for (std::int8_t to = 0; to < std::ssize(shape_); ++to) {
+      for (Place to = 0; to < dimensions_; ++to) {
         if (!MayTake(map, axis, to, kNone)) {
           continue;
         }
@@ -201,9 +202,9 @@ class StepSearch {
 
   /// `outer` together with a permute along an axis within its own.
   void ExpandPairs(std::size_t index, const Map& map, const Placement& outer) {
-    for (std::int8_t axis = 0; axis < outer.axis; ++axis) {
-      const std::int8_t from = HolderOf(map, axis);
-      for (std::int8_t to = 0; from != kNone && to < std::ssize(shape_); ++to) {
+    for (Place axis = 0; axis < outer.axis; ++axis) {
+      const Place from = HolderOf(map, axis);
+      for (Place to = 0; from != kNone && to < dimensions_; ++to) {
         if (MayTake(map, axis, to, outer.to)) {
           Try(index, std::array{outer, Placement{.axis = axis, .from = from, .to = to}});
         }
@@ -280,9 +281,9 @@ class StepSearch {
   /// The steps of one move, outermost axis first.
   void AppendMove(Map map, const Map& after, std::vector<LayoutStep>* steps) const {
     const Map before = map;
-    for (auto axis = static_cast<std::int8_t>(counts_.size()); axis-- > 0;) {
-      const std::int8_t from = HolderOf(before, axis);
-      const std::int8_t to = HolderOf(after, axis);
+    for (auto axis = static_cast<Place>(counts_.size()); axis-- > 0;) {
+      const Place from = HolderOf(before, axis);
+      const Place to = HolderOf(after, axis);
       if (from == to) {
         continue;
       }
@@ -307,6 +308,7 @@ class StepSearch {
   using Key = std::tuple<std::int64_t, std::size_t, std::size_t>;  // least sent, moves, state
 
   const Shape& shape_;
+  Place dimensions_ = 0;
   std::vector<std::int64_t> counts_ = {};  ///< Extents of the axes, counted from the right.
   Map target_ = {};
   std::int64_t target_elements_ = 0;

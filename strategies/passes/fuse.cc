@@ -78,10 +78,14 @@ Node FusedNode(const Graph& graph, const Segment& members) {
   return fused;
 }
 
-/// Order of `nodes` in which operands come first, otherwise by `position`; empty if there is a
-/// cycle.
-std::vector<std::size_t> Schedule(const std::vector<Node*>& nodes, std::size_t value_count,
-                                  const std::vector<std::size_t>& position) {
+/// Who uses the results of each of some nodes.
+struct Consumers {
+  std::vector<std::size_t> first = {};     ///< Those of node n begin at list[first[n]].
+  std::vector<std::size_t> list = {};      ///< Once for every operand.
+  std::vector<std::size_t> operands = {};  ///< Of each node, results of other nodes only.
+};
+
+Consumers ConsumersOf(const std::vector<Node*>& nodes, std::size_t value_count) {
   constexpr std::size_t kLeaf = static_cast<std::size_t>(-1);
   std::vector<std::size_t> producer(value_count, kLeaf);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -89,9 +93,6 @@ std::vector<std::size_t> Schedule(const std::vector<Node*>& nodes, std::size_t v
       producer[ToIndex(output)] = n;
     }
   }
-  // Consumers of node n: consumers[first[n]] to consumers[first[n + 1] - 1].
-  std::vector<std::size_t> first(nodes.size() + 1, 0);
-  std::vector<std::size_t> missing(nodes.size(), 0);
   const auto for_each_edge = [&](auto visit) {
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       for (const ValueId input : nodes[n]->inputs) {
@@ -101,14 +102,25 @@ std::vector<std::size_t> Schedule(const std::vector<Node*>& nodes, std::size_t v
       }
     }
   };
+  Consumers consumers{.first = std::vector<std::size_t>(nodes.size() + 1, 0),
+                      .operands = std::vector<std::size_t>(nodes.size(), 0)};
   for_each_edge([&](std::size_t from, std::size_t to) {
-    ++first[from + 1];
-    ++missing[to];
+    ++consumers.first[from + 1];
+    ++consumers.operands[to];
   });
-  std::partial_sum(first.begin(), first.end(), first.begin());
-  std::vector<std::size_t> consumers(first.back());
-  std::vector<std::size_t> free = first;
-  for_each_edge([&](std::size_t from, std::size_t to) { consumers[free[from]++] = to; });
+  std::partial_sum(consumers.first.begin(), consumers.first.end(), consumers.first.begin());
+  consumers.list.resize(consumers.first.back());
+  std::vector<std::size_t> next = consumers.first;
+  for_each_edge([&](std::size_t from, std::size_t to) { consumers.list[next[from]++] = to; });
+  return consumers;
+}
+
+/// Order of `nodes` in which operands come first, otherwise by `position`; empty if there is a
+/// cycle.
+std::vector<std::size_t> Schedule(const std::vector<Node*>& nodes, std::size_t value_count,
+                                  const std::vector<std::size_t>& position) {
+  const Consumers consumers = ConsumersOf(nodes, value_count);
+  std::vector<std::size_t> missing = consumers.operands;
   const auto later = [&position](std::size_t a, std::size_t b) {
     return position[a] > position[b];
   };
@@ -123,9 +135,9 @@ std::vector<std::size_t> Schedule(const std::vector<Node*>& nodes, std::size_t v
     const std::size_t n = ready.top();
     ready.pop();
     order.push_back(n);
-    for (std::size_t i = first[n]; i < first[n + 1]; ++i) {
-      if (--missing[consumers[i]] == 0) {
-        ready.push(consumers[i]);
+    for (std::size_t i = consumers.first[n]; i < consumers.first[n + 1]; ++i) {
+      if (--missing[consumers.list[i]] == 0) {
+        ready.push(consumers.list[i]);
       }
     }
   }

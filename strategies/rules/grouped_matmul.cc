@@ -250,7 +250,9 @@ Result<ValueId> EmitProductOfGroups(const GradientContext& context, ValueId left
   }
   std::vector<double> begins = {};  // The ends of each slice count from its own first row.
   for (std::int64_t i = 0; i < ends_count; ++i) {
-    begins.push_back(static_cast<double>(i / groups * (left[1] / lists)));
+    const std::int64_t slice = i / groups;
+    const std::int64_t rows = left[1] / lists;
+    begins.push_back(static_cast<double>(slice * rows));
   }
   DRYDOCK_TRY(const ValueId begin, context.builder.AddConstant(context.TypeOf(list), begins));
   DRYDOCK_TRY(const ValueId ends, context.Emit(ops::kAdd, {list, begin}));

@@ -137,6 +137,27 @@ void DropIdlePlan(WindowCut& cut) {
   }
 }
 
+/// Checks one dimension of a form that is cut somewhere; adds its exchange if there is one.
+Status AddWindows(const CutDim& cut, PadMode mode, bool may_exchange, WindowCut& result) {
+  const bool independent = cut.dim.Reach() <= cut.dim.stride;
+  if (cut.parts == 1) {
+    // The reference tests whole strides in both dimensions as soon as one of them is cut.
+    return mode == PadMode::kValid && independent ? CheckWholeStrides(cut) : Status();
+  }
+  DRYDOCK_RETURN_IF_ERROR(CheckExtents(cut));
+  if (independent) {
+    return CheckIndependent(cut);
+  }
+  if (mode == PadMode::kValid || !may_exchange) {
+    return cut.Refuse("valid", "a kernel of " + std::to_string(cut.dim.Reach()) +
+                                   " reaches beyond the stride " + std::to_string(cut.dim.stride) +
+                                   (may_exchange ? "; pad mode 'valid' exchanges no rows" : ""));
+  }
+  DRYDOCK_TRY(const HaloDim halo, ExchangeOf(cut));
+  AddDim(halo, cut.spatial, result);
+  return {};
+}
+
 }  // namespace
 
 bool BeginsBetweenStrides(const WindowDim& dim, std::int64_t parts) {
@@ -156,27 +177,7 @@ Result<WindowCut> CutWindows(const OpView& op, const WindowForm& form,
   for (std::size_t i = 0; i < form.dims.size() && any_cut; ++i) {
     const CutDim cut{
         .op = op, .dim = form.dims[i], .spatial = i, .parts = IsCut(cuts, i) ? cuts[i] : 1};
-    const bool independent = cut.dim.Reach() <= cut.dim.stride;
-    if (cut.parts == 1) {
-      // The reference tests whole strides in both dimensions as soon as one of them is cut.
-      if (form.mode == PadMode::kValid && independent) {
-        DRYDOCK_RETURN_IF_ERROR(CheckWholeStrides(cut));
-      }
-      continue;
-    }
-    DRYDOCK_RETURN_IF_ERROR(CheckExtents(cut));
-    if (independent) {
-      DRYDOCK_RETURN_IF_ERROR(CheckIndependent(cut));
-      continue;
-    }
-    if (form.mode == PadMode::kValid || !may_exchange) {
-      return cut.Refuse("valid", "a kernel of " + std::to_string(cut.dim.Reach()) +
-                                     " reaches beyond the stride " +
-                                     std::to_string(cut.dim.stride) +
-                                     (may_exchange ? "; pad mode 'valid' exchanges no rows" : ""));
-    }
-    DRYDOCK_TRY(const HaloDim halo, ExchangeOf(cut));
-    AddDim(halo, i, result);
+    DRYDOCK_RETURN_IF_ERROR(AddWindows(cut, form.mode, may_exchange, result));
   }
   DropIdlePlan(result);
   return result;

@@ -34,6 +34,17 @@ TEST_P(ShardedEqualsWhole, ForwardGradientsAndUpdates) {
             << " unsupported=0 failed=0\n";
 }
 
+TEST_P(ShardedEqualsWhole, WithTheCheapestRedistributions) {
+  const std::uint32_t first = EnvironmentNumber("DRYDOCK_SEED", 1);
+  const std::uint32_t count = EnvironmentNumber("DRYDOCK_PROGRAMS", 60) / 2;
+  for (std::uint32_t seed = first; seed < first + count; ++seed) {
+    RandomStep step = MakeRandomStep(seed, GetParam());
+    step.job.redistribution = RedistributionSearch::kOptimal;
+    ASSERT_EQ(Difference(step), "") << "DRYDOCK_SEED=" << seed << " on " << GetParam() << " ranks\n"
+                                    << GraphText(step.graph);
+  }
+}
+
 TEST(ShardedEqualsWholeCheck, NoticesAMissingLossDivision) {
   // Without the division by the replicas of the loss, gradients come out too large on most steps.
   std::int64_t noticed = 0;

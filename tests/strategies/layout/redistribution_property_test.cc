@@ -19,7 +19,7 @@ namespace {
 
 /// Number from an environment variable, for longer runs by hand.
 std::uint64_t FromEnvironment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
+  const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): tests are single-threaded
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
