@@ -61,7 +61,7 @@ Result<CoreBinding> ReadBinding(std::string_view word) {
       list.emplace_back(range.AsText());
     }
   }
-  return binding;
+  return binding.ranges_of_device.empty() ? Result<CoreBinding>(WrongBinding()) : binding;
 }
 
 Result<std::int64_t> ReadSimLevel(std::string_view word) {

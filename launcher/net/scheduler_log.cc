@@ -56,7 +56,7 @@ Result<SchedulerLog> SchedulerLog::Open(const std::string& path) {
   auto file = std::make_unique<Descriptor>(
       path == kStandardError
           ? ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
-          : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+          : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
   if (file->get() < 0) {
     return FailCommand("LOG_DIR",
                        path + ": " + std::error_code(errno, std::generic_category()).message(),

@@ -78,8 +78,11 @@ class SchedulerServer::Impl {
     endpoint_ = {.address = options_.bind.address, .port = listener_->port()};
     options_.job.address = EndpointText(endpoint_);
     auto core = sim::SchedulerCore::Create(options_.job, loop_.Now(), snapshot);
+    if (!core && snapshot.nodes.empty()) {
+      return FailCommand("USAGE", core.error().message, core.error().hint);
+    }
     if (!core) {
-      return FailCommand(snapshot.nodes.empty() ? "USAGE" : "RECOVERY_STATE", core.error().message,
+      return FailCommand("RECOVERY_STATE", recovery_->path() + ": " + core.error().message,
                          core.error().hint);
     }
     if (recovery_) {

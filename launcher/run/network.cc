@@ -120,6 +120,20 @@ bool IsIpv6(const std::string& ip) {
   return ip.find(':') != std::string::npos;
 }
 
+bool IsOfOneMachine(const std::string& ip) {
+  const SocketAddress address = AddressOf(ip, 0);
+  if (address.bytes.ss_family == AF_INET) {
+    sockaddr_in four = {};
+    std::memcpy(&four, &address.bytes, sizeof(four));
+    const in_addr_t host = ntohl(four.sin_addr.s_addr);
+    return host != INADDR_ANY && host != INADDR_BROADCAST && !IN_MULTICAST(host);
+  }
+  sockaddr_in6 six = {};
+  std::memcpy(&six, &address.bytes, sizeof(six));
+  return address.length > 0 && !IN6_IS_ADDR_UNSPECIFIED(&six.sin6_addr) &&
+         !IN6_IS_ADDR_MULTICAST(&six.sin6_addr);
+}
+
 std::string HostAndPort(const std::string& ip, std::int64_t port) {
   return (IsIpv6(ip) ? "[" + ip + "]:" : ip + ":") + std::to_string(port);
 }

@@ -16,6 +16,9 @@ namespace drydock::launcher {
 /// True for an IPv6 literal.
 [[nodiscard]] bool IsIpv6(const std::string& ip);
 
+/// True for an address that one machine can have: not 0.0.0.0, ::, a multicast or broadcast one.
+[[nodiscard]] bool IsOfOneMachine(const std::string& ip);
+
 /// "10.0.0.1:8118", "[::1]:8118"
 [[nodiscard]] std::string HostAndPort(const std::string& ip, std::int64_t port);
 

@@ -162,6 +162,10 @@ Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context,
   for (const std::string& candidate : candidates) {
     context.log.Debug("'" + options.master_addr + "' is " + candidate);
   }
+  if (!IsOfOneMachine(host.master_ip)) {
+    return FailCommand("RESOLVE", "'" + options.master_addr + "' is no address of one machine",
+                       "give the address that the other nodes reach this one by");
+  }
   if (IsIpv6(host.master_ip) && workers_register) {
     return FailCommand("IPV6_UNSUPPORTED",
                        "'" + options.master_addr +
@@ -172,6 +176,8 @@ Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context,
   }
   if (host.is_master) {
     DRYDOCK_RETURN_IF_ERROR(CheckLoopbackName(options, host.master_ip, own));
+  } else if (workers_register && IsSingleNode(options)) {
+    context.log.Warning("no scheduler is started: " + host.master_ip + " is another machine's");
   }
   host.local_ip = SourceAddressTo(host.master_ip);
   if (host.local_ip.empty()) {
@@ -246,6 +252,15 @@ void WarnOfOddities(const MsrunOptions& options, ScriptKind kind, const Context&
   }
 }
 
+/// Ranks read it where they are. Source: spec robustness G2
+Status CheckRankTable(const MsrunOptions& options) {
+  if (!options.rank_table_file.empty() && ::access(options.rank_table_file.c_str(), R_OK) != 0) {
+    return FailCommand("USAGE", "argument --rank_table_file: " + options.rank_table_file + ": " +
+                                    SystemText(errno));
+  }
+  return {};
+}
+
 /// A scheduler without recovery refuses a worker that registers once more.
 Status CheckRestarts(const MsrunOptions& options, const JoinRule& join,
                      const Environment& environment) {
@@ -301,6 +316,7 @@ Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context)
   DRYDOCK_TRY(job.command, TaskCommandOf(options, context.environment));
   job.join = JoinRuleFor(options, job.command.kind);
   DRYDOCK_RETURN_IF_ERROR(CheckRestarts(options, job.join, context.environment));
+  DRYDOCK_RETURN_IF_ERROR(CheckRankTable(options));
   DRYDOCK_RETURN_IF_ERROR(ReadSchedulerFacts(options, context, job));
   WarnOfOddities(options, job.command.kind, context);
   DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));

@@ -75,6 +75,31 @@ class TwoNodesTest(launch.LaunchTest):
         self.assertEqual({place: words[0] for place, words in self.shown(True).items()},
                          {(0, 0): "0", (0, 1): "1", (1, 0): "2", (1, 1): "3"})
 
+    def test_variables_and_logs_of_ranks_that_register(self):
+        """Node ids, rank formula, names of logs and choice of logs, as the original has them."""
+        show = ["sh", "-c", "echo ${MS_NODE_ID-no} ${RANK_ID-no} $DEVICE_ID $MS_NODE_RANK $MS_SCHED_HOST $RANK_SIZE"]
+        named = ["--worker_log_name=w_{ip}", "--tail_worker_log=3", "--quiet"]
+        statuses, text = self.run_nodes(self.node(0, *named, *show), self.node(1, *named, *show))
+        self.assertEqual(statuses, (0, 0), text)
+        self.assertEqual({name: self.log(name) for name in self.logs()}, {
+            "node0/w_10.77.0.1_0.log": "0 0 0 0 10.77.0.1 4\n", "node0/w_10.77.0.1_1.log": "1 1 1 0 10.77.0.1 4\n",
+            "node1/w_10.77.0.2_2.log": "2 2 0 1 10.77.0.1 4\n", "node1/w_10.77.0.2_3.log": "3 3 1 1 10.77.0.1 4\n"})
+        self.assertEqual(text.splitlines()[:-1], ["3 3 1 1 10.77.0.1 4"])
+
+    def test_variables_of_ranks_that_are_given_out(self):
+        """A rank of the environment is not theirs; logs are numbered by local index."""
+        show = ["sh", "-c", "echo ${MS_NODE_ID-no} ${RANK_ID-no} $DEVICE_ID $MS_NODE_RANK"]
+        node = "RANK_ID=0 MS_NODE_ID=0 " + self.node(-1, "--tail_worker_log=1", *show)
+        statuses, text = self.run_nodes(node, node.replace("--log_dir=node0", "--log_dir=node1"))
+        self.assertEqual(statuses, (0, 0), text)
+        self.assertEqual({name: self.log(name) for name in self.logs()},
+                         {"node%d/worker_%d.log" % (node, local): "no no %d -1\n" % local
+                          for node in (0, 1) for local in (0, 1)})
+        self.assertEqual([line for line in text.splitlines() if line.startswith("no no")], ["no no 1 -1"] * 2)
+
+    def logs(self):
+        return [str(path.relative_to(self.folder)) for path in self.folder.glob("node?/w*.log")]
+
     def test_failed_rank_ends_the_job_on_both_nodes(self):
         """Within 5 s, whichever node it is on."""
         for failing in (0, 3):
