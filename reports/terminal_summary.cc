@@ -167,8 +167,8 @@ void AddCommunication(Page& page, const SummaryReport& summary) {
   page.Lines(TableLines(rows, {false, true, true, false, false, true, true}, kIndent));
 }
 
-/// One line if that fits, else the text below code and place.
-std::vector<std::string> DiagnosticLines(const DiagnosticReport& item) {
+/// One line if that fits or has to, else the text below code and place.
+std::vector<std::string> DiagnosticLines(const DiagnosticReport& item, bool may_take_two) {
   std::string where = ShortPlaceText(item.place);
   if (item.count > 1) {
     where = fmt::format("{} times{}{}", item.count, where.empty() ? "" : ", first at ", where);
@@ -177,7 +177,7 @@ std::vector<std::string> DiagnosticLines(const DiagnosticReport& item) {
   const std::string head =
       fmt::format("  {}{}", item.unsupported ? "unsupported: " : "", item.code);
   std::string whole = head + ": " + item.text + where;
-  if (whole.size() <= kTerminalColumns) {
+  if (whole.size() <= kTerminalColumns || !may_take_two) {
     return {std::move(whole)};
   }
   return {head + where, "    " + item.text};
@@ -190,13 +190,11 @@ void AddDiagnostics(Page& page, const SummaryReport& summary) {
   page.Blank();
   page.Heading(fmt::format("{} diagnostic{}", summary.diagnostics.size(),
                            summary.diagnostics.size() == 1 ? "" : "s"));
-  std::size_t shown = 0;
-  for (std::size_t used = 0; shown < summary.diagnostics.size(); ++shown) {
-    const std::vector<std::string> lines = DiagnosticLines(summary.diagnostics[shown]);
-    used += lines.size();
-    if (used > kDiagnosticLines) {
-      break;
-    }
+  const std::size_t shown = std::min(kDiagnosticLines, summary.diagnostics.size());
+  std::size_t spare = kDiagnosticLines - shown;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::vector<std::string> lines = DiagnosticLines(summary.diagnostics[i], spare > 0);
+    spare -= lines.size() - 1;
     page.Lines(lines);
   }
   if (shown < summary.diagnostics.size()) {

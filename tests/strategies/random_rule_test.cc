@@ -21,7 +21,7 @@ struct Moments {
   double variance = 0;
 };
 
-Moments MomentsOf(const char* op, std::vector<NdArray> inputs = {}) {
+Moments MomentsOf(const char* op, const std::vector<NdArray>& inputs = {}) {
   const auto drawn = RunOp(op, inputs, {{"shape", Numbers{kCount}}, {"seed", 11}, {"seed2", 13}});
   Moments moments = {};
   for (const double x : drawn->front().data) {

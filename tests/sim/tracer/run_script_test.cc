@@ -16,8 +16,6 @@
 
 #include "strategies/graph/json_codec.h"
 
-extern char** environ;
-
 namespace drydock::sim {
 namespace {
 
@@ -41,7 +39,7 @@ class TraceScriptTest : public ::testing::Test {
   }
 
   [[nodiscard]] std::string Write(const std::string& name, const std::string& text) const {
-    const std::string path = folder_ + "/" + name;
+    std::string path = folder_ + "/" + name;
     std::ofstream(path) << text;
     return path;
   }

@@ -83,6 +83,31 @@ def need(kind, where, key, value):
     return value
 
 
+OFFLOAD_DEFAULTS = {"offload_disk_size": 512 << 30}
+_OFFLOAD_TYPES = {"offload_param": str, "offload_path": str, "offload_checkpoint": str, "enable_aio": bool,
+                  "aio_queue_depth": int, "enable_pinned_mem": bool, "auto_offload": bool, "cpu_ratio": (int, float),
+                  "hbm_ratio": (int, float)}
+_OFFLOAD_SIZES = ("offload_disk_size", "offload_cpu_size", "aio_block_size", "host_mem_block_size")
+
+
+def check_offload(key, value):
+    """A setting of set_offload_context as it is kept: sizes ("0.5GB") in bytes, places of parameters in small letters."""
+    where = "set_offload_context"
+    if key in _OFFLOAD_SIZES:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)GB", need(str, where, key, value))
+        if not match:
+            raise user_error(ValueError, "%s:%s" % (where, key), "'%s' must be a size such as '1.5GB', not %r" % (key, value))
+        return int(float(match.group(1)) * (1 << 30))
+    if key not in _OFFLOAD_TYPES:
+        raise user_error(ValueError, where + ":unknown-key", "no offload setting is called '%s'" % key,
+                         nearest(key, list(_OFFLOAD_TYPES) + list(_OFFLOAD_SIZES)))
+    need(_OFFLOAD_TYPES[key], where, key, value)
+    if key == "offload_param":
+        value = value.lower()
+        _choice(where, key, value, ("cpu", "disk", ""))
+    return value
+
+
 def _choice(where, key, value, choices):
     if value not in choices:
         raise user_error(ValueError, "%s:%s" % (where, key), "'%s' cannot be %r" % (key, value),

@@ -146,11 +146,12 @@ def reset_algo_parameters():
     _algo.update(_rules.ALGO_DEFAULTS)
 
 
-_offload = {}
+_offload = dict(_rules.OFFLOAD_DEFAULTS)
 
 
 def set_offload_context(offload_config):
-    _offload.update(_rules.need(dict, "set_offload_context", "offload_config", offload_config))
+    given = _rules.need(dict, "set_offload_context", "offload_config", offload_config)
+    _offload.update({key: _rules.check_offload(key, value) for key, value in given.items()})
 
 
 def get_offload_context():

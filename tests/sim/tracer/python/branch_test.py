@@ -107,6 +107,50 @@ Net()(x, s)
 """)
         self.assertEqual(error["family"], "unsupported")
 
+    STEP = """
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor(shape=(4, 4), dtype=ms.float32), "w")
+    def construct(self, x):
+        return ops.reduce_mean(ops.matmul(x, self.w))
+class Step(nn.Cell):
+    def __init__(self, net):
+        super().__init__(auto_prefix=False)
+        self.net = net
+        self.optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+        self.grad = ops.GradOperation(get_by_list=True)
+    def construct(self, x, s):
+        loss = self.net(x)
+        grads = self.grad(self.net, self.optimizer.parameters)(x)
+        %s
+        return loss
+Step(Net())(Tensor(shape=(4, 4), dtype=ms.float32), s)
+"""
+
+    def test_step_that_a_branch_guards_is_recorded(self):
+        for guard in ("if s > 0:\n            self.optimizer(grads)", "if not s > 0:\n            self.optimizer(grads)",
+                      "if s > 0:\n            loss = loss * 2\n        else:\n            self.optimizer(grads)"):
+            with self.subTest(guard):
+                run = self.trace(HEAD + self.STEP % guard)
+                self.assertEqual(self.ops(run).count("ApplyMomentum"), 1)
+
+    def test_cells_made_inside_of_a_branching_network_are_its_own(self):
+        run = self.trace(HEAD + """
+class Net(nn.Cell):
+    def construct(self, x, s):
+        y = nn.ReLU()(x)
+        return y if s > 0 else x
+Net()(x, s)
+""")
+        self.assertEqual(self.ops(run).count("ReLU"), 1)
+
+    def test_steps_on_both_sides_are_unsupported(self):
+        error = self.error(HEAD + self.STEP % "if s > 0:\n            self.optimizer(grads)\n        else:\n"
+                                              "            self.optimizer(tuple(g * 2 for g in grads))")
+        self.assertEqual((error["family"], error["reason"]), ("unsupported", "control-flow.side-effect:unsupported"))
+        self.assertIn("on several sides", error["message"])
+
 
 if __name__ == "__main__":
     unittest.main()

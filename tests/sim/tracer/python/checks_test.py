@@ -38,6 +38,12 @@ MISTAKES = (
     ("ops.GradOperation(get_all=1)", "TypeError", "GradOperation:get_all"),
     ("nn.CellList([3])", "TypeError", "CellList:item"),
     ("ms.set_seed(-1)", "ValueError", "set_seed:range"),
+    ("nn.ClipByNorm('0')", "TypeError", "ClipByNorm:axis-type"),
+    ("nn.SyncBatchNorm(4, process_groups=3)", "TypeError", "SyncBatchNorm:groups-type"),
+    ("ms.context.set_offload_context({'offload_param': 'gpu'})", "ValueError", "set_offload_context:offload_param"),
+    ("ms.context.set_offload_context({'offload_cpu_size': '1'})", "ValueError", "set_offload_context:offload_cpu_size"),
+    ("ms.context.set_offload_context({'enable_aio': 1})", "TypeError", "set_offload_context:enable_aio-type"),
+    ("ms.context.set_offload_context({'offlaod': 1})", "ValueError", "set_offload_context:unknown-key"),
     ("nn.Cell()()", "AttributeError", "Cell:no-construct"),
 )
 
@@ -56,6 +62,14 @@ class Mistakes(TraceTest):
         for (expression, kind, reason), line in zip(MISTAKES, found):
             with self.subTest(expression):
                 self.assertEqual(line, "%s %s" % (kind, reason))
+
+
+class Offload(TraceTest):
+    def test_settings_are_kept_as_numbers_and_small_letters(self):
+        run = self.trace(HEAD + "ms.context.set_offload_context({'offload_param': 'CPU', 'aio_block_size': '0.5GB'})\n"
+                         "kept = ms.context.get_offload_context()\n"
+                         "print(kept['offload_param'], kept['aio_block_size'] == 2 ** 29, kept['offload_disk_size'] > 0)\n")
+        self.assertEqual(run.output.strip(), "cpu True True")
 
 
 class Limits(TraceTest):

@@ -288,6 +288,21 @@ Scaled()(x)
 """)
         self.assertEqual(self.ops(run), ["Cast", "Mul"])
 
+    def test_comparison_of_known_numbers_decides(self):
+        run = self.trace(HEAD + """
+context.reset_auto_parallel_context()
+class Chosen(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.rate = Tensor(0.5, ms.float16)
+    def construct(self, x):
+        if self.rate < 1.0 and not self.rate == Tensor(0.25):
+            return ops.relu(x)
+        return ops.tanh(x)
+Chosen()(x)
+""")
+        self.assertEqual(self.ops(run), ["ReLU"])
+
 
 class OpenExtents(TraceTest):
     SUM = """

@@ -66,21 +66,27 @@ def _execute(program, body, given, log):
 
 
 def _explore(program, body, given, log):
-    updates = program.update_count
+    steps, others = program.step_update_count, program.update_count - program.step_update_count
     result, execution = _execute(program, body, given, log)
     asked = execution.conditions
+    if program.step_update_count != steps:  # a step that is left out after an overflow: recorded as if it were done
+        log.updating_sides += 1
+        if log.updating_sides > 1:
+            raise _side_effect("has steps of an optimizer on several sides", asked[max(len(given) - 1, 0)][1])
     if len(asked) <= len(given):
         return result
-    if program.update_count != updates or execution.assigned:
-        what = "assigns attributes" if execution.assigned else "updates parameters"
-        raise Unsupported("control-flow.side-effect", "the network %s and branches on the value of a tensor at %s"
-                          % (what, frames.place_text(asked[len(given)][1])),
-                          "branch on Python values or use ops.select")
+    if execution.assigned or program.update_count - program.step_update_count != others:
+        raise _side_effect("assigns attributes" if execution.assigned else "updates parameters", asked[len(given)][1])
     for index in range(len(asked) - 1, len(given) - 1, -1):
         condition, place = asked[index]
         otherwise = _explore(program, body, given + [True] * (index - len(given)) + [False], log)
         result = _select(condition, result, otherwise, place)
     return result
+
+
+def _side_effect(what, place):
+    return Unsupported("control-flow.side-effect", "the network %s and branches on the value of a tensor at %s"
+                       % (what, frames.place_text(place)), "branch on Python values or use ops.select")
 
 
 def _select(condition, first, second, place):

@@ -19,6 +19,7 @@ class NodeLog:
     def __init__(self, outer):
         self.outer = outer
         self._entries = []
+        self.updating_sides = 0  # runs that recorded updates of an optimizer
         self._at = 0
 
     def rewind(self):
@@ -77,6 +78,7 @@ class Program:
         self._consumed = set()
         self._cell_calls = {}          # cell and arguments -> result
         self.update_count = 0          # operators that write parameters
+        self.step_update_count = 0     # those of optimizers among them
         self._log = None               # NodeLog of the running construct()
         self.examples = []             # shapes of inputs with open extents, as they are compiled
         self._kept = []                # objects whose id() is used as a key
@@ -202,6 +204,7 @@ class Program:
             self._primitives.append((primitive, answer["node"], primitive.version))
             if getattr(type(primitive), "signature", None) is not None and primitive.signature.kind == "update":
                 self.update_count += 1
+                self.step_update_count += session.phase == "optimizer"
         if self._log is not None:
             self._log.append(key, answer)
         return answer

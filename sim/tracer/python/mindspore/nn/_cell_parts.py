@@ -130,7 +130,7 @@ class Settings:
     def _setting_without_effect(self, *args, **kwargs):
         return self
 
-    set_data_parallel = set_jit_config = set_broadcast_flag = flatten_weights = _setting_without_effect
+    _get_attr_from_cell = set_data_parallel = set_jit_config = set_broadcast_flag = flatten_weights = _setting_without_effect
     set_inputs = set_auto_parallel = set_boost = init_parameters_data = offload = _setting_without_effect
     set_param_fl = set_parallel_input_with_inputs = place = _setting_without_effect
     register_forward_hook = register_forward_pre_hook = register_backward_hook = _setting_without_effect

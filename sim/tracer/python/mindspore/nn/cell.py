@@ -22,6 +22,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         object.__setattr__(self, "_params", OrderedDict())
         object.__setattr__(self, "_cells", OrderedDict())
         object.__setattr__(self, "_primitives", OrderedDict())
+        object.__setattr__(self, "_made_in", session.branches)  # the construct() that makes it anew each time it runs
         self._auto_prefix = auto_prefix
         self._scope = None
         self._flags = dict(flags or {})
@@ -62,7 +63,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         elif name in self.__dict__.get("_params", ()):
             self._reassign_parameter(name, value)
         else:
-            if session.branches is not None:
+            if session.branches is not self.__dict__.get("_made_in"):
                 branches.note_assignment()
             if "_cells" in self.__dict__:
                 self._forget(name)

@@ -236,15 +236,31 @@ def _call(self, signature, args, kwargs):
         attrs.update(collective_attrs(signature.name, attrs.pop("group", None)))
     if session.next_strategy is not None and signature.name != "Cast":
         self, session.next_strategy = copy.deepcopy(self).shard(*session.next_strategy), None
-    if signature.name == "Cast" and _is_number(operands[0]):
-        return Tensor(operands[0].item(), mstype.dtype_of(attrs["dtype"]))
+    folded = _folded(signature.name, operands, attrs)
+    if folded is not None:
+        return folded
     results = tracing.apply(signature.name, operands, attrs, self, dtypes)
     return results[0] if len(results) == 1 and not signature.tuple_result else tuple(results)
 
 
+_COMPARISONS = {"Less": "__lt__", "LessEqual": "__le__", "Greater": "__gt__", "GreaterEqual": "__ge__",
+                "Equal": "__eq__", "NotEqual": "__ne__"}
+
+
+def _folded(op, operands, attrs):
+    """Result of a cast or a comparison of known numbers, which the reference evaluates while it compiles; else None."""
+    if op != "Cast" and op not in _COMPARISONS or not all(_is_number(value) for value in operands):
+        return None
+    numbers = [float(value.item() if isinstance(value, Tensor) else value) for value in operands]
+    if op == "Cast":
+        return Tensor(operands[0].item(), mstype.dtype_of(attrs["dtype"]))
+    return Tensor(getattr(numbers[0], _COMPARISONS[op])(numbers[1]), mstype.bool_)
+
+
 def _is_number(value):
-    """True for a tensor of one known number, which the reference folds into the operators that use it."""
-    return type(value) is Tensor and value._known() and value.shape == ()
+    if isinstance(value, Tensor):
+        return type(value) is Tensor and value._known() and value.shape == ()
+    return isinstance(value, (bool, int, float))
 
 
 def make_class(signature):

@@ -80,7 +80,8 @@ class NeighborExchangeV2(_Exchange):
         super().__init__(send_rank_ids=send_rank_ids, send_lens=send_lens, recv_rank_ids=recv_rank_ids,
                          recv_lens=recv_lens, data_format=data_format, group=group)
 
-    def __call__(self, x):
+    def __call__(self, *tensors):
+        x = tensors[0] if len(tensors) == 1 else None
         ranks = {}
         for kind in ("send", "recv"):
             ranks[kind] = self._ranks(kind + "_rank_ids")
