@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <map>
 #include <thread>
 
@@ -23,6 +22,9 @@ namespace drydock::launcher {
 namespace {
 
 using sim::SchedulerEventKind;
+
+/// Begin of a TLS handshake.
+constexpr std::string_view kTlsHello("\x16\x03\x01\x02\x00\x01", 6);
 
 /// Registers as a worker; the answer says whether it worked.
 sim::RegistrationReply Register(RawClient& client, std::string_view id) {
@@ -140,8 +142,7 @@ TEST(SchedulerServer, GarbageClosesItsConnectionOnly_R33) {
   const auto server = Serve({.job = {.worker_num = 1}});
   RawClient good(server->endpoint());
   for (const std::string_view bytes :
-       {std::string_view("GET / HTTP/1.1\r\n\r\n"), std::string_view("RPC1"),
-        std::string_view("\x16\x03\x01\x02\x00\x01", 6),
+       {std::string_view("GET / HTTP/1.1\r\n\r\n"), std::string_view("RPC1"), kTlsHello,
         std::string_view("RPC0\0\0\0\1\0\0\0\1\0\0\0\1\xff\xff\xff\xff", 20),
         std::string_view("RPC0\xff\xff\xff\xff\0\0\0\1\0\0\0\1\0\0\0\1", 20)}) {
     RawClient stranger(server->endpoint());
@@ -203,22 +204,25 @@ TEST(SchedulerServer, TheLogSaysWhatAStrangerSpeaks_R39_R42) {
   using testing::HasSubstr;
   EXPECT_THAT(LogOfStranger("GET / HTTP/1.1\r\n\r\n"), HasSubstr("is closed: an HTTP request."));
   EXPECT_THAT(LogOfStranger("SSH-2.0-x\r\n"), HasSubstr("is closed: an SSH client."));
-  EXPECT_THAT(LogOfStranger(std::string_view("\x16\x03\x01\x02\x00\x01", 6)),
-              HasSubstr("is closed: TLS_MISMATCH: a TLS handshake, but"));
+  EXPECT_THAT(LogOfStranger(kTlsHello), HasSubstr("is closed: TLS_MISMATCH: a TLS handshake, but"));
   EXPECT_THAT(LogOfStranger("rubbish"), HasSubstr("bytes do not begin with the magic 'RPC0'"));
 }
 
-/// Does what bad peers do until told to stop.
-void Disturb(const Endpoint& server, const std::atomic<bool>& stop) {
+constexpr unsigned kBadConnections = 10'000;
+
+/// Does what bad peers do.
+void Disturb(const Endpoint& server) {
   std::vector<std::unique_ptr<RawClient>> idle;
-  for (unsigned round = 0; !stop; ++round) {
+  for (unsigned round = 0; round < kBadConnections; ++round) {
     RawClient passing(server);
-    if (round % 3 == 0) {
+    if (round % 4 == 0) {
       passing.Send("GET / HTTP/1.1\r\n\r\n");
-    } else if (round % 3 == 1) {
+    } else if (round % 4 == 1) {
       passing.Send(std::string_view("RPC0\0\0\0\1\0\0\0\1\0\0\0\1\x7f\xff\xff\xff@", 21));
+    } else if (round % 4 == 2) {
+      passing.Send(kTlsHello);
     }
-    if (round % 4 == 0 && idle.size() < 400) {
+    if (round % 4 == 3 && idle.size() < 400) {
       idle.push_back(std::make_unique<RawClient>(server));
       idle.back()->Send("RPC");  // half a frame, and then silence
     }
@@ -259,14 +263,17 @@ TEST(SchedulerServer, WithoutDescriptorsMembersGoOnAndNewcomersWait_R13) {
   EXPECT_TRUE(Register(*newcomer, "1").success);
 }
 
+// 64 workers join while the connections come; the 65th joins behind them, and only then do the
+// others know their ranks.
 TEST(SchedulerServer, BadPeersDoNotDisturb64Workers_R11_R12_R34) {
-  const auto server = Serve({.job = {.worker_num = 64}});
-  std::atomic<bool> stop = false;
-  std::jthread disturber([&] { Disturb(server->endpoint(), stop); });
+  const auto server = Serve({.job = {.worker_num = 65}});
+  std::jthread disturber([&] {
+    Disturb(server->endpoint());
+    RawClient last(server->endpoint());
+    EXPECT_TRUE(Register(last, "64").success);
+  });
   Swarm swarm(server->endpoint(), 64);
   EXPECT_EQ(swarm.Run(), 64U) << swarm.failure();
-  stop = true;
-  WaitFor(*server, SchedulerEventKind::kFinished);
 }
 
 }  // namespace
