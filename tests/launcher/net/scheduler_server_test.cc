@@ -178,6 +178,43 @@ TEST(SchedulerServer, APeerThatDoesNotReadIsClosed_R11) {
   EXPECT_TRUE(peer.IsClosed());
 }
 
+/// Most memory this process ever had.
+std::int64_t PeakKib() {
+  rusage usage = {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+// Some 33 bytes each, so that 2,000 requests arrive in one piece of 64 KiB: their answers of 1 MiB
+// must not all be made before the first is sent.
+TEST(SchedulerServer, ManyRequestsInOnePieceCostLittleMemory_G12) {
+  const auto server = Serve({.job = {.worker_num = 1}});
+  RawClient peer(server->endpoint());
+  peer.SendMessage("6", sim::MetadataMessage{"k", std::string(1U << 20U, 'v')});
+  std::string requests;
+  for (int i = 0; i < 2'000; ++i) {
+    sim::AppendFrame({.name = "7", .to = "@s", .from = "@", .body = "\x0a\x01k"}, requests);
+  }
+  const std::int64_t before = PeakKib();
+  (void)peer.Send(requests);
+  EXPECT_TRUE(peer.IsClosed());
+  EXPECT_LT(PeakKib() - before, 512 * 1024);  // all answers together are 2,000 MiB
+}
+
+// More than the system takes at once, and more than one peer may leave unread otherwise.
+TEST(SchedulerServer, ALargeValueIsReadWhole) {
+  const auto server = Serve({.job = {.worker_num = 1}});
+  RawClient peer(server->endpoint());
+  const std::string value(std::size_t{24} << 20U, 'v');
+  peer.SendMessage("6", sim::MetadataMessage{"k", value});
+  for (int i = 0; i < 2; ++i) {
+    peer.SendMessage("7", sim::MetadataMessage{"k", ""});
+    const auto reply = peer.Receive();
+    ASSERT_TRUE(reply);
+    EXPECT_TRUE(sim::DecodeMetadata(reply->body)->value == value);
+  }
+}
+
 TEST(SchedulerServer, ConnectionsBeyondTheLimitReplaceSilentOnes_R12) {
   const auto server = Serve({.job = {.worker_num = 1}});  // 8 * 1 + 64 connections
   std::vector<std::unique_ptr<RawClient>> strangers;
