@@ -5,6 +5,7 @@
 // Invariants: no two live workers are ready with one rank; nobody is ready before everybody was
 // registered; whoever was told "accepted" is known after a restart of the scheduler; every run
 // ends.
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <random>
@@ -25,8 +26,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Duration kFaultsEnd = seconds(60);
-/// Longest time in which the scheduler's process stands still: more than a node may be silent, less
-/// than workers wait for an answer.
+/// More than a node may be silent, less than workers wait for an answer.
 constexpr std::uint32_t kLongestFreezeMs = 14'000;
 constexpr TimePoint kRunMustEnd{seconds(2000)};
 
@@ -50,12 +50,10 @@ class FaultRun {
   }
 
   bool all_left() const {
-    for (const FaultWorker& worker : workers_) {
-      if (!worker.core || worker.core->state() != WorkerState::kLeft) {
-        return false;
-      }
-    }
-    return scheduler_ && scheduler_->state() == SchedulerState::kFinished;
+    return scheduler_ && scheduler_->state() == SchedulerState::kFinished &&
+           std::all_of(workers_.begin(), workers_.end(), [](const FaultWorker& worker) {
+             return worker.core && worker.core->state() == WorkerState::kLeft;
+           });
   }
   /// Standing still is none: nobody is lost by it.
   bool has_faults() const {
@@ -141,21 +139,18 @@ class FaultRun {
   }
 
   // --- scheduler process
-
   [[nodiscard]] TimePoint SchedulerDeadline() const {
-    const auto deadline =
-        scheduler_ && !process_.frozen() ? scheduler_->NextDeadline() : std::nullopt;
-    return process_.RealTime(deadline.value_or(kNever));
+    const bool runs = scheduler_ && !process_.frozen();
+    return process_.RealTime(runs ? scheduler_->NextDeadline().value_or(kNever) : kNever);
   }
   void Freeze() {
     if (!scheduler_ || process_.frozen()) {
       return;
     }
     process_.Freeze();
-    const Duration length = Random(kLongestFreezeMs);
-    At(length, [this, length, life = scheduler_life_] {
+    At(Random(kLongestFreezeMs), [this, since = now_, life = scheduler_life_] {
       if (scheduler_ && life == scheduler_life_) {
-        process_.Thaw(length);
+        process_.Thaw(now_ - since);
       }
     });
   }
@@ -237,7 +232,6 @@ class FaultRun {
   }
 
   // --- network
-
   void SendToScheduler(std::size_t c, const std::string& bytes) {
     if (Chance(plan_.cut_percent)) {
       return Cut(c);
@@ -304,7 +298,6 @@ class FaultRun {
   }
 
   // --- worker processes
-
   void StartWorker(std::size_t w) {
     FaultWorker& worker = workers_[w];
     worker.core = std::make_unique<WorkerCore>(
@@ -326,14 +319,13 @@ class FaultRun {
     }
     worker.dead = true;
     ++worker.life;
-    for (auto& connection : worker.connections) {
+    for (const auto& connection : std::exchange(worker.connections, {})) {
       if (connection) {
         connections_[*connection].worker_open = false;
         if (Below(4) != 0) {  // else the machine is gone: nobody is told
           CloseAtSchedulerSoon(*connection);
         }
       }
-      connection.reset();
     }
     if (plan_.recovery) {
       At(Random(5000), [this, w] { StartWorker(w); });
