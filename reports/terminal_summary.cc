@@ -18,7 +18,7 @@ constexpr std::size_t kIndent = 2;
 constexpr std::size_t kShownClasses = 4;
 constexpr std::size_t kShownTensors = 3;
 constexpr std::size_t kShownKinds = 5;
-constexpr std::size_t kShownDiagnostics = 3;
+constexpr std::size_t kDiagnosticLines = 3;
 constexpr std::size_t kNameColumns = 44;
 constexpr std::size_t kRanksColumns = 24;
 
@@ -167,6 +167,22 @@ void AddCommunication(Page& page, const SummaryReport& summary) {
   page.Lines(TableLines(rows, {false, true, true, false, false, true, true}, kIndent));
 }
 
+/// One line if that fits, else the text below code and place.
+std::vector<std::string> DiagnosticLines(const DiagnosticReport& item) {
+  std::string where = ShortPlaceText(item.place);
+  if (item.count > 1) {
+    where = fmt::format("{} times{}{}", item.count, where.empty() ? "" : ", first at ", where);
+  }
+  where = where.empty() ? "" : " (" + where + ")";
+  const std::string head =
+      fmt::format("  {}{}", item.unsupported ? "unsupported: " : "", item.code);
+  std::string whole = head + ": " + item.text + where;
+  if (whole.size() <= kTerminalColumns) {
+    return {std::move(whole)};
+  }
+  return {head + where, "    " + item.text};
+}
+
 void AddDiagnostics(Page& page, const SummaryReport& summary) {
   if (summary.diagnostics.empty()) {
     return;
@@ -174,15 +190,17 @@ void AddDiagnostics(Page& page, const SummaryReport& summary) {
   page.Blank();
   page.Heading(fmt::format("{} diagnostic{}", summary.diagnostics.size(),
                            summary.diagnostics.size() == 1 ? "" : "s"));
-  for (std::size_t i = 0; i < std::min(kShownDiagnostics, summary.diagnostics.size()); ++i) {
-    const DiagnosticReport& item = summary.diagnostics[i];
-    const std::string place = ShortPlaceText(item.place);
-    page.Line(fmt::format("  {}{}: {}{}", item.unsupported ? "unsupported: " : "", item.code,
-                          item.text, place.empty() ? "" : " (" + place + ")"));
+  std::size_t shown = 0;
+  for (std::size_t used = 0; shown < summary.diagnostics.size(); ++shown) {
+    const std::vector<std::string> lines = DiagnosticLines(summary.diagnostics[shown]);
+    used += lines.size();
+    if (used > kDiagnosticLines) {
+      break;
+    }
+    page.Lines(lines);
   }
-  if (summary.diagnostics.size() > kShownDiagnostics) {
-    page.Line(
-        fmt::format("  and {} more in the report", summary.diagnostics.size() - kShownDiagnostics));
+  if (shown < summary.diagnostics.size()) {
+    page.Line(fmt::format("  and {} more in the report", summary.diagnostics.size() - shown));
   }
 }
 

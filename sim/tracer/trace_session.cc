@@ -9,6 +9,7 @@
 #include "sim/tracer/compile_answer.h"
 #include "sim/tracer/json_values.h"
 #include "strategies/graph/json_codec.h"
+#include "strategies/passes/rewrite.h"
 #include "strategies/rules/op_entry.h"
 #include "strategies/rules/op_signature.h"
 
@@ -249,6 +250,9 @@ Result<json> TraceSession::Dispatch(std::string_view method, const json& request
   if (method == "compile") {
     return Compile(request);
   }
+  if (method == "node_names") {
+    return NodeNames(request);
+  }
   if (method == "listing") {
     return Listing(request);
   }
@@ -383,6 +387,21 @@ Result<json> TraceSession::Compile(const json& request) {
   compiled_.reset();
   DRYDOCK_TRY(compiled_, strategies::Compile(builder_->graph(), job_));
   return CompileAnswer(*compiled_);
+}
+
+Result<json> TraceSession::NodeNames(const json& request) {
+  DRYDOCK_RETURN_IF_ERROR(ReadEnding(request));
+  strategies::Graph graph = builder_->graph();
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    graph.nodes[n].origin = NodeId{static_cast<std::int32_t>(n)};
+  }
+  graph = strategies::CleanTraced(std::move(graph));
+  const std::vector<std::string> full_names = strategies::FullNames(graph);
+  json names = json::object();
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    names[full_names[n]] = ToIndex(graph.nodes[n].origin);
+  }
+  return json{{"names", std::move(names)}};
 }
 
 Result<json> TraceSession::Listing(const json& request) const {

@@ -62,6 +62,8 @@ class TraceSession {
   [[nodiscard]] Result<nlohmann::json> UpdateNode(const nlohmann::json& request);
   [[nodiscard]] Result<nlohmann::json> Finish(const nlohmann::json& request);
   [[nodiscard]] Result<nlohmann::json> Compile(const nlohmann::json& request);
+  /// {"names": {full name: node}} of the nodes that are compiled.
+  [[nodiscard]] Result<nlohmann::json> NodeNames(const nlohmann::json& request);
   [[nodiscard]] Result<nlohmann::json> Listing(const nlohmann::json& request) const;
   [[nodiscard]] Result<std::vector<ValueId>> ValueIds(const nlohmann::json& request,
                                                       std::string_view name,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <queue>
 #include <tuple>
 
@@ -88,16 +89,26 @@ std::vector<std::size_t> Schedule(const std::vector<Node*>& nodes, std::size_t v
       producer[ToIndex(output)] = n;
     }
   }
-  std::vector<std::vector<std::size_t>> consumers(nodes.size());
+  // Consumers of node n: consumers[first[n]] to consumers[first[n + 1] - 1].
+  std::vector<std::size_t> first(nodes.size() + 1, 0);
   std::vector<std::size_t> missing(nodes.size(), 0);
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    for (const ValueId input : nodes[n]->inputs) {
-      if (input != kNoValue && producer[ToIndex(input)] != kLeaf) {
-        consumers[producer[ToIndex(input)]].push_back(n);
-        ++missing[n];
+  const auto for_each_edge = [&](auto visit) {
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      for (const ValueId input : nodes[n]->inputs) {
+        if (input != kNoValue && producer[ToIndex(input)] != kLeaf) {
+          visit(producer[ToIndex(input)], n);
+        }
       }
     }
-  }
+  };
+  for_each_edge([&](std::size_t from, std::size_t to) {
+    ++first[from + 1];
+    ++missing[to];
+  });
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<std::size_t> consumers(first.back());
+  std::vector<std::size_t> free = first;
+  for_each_edge([&](std::size_t from, std::size_t to) { consumers[free[from]++] = to; });
   const auto later = [&position](std::size_t a, std::size_t b) {
     return position[a] > position[b];
   };
@@ -112,9 +123,9 @@ std::vector<std::size_t> Schedule(const std::vector<Node*>& nodes, std::size_t v
     const std::size_t n = ready.top();
     ready.pop();
     order.push_back(n);
-    for (const std::size_t consumer : consumers[n]) {
-      if (--missing[consumer] == 0) {
-        ready.push(consumer);
+    for (std::size_t i = first[n]; i < first[n + 1]; ++i) {
+      if (--missing[consumers[i]] == 0) {
+        ready.push(consumers[i]);
       }
     }
   }

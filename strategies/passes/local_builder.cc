@@ -71,6 +71,10 @@ LocalBuilder::LocalBuilder(const Graph& traced, const std::vector<Region>& regio
 }
 
 Result<LocalProgram> LocalBuilder::Build() && {
+  // More than programs take: what stays unused is never touched, and nothing moves while it grows.
+  constexpr std::size_t kGrowth = 4;
+  builder_.mutable_graph().nodes.reserve(kGrowth * traced_.nodes.size());
+  builder_.mutable_graph().values.reserve(kGrowth * traced_.values.size());
   DRYDOCK_RETURN_IF_ERROR(AddLeaves());
   for (std::size_t n = 0; n < traced_.nodes.size(); ++n) {
     const std::size_t first_new_node = builder_.graph().nodes.size();

@@ -109,8 +109,7 @@ Result<ValueId> LocalBuilder::PostOperand(NodeId user, std::size_t operand,
                                           const TensorLayout& wanted) {
   const ValueId value = traced_.at(user).inputs[operand];
   const ValueId local = locals_[ToIndex(value)].id;
-  if (IsCut(value) ? SliceShape(wanted) == SliceShape(LayoutOf(value))
-                   : SliceShape(wanted) == traced_.at(value).type.shape) {
+  if (SameOwnership(LayoutOf(value), wanted)) {
     return local;
   }
   if (traced_.at(value).kind == ValueKind::kConstant) {

@@ -69,18 +69,20 @@ bool IsLive(const Node& node, const std::vector<bool>& live_values) {
          std::ranges::any_of(node.outputs, [&](ValueId id) { return live_values[ToIndex(id)]; });
 }
 
-std::vector<bool> LiveNodes(const Graph& graph) {
+/// Which of the nodes with keep[n] reach an output or a parameter, operands replaced.
+std::vector<bool> LiveNodes(const Graph& graph, const std::vector<bool>& keep,
+                            const std::vector<ValueId>& replacement) {
   std::vector<bool> live_values(graph.values.size(), false);
   for (const ValueId output : graph.outputs) {
-    live_values[ToIndex(output)] = true;
+    live_values[ToIndex(Follow(replacement, output))] = true;
   }
   std::vector<bool> live(graph.nodes.size(), false);
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
-    live[n] = IsLive(graph.nodes[n], live_values);
+    live[n] = keep[n] && IsLive(graph.nodes[n], live_values);
     if (live[n]) {
       for (const ValueId input : graph.nodes[n].inputs) {
         if (input != kNoValue) {
-          live_values[ToIndex(input)] = true;
+          live_values[ToIndex(Follow(replacement, input))] = true;
         }
       }
     }
@@ -156,8 +158,9 @@ Graph Rewrite(Graph graph, const std::vector<bool>& keep, const std::vector<Valu
 }
 
 Graph RemoveDeadNodes(Graph graph) {
-  const std::vector<bool> live = LiveNodes(graph);
   const std::vector<ValueId> same(graph.values.size(), kNoValue);
+  const std::vector<bool> live =
+      LiveNodes(graph, std::vector<bool>(graph.nodes.size(), true), same);
   return Rewrite(std::move(graph), live, same);
 }
 
@@ -186,7 +189,8 @@ Graph CleanLocal(Graph graph) {
       keep[n] = false;
     }
   }
-  return RemoveDeadNodes(Rewrite(std::move(graph), keep, replacement));
+  const std::vector<bool> live = LiveNodes(graph, keep, replacement);
+  return Rewrite(std::move(graph), live, replacement);
 }
 
 Graph InsertDatasetNode(Graph graph) {

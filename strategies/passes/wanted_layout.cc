@@ -13,6 +13,9 @@ std::size_t TensorIndex(const Node& node, std::size_t operand) {
 }
 
 bool PassesLayoutOn(const Node& node) {
+  if (node.inputs.empty() || node.inputs.front() == kNoValue) {
+    return false;  // it makes something of nothing: the bits of a mask
+  }
   // A view with a rule (ExpandDims) changes dimensions and is planned like a kernel.
   const bool plain_view = node.entry->kind == OpKind::kView && node.entry->shard == nullptr;
   return plain_view || node.entry->kind == OpKind::kTransparent ||

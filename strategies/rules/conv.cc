@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "strategies/rules/common_gradients.h"
 #include "strategies/rules/common_rules.h"
+#include "strategies/rules/known_ops.h"
+#include "strategies/rules/local_emit.h"
 #include "strategies/rules/window.h"
 #include "strategies/rules/window_local.h"
 
@@ -184,6 +186,27 @@ Result<std::vector<ValueId>> LocalizeConv(const LocalizeContext& context) {
   return EmitWindowed(context, cut, form, std::move(attrs), {.pad = "pad"});
 }
 
+/// Cuts the rank's rows out of what the windows of `cut` gave along the dimensions in `between`.
+Result<ValueId> EmitOwnRowsOf(const LocalizeContext& context, ValueId value, const WindowForm& form,
+                              const WindowCut& cut, const Shape& own) {
+  Attr::List begin;
+  Attr::List end;
+  for (std::size_t d = 0; d < own.size(); ++d) {
+    RankExpr first = {};
+    if (own[d] != context.builder.TypeOf(value).shape[d]) {
+      const HaloDim& halo = cut.plan.dims[d - 2];
+      const WindowDim& dim = form.dims[d - 2];
+      first = Plus(Times(context.sharding.axis_parts[d], own[d] - halo.step * dim.stride),
+                   RankExpr{.constant = dim.pad_begin - halo.first * dim.stride});
+    }
+    begin.emplace_back(first);
+    end.emplace_back(Plus(first, RankExpr{.constant = own[d]}));
+  }
+  return EmitHelper(
+      context, ops::kStridedSlice, {value},
+      {{"begin", begin}, {"end", end}, {"strides", std::vector<std::int64_t>(own.size(), 1)}});
+}
+
 Result<std::vector<ValueId>> LocalizeBackInput(const LocalizeContext& context) {
   DRYDOCK_TRY(const WindowForm form, ConvForm(context.global, context.global.outputs[0].shape));
   DRYDOCK_TRY(const WindowCut cut,
@@ -191,18 +214,29 @@ Result<std::vector<ValueId>> LocalizeBackInput(const LocalizeContext& context) {
   AttrMap attrs = context.spec.attrs;
   SetOwnChannels(context, attrs);
   const Shape own = SliceShape(context.sharding.outputs[0]);
-  attrs["input_size"] = own;
+  Shape made = own;
   attrs.erase("pad_list");
   WindowForm local = form;
   for (const std::size_t i : cut.exchanged) {
     // Taps count from the window's begin: row r of the part meets r + padding - o * stride.
     const HaloDim& halo = cut.plan.dims[i];
     WindowDim& dim = local.dims[i];
+    if (BeginsBetweenStrides(dim, halo.parts)) {
+      made[i + 2] = (halo.length - 1) * dim.stride + dim.Reach();
+      dim.pad_begin = dim.pad_end = 0;
+      continue;
+    }
     dim.in = own[i + 2];
     dim.pad_begin -= halo.first * dim.stride;
     dim.pad_end = (halo.length - 1) * dim.stride + dim.Reach() - dim.in - dim.pad_begin;
   }
-  return EmitWindowed(context, cut, local, std::move(attrs), {.pad = "pad", .keeps_pads = true});
+  attrs["input_size"] = made;
+  DRYDOCK_TRY(std::vector<ValueId> results, EmitWindowed(context, cut, local, std::move(attrs),
+                                                         {.pad = "pad", .keeps_pads = true}));
+  if (made != own) {
+    DRYDOCK_TRY(results[0], EmitOwnRowsOf(context, results[0], form, cut, own));
+  }
+  return results;
 }
 
 // ---- Gradient -----------------------------------------------------------------------------------

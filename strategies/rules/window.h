@@ -90,6 +90,10 @@ struct WindowCut {
 [[nodiscard]] Result<WindowCut> CutBackwardWindows(const OpView& op, const WindowForm& form,
                                                    std::span<const std::int64_t> cuts);
 
+/// True if the parts of a backward window's result do not all begin at a stride: their exchanged
+/// windows then begin at their own part of the operand, and rows around the result are cut off.
+[[nodiscard]] bool BeginsBetweenStrides(const WindowDim& dim, std::int64_t parts);
+
 // ---- Arithmetic ---------------------------------------------------------------------------------
 
 /// Calls f(input position, output position, tap) for every tap of every window that meets the

@@ -82,6 +82,35 @@ Result<HaloDim> ExchangeOf(const CutDim& cut) {
   return halo;
 }
 
+/// a / b rounded down, b > 0.
+std::int64_t FloorDiv(std::int64_t a, std::int64_t b) {
+  return a >= 0 ? a / b : -((b - 1 - a) / b);
+}
+
+/// Row r needs the gradients o with r + padding - (reach - 1) <= o * stride <= r + padding. Parts
+/// that begin between two strides need unequally placed ones: their windows hold what any does.
+HaloDim BackwardExchangeOf(const CutDim& cut) {
+  const WindowDim& dim = cut.dim;
+  const std::int64_t rows = dim.in / cut.parts;
+  const bool between = BeginsBetweenStrides(dim, cut.parts);
+  HaloDim halo{.dim = cut.spatial + 2,
+               .parts = cut.parts,
+               .extent = dim.out,
+               .step = between ? dim.out / cut.parts : rows / dim.stride};
+  // The first part decides where all windows begin and end, or each part has its say.
+  std::int64_t first = between ? 0 : dim.out;
+  std::int64_t last = between ? halo.step - 1 : -dim.out;
+  for (std::int64_t part = 0; part < (between ? cut.parts : 1); ++part) {
+    const std::int64_t row = part * rows + dim.pad_begin;
+    const std::int64_t lowest = -FloorDiv(dim.Reach() - 1 - row, dim.stride);
+    first = std::min(first, lowest - part * halo.step);
+    last = std::max(last, FloorDiv(row + rows - 1, dim.stride) - part * halo.step);
+  }
+  halo.first = first;
+  halo.length = last - first + 1;
+  return halo;
+}
+
 /// Dimensions that rules let be cut: rows and columns, or depth and rows. The rule itself refuses a
 /// cut of the third one.
 constexpr std::size_t kCutDims = 2;
@@ -109,6 +138,10 @@ void DropIdlePlan(WindowCut& cut) {
 }
 
 }  // namespace
+
+bool BeginsBetweenStrides(const WindowDim& dim, std::int64_t parts) {
+  return dim.in / parts % dim.stride != 0;
+}
 
 Result<WindowCut> CutWindows(const OpView& op, const WindowForm& form,
                              std::span<const std::int64_t> cuts, bool may_exchange) {
@@ -165,25 +198,11 @@ Result<WindowCut> CutBackwardWindows(const OpView& op, const WindowForm& form,
       return cut.Refuse("valid", "pad mode 'valid' does not allow it");
     }
     const WindowDim& dim = cut.dim;
-    const std::int64_t rows = dim.in / cut.parts;
     if (dim.Reach() <= dim.stride) {
       DRYDOCK_RETURN_IF_ERROR(CheckIndependent(cut));
       continue;
     }
-    if (rows % dim.stride != 0) {
-      return UnsupportedForm(op, cut.Where() + ": parts of " + std::to_string(rows) +
-                                     " rows that begin between two strides are not handled");
-    }
-    // Row r needs the gradients o with r + padding - (reach - 1) <= o * stride <= r + padding.
-    const std::int64_t lowest = dim.pad_begin - (dim.Reach() - 1);
-    const std::int64_t first =
-        lowest >= 0 ? (lowest + dim.stride - 1) / dim.stride : -(-lowest / dim.stride);
-    const HaloDim halo{.dim = i + 2,
-                       .parts = cut.parts,
-                       .extent = dim.out,
-                       .first = first,
-                       .step = rows / dim.stride,
-                       .length = (rows - 1 + dim.pad_begin) / dim.stride - first + 1};
+    const HaloDim halo = BackwardExchangeOf(cut);
     if (!IsNeighbourly(halo)) {
       return cut.Refuse("halo", "a window of " + std::to_string(halo.length) +
                                     " reaches beyond the neighbouring parts of " +

@@ -4,23 +4,16 @@ It judges nothing; peer_judge.py does that from what is written down here.
 """
 from __future__ import annotations
 
-import ast
 import collections
 import functools
 import importlib
 import json
-import linecache
-import os
 import re
-import signal
 import subprocess
 import sys
-import time
 import types
 
-
-class TestTimeout(BaseException):
-    """Raised by the alarm; not an Exception, so that no test can catch it."""
+from peer_errors import describe_exception, in_suite
 
 
 class EventLog:
@@ -102,127 +95,6 @@ def is_strategy(value):
         return type(x) is int and x > 0
     return type(value) in (list, tuple) and all(
         type(x) in (list, tuple) and positive(x) for x in value)
-
-
-def exception_chain(exc):
-    """The exception and what it was explicitly or implicitly raised from."""
-    seen = []
-    while exc is not None and exc not in seen and len(seen) < 20:
-        seen.append(exc)
-        if exc.__cause__ is not None:
-            exc = exc.__cause__
-        elif not exc.__suppress_context__:
-            exc = exc.__context__
-        else:
-            exc = None
-    return seen
-
-
-RE_NO_ATTRIBUTE = re.compile(r"module '(mindspore[\w.]*)' has no attribute '(\w+)'")
-RE_NO_IMPORT = re.compile(r"cannot import name '(\w+)' from '(mindspore[\w.]*)'")
-RE_NO_MODULE = re.compile(r"No module named '(mindspore[\w.]*)'")
-
-
-def missing_name(exc):
-    """The name the stand-in lacks, if that is what the exception says, else None."""
-    text = str(exc)
-    if isinstance(exc, AttributeError):
-        found = RE_NO_ATTRIBUTE.search(text)
-        if found:
-            return found.group(1) + "." + found.group(2)
-        owner, name = getattr(exc, "obj", None), getattr(exc, "name", None)
-        if owner is not None and name and not name.startswith("__"):
-            kind = owner if isinstance(owner, type) else type(owner)
-            for base in kind.__mro__:
-                if (base.__module__ or "").split(".")[0] == "mindspore":
-                    return base.__name__ + "." + name
-    if isinstance(exc, ImportError):
-        found = RE_NO_IMPORT.search(text)
-        if found:
-            return found.group(2) + "." + found.group(1)
-        found = RE_NO_MODULE.search(text)
-        if found:
-            return found.group(1)
-    return None
-
-
-def unsupported_names(exc, hook):
-    """Names behind an exception of the 'our limits' family; empty if it is none."""
-    names = []
-    for link in exception_chain(exc):
-        family = (hook.unsupported is not None and isinstance(link, hook.unsupported)) or any(
-            base.__name__ == "Unsupported" for base in type(link).__mro__)
-        if family:
-            name = getattr(link, "name", None)
-            names.append(name if isinstance(name, str) and name else
-                         (str(link).strip().splitlines() or ["?"])[0][:120])
-        elif isinstance(link, NotImplementedError):
-            names.append("NotImplementedError " + (str(link).splitlines() or [""])[0][:100])
-        else:
-            name = missing_name(link)
-            if name:
-                names.append(name)
-    return [str(x) for x in names]
-
-
-# A program error in the stand-in, whatever class the test waits for.
-DEFECT_TYPES = (RecursionError, AssertionError, NameError, ImportError, MemoryError,
-                SystemError, SyntaxError, StopIteration, ZeroDivisionError)
-
-
-def describe_exception(exc, hook, suite_dir):
-    """Facts about an exception that the parent needs for its judgement."""
-    reason = getattr(exc, "drydock_reason", None)
-    own_raise = False
-    tb = exc.__traceback__
-    while tb is not None and tb.tb_next is not None:
-        tb = tb.tb_next
-    if tb is not None:
-        filename = tb.tb_frame.f_code.co_filename
-        if in_suite(filename, suite_dir):
-            own_raise = linecache.getline(filename, tb.tb_lineno).strip().startswith("raise")
-    return {
-        "type": type(exc).__name__,
-        "text": (str(exc).strip().splitlines() or [""])[0][:300],
-        "unsupported": unsupported_names(exc, hook),
-        "defect": isinstance(exc, DEFECT_TYPES),
-        "reason": reason if isinstance(reason, str) and reason else None,
-        "own_raise": own_raise,
-    }
-
-
-def in_suite(filename, suite_dir):
-    return filename.startswith(suite_dir + os.sep)
-
-
-def literal_patterns(path):
-    """(class or None, function) -> literal patterns given to re.search/match there."""
-    table = {}
-    try:
-        with open(path, encoding="utf-8") as stream:
-            tree = ast.parse(stream.read())
-    except (OSError, SyntaxError, ValueError):
-        return table
-
-    def collect(owner, function):
-        found = set()
-        for node in ast.walk(function):
-            if (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-                    and node.func.attr in ("search", "match", "fullmatch")
-                    and isinstance(node.func.value, ast.Name) and node.func.value.id == "re"
-                    and node.args and isinstance(node.args[0], ast.Constant)
-                    and isinstance(node.args[0].value, str)):
-                found.add(node.args[0].value)
-        table[(owner, function.name)] = sorted(found)
-
-    for item in tree.body:
-        if isinstance(item, ast.FunctionDef):
-            collect(None, item)
-        elif isinstance(item, ast.ClassDef):
-            for sub in item.body:
-                if isinstance(sub, ast.FunctionDef):
-                    collect(item.name, sub)
-    return table
 
 
 class Evidence:
@@ -411,113 +283,3 @@ class Instruments:
                     "plain": plain, "empty": not (plain and any(parts))})
 
             kind.__init__ = watched
-
-
-class Recorder:
-    """The pytest plugin of the child."""
-
-    def __init__(self, config, log, hook):
-        self.log = log
-        self.hook = hook
-        self.suite = config["suite"]
-        self.timeout = config["timeout"]
-        self.done = set(config["done"])
-        self.only = set(config["only"]) if config["only"] is not None else None
-        self.instruments = Instruments(hook, self.suite)
-        self.patterns = literal_patterns(os.path.join(self.suite, config["file"]))
-        self.outcome = None
-        self.error = None
-        self.started = 0.0
-
-    @staticmethod
-    def key(item):
-        owner = item.cls.__name__ if getattr(item, "cls", None) else None
-        function = getattr(item, "originalname", None) or item.function.__name__
-        return owner, function
-
-    # -- selection ------------------------------------------------------------
-    def pytest_collection_modifyitems(self, config, items):
-        keep, drop = [], []
-        for item in items:
-            owner, function = self.key(item)
-            label = function if owner is None else owner + "::" + function
-            wanted = (self.only is None or label in self.only) and item.name not in self.done
-            (keep if wanted else drop).append(item)
-        items[:] = keep
-        if drop:
-            config.hook.pytest_deselected(items=drop)
-
-    def pytest_exception_interact(self, node, call, report):
-        if getattr(report, "when", None) in (None, "collect"):  # the file did not load
-            fact = describe_exception(call.excinfo.value, self.hook, self.suite)
-            if fact["type"] == "CollectError":
-                chain = exception_chain(call.excinfo.value)
-                lines = str(call.excinfo.value).strip().splitlines()
-                fact["text"] = (str(chain[1]) if len(chain) > 1 else lines[-1] if lines else "")[:300]
-            self.log.write("collect-error", error=fact)
-
-    # -- one test ---------------------------------------------------------------
-    def pytest_runtest_setup(self, item):
-        owner, function = self.key(item)
-        self.outcome, self.error, self.started = "passed", None, time.monotonic()
-        self.log.write("begin", id=item.name, cls=owner, function=function)
-        self.instruments.begin()
-
-    def pytest_assertion_pass(self, item, lineno, orig, expl):
-        if self.instruments.current is not None:
-            self.instruments.current.asserts += 1
-
-    def observe(self, call, report):
-        """Called for each phase of a test once its report exists."""
-        if report.skipped:
-            self.outcome = "skipped"
-        elif report.failed:
-            if call.excinfo is not None and isinstance(call.excinfo.value, TestTimeout):
-                self.outcome = "timeout"
-            elif self.outcome != "timeout":
-                self.outcome = "failed"
-            if call.excinfo is not None and self.error is None:
-                self.error = describe_exception(call.excinfo.value, self.hook, self.suite)
-                self.error["when"] = report.when
-
-    def finish(self, item):
-        owner, function = self.key(item)
-        evidence = self.instruments.end()
-        self.log.write(
-            "end", id=item.name, cls=owner, function=function, raw=self.outcome,
-            error=self.error, seconds=round(time.monotonic() - self.started, 3),
-            evidence=evidence.as_dict() if evidence else None,
-            literal_patterns=self.patterns.get((owner, function), []))
-
-
-def make_plugin(recorder, pytest):
-    """Attaches the hook wrappers that need pytest's decorators."""
-
-    class Plugin:
-        """Delegates to the recorder."""
-
-        pytest_collection_modifyitems = staticmethod(recorder.pytest_collection_modifyitems)
-        pytest_exception_interact = staticmethod(recorder.pytest_exception_interact)
-        pytest_assertion_pass = staticmethod(recorder.pytest_assertion_pass)
-
-        @pytest.hookimpl(tryfirst=True)
-        def pytest_runtest_setup(self, item):
-            recorder.pytest_runtest_setup(item)
-
-        @pytest.hookimpl(hookwrapper=True)
-        def pytest_runtest_call(self, item):
-            signal.setitimer(signal.ITIMER_REAL, recorder.timeout)
-            try:
-                yield
-            finally:
-                signal.setitimer(signal.ITIMER_REAL, 0)
-
-        @pytest.hookimpl(hookwrapper=True)
-        def pytest_runtest_makereport(self, item, call):
-            result = yield
-            report = result.get_result()
-            recorder.observe(call, report)
-            if report.when == "teardown":
-                recorder.finish(item)
-
-    return Plugin()

@@ -72,8 +72,30 @@ struct Convolution {
   std::int64_t groups = 1;
 };
 
+/// Rows that a cut into two or four divides, but whose parts begin between two strides: `parts`
+/// times (windows * stride - 1 or + 1) rows, padded to what `parts` times the windows take.
+void PutBetweenStrides(Draw& draw, Sliding& form) {
+  const bool longer = draw.Chance(3);
+  const std::int64_t parts = longer ? 2 : draw.Pick<std::int64_t>({2, 4});
+  const std::int64_t stride = draw.Uniform(2, 3);
+  const std::int64_t kernel = stride + (longer ? 2 : draw.Uniform(1, 2));
+  const std::int64_t windows = draw.Uniform(1, 3);
+  const std::int64_t rows = windows * stride + (longer ? 1 : -1);
+  const std::int64_t padding = (parts * windows - 1) * stride + kernel - parts * rows;
+  form.mode = "pad";
+  form.in[0] = parts * rows;
+  form.kernel[0] = kernel;
+  form.stride[0] = stride;
+  form.dilation[0] = 1;
+  form.pads[0] = padding / 2;
+  form.pads[1] = padding - padding / 2;
+}
+
 Convolution DrawConvolution(Draw& draw, std::size_t spatial) {
   Convolution one{.form = DrawSliding(draw, spatial, true, true)};
+  if (draw.op() != "Conv2D" && spatial == 2 && draw.Chance(4)) {
+    PutBetweenStrides(draw, one.form);
+  }
   one.groups = draw.Chance(5) ? 2 : 1;
   const std::int64_t ci = one.groups * draw.Pick<std::int64_t>({1, 2, 2, 3});
   const std::int64_t co = one.groups * draw.Pick<std::int64_t>({1, 2, 2, 3});

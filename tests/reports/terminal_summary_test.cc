@@ -104,6 +104,20 @@ TEST(TerminalSummary, DiagnosticsAreListed) {
                                             "'Foo' is replicated (net.py:7)\n"));
 }
 
+TEST(TerminalSummary, LongDiagnosticHasItsTextOnALineOfItsOwn) {
+  sim::DryRunResult result = SampleDryRun();
+  const std::string text(90, 't');
+  result.program.diagnostics = {{.code = "operator-without-rule",
+                                 .text = text,
+                                 .count = 2,
+                                 .first_place = SourcePlace{.file = "net.py", .line = 7},
+                                 .unsupported = true}};
+  EXPECT_THAT(TextOf(result, {}),
+              HasSubstr("1 diagnostic\n  unsupported: operator-without-rule (2 times, first at "
+                        "net.py:7)\n    " +
+                        text + "\n"));
+}
+
 // However large the job: 500 classes, 500 diagnostics, names of 300 characters, wide characters.
 TEST(TerminalSummary, StaysSmallForLargeJobs) {
   sim::DryRunResult result = SampleDryRun();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "strategies/passes/program.h"
 #include "tests/strategies/gradient_check.h"
 #include "tests/strategies/op_cases.h"
 
@@ -148,6 +149,22 @@ TEST(CandidateSampler, UniqueClassesComeOnce) {
             {DType::kInt64});
   ASSERT_TRUE(drawn) << drawn.error().message;
   EXPECT_EQ(std::set<double>(drawn->front().data.begin(), drawn->front().data.end()).size(), 9U);
+}
+
+// A mask is made of nothing: there is no operand whose strategy it could take over.
+TEST(DropoutMask, NetworksWithOneArePropagated) {
+  GraphBuilder builder("net");
+  const ValueId x = *builder.AddInput("x", {.shape = {16, 8}});
+  const ValueId mask = *builder.Emit(
+      {.op = "DropoutGenMask", .attrs = {{"shape", Shape{16, 8}}, {"keep_prob", 0.5}}});
+  builder.SetOutputs(
+      {*builder.Emit({.op = "DropoutDoMask", .inputs = {x, mask}, .attrs = {{"keep_prob", 0.5}}})});
+  const auto program =
+      Compile(std::move(builder).Take(), {.world_size = 8,
+                                          .mode = ParallelMode::kAutoParallel,
+                                          .search_mode = SearchMode::kShardingPropagation});
+  ASSERT_TRUE(program.has_value()) << FormatError(program.error());
+  EXPECT_TRUE(program->plans.back().sharding.has_value());
 }
 
 }  // namespace

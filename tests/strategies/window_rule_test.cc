@@ -132,6 +132,39 @@ TEST(CutConvolution, RanksKnowTheirNeighbours) {
   EXPECT_EQ(attr_of(3, "recv_lens"), Attr(List{1, 0, 0, 0}));
 }
 
+/// A column of 4 gradients that gives 10 rows (stride 3, kernel 4, padding 1 and 2) on 2 ranks.
+Result<CompiledProgram> RowsBetweenStrides() {
+  GraphBuilder builder("rows");
+  DRYDOCK_TRY(const ValueId dy, builder.AddInput("dy", {.shape = {1, 1, 4, 1}}));
+  DRYDOCK_TRY(const ValueId w, builder.AddParameter("w", {.shape = {1, 1, 4, 1}}, {}));
+  NodeSpec spec{.op = "Conv2DTranspose", .inputs = {dy, w}, .attrs = {{"pad_mode", "pad"}}};
+  spec.attrs["input_size"] = List{1, 1, 10, 1};
+  spec.attrs["kernel_size"] = List{4, 1};
+  spec.attrs["stride"] = List{3, 1};
+  spec.attrs["pad"] = List{1, 2, 0, 0};
+  DRYDOCK_TRY(const NodeId back, builder.AddNode(std::move(spec)));
+  builder.mutable_graph().nodes[ToIndex(back)].in_strategy = Strategy{{1, 1, 2, 1}, {1, 1, 1, 1}};
+  builder.SetOutputs(builder.graph().at(back).outputs);
+  return Compile(std::move(builder).Take(),
+                 {.world_size = 2,
+                  .mode = ParallelMode::kSemiAutoParallel,
+                  .dataset = {.kind = DatasetStrategy::Kind::kFullBatch}});
+}
+
+TEST(CutConvolution, PartsThatBeginBetweenStridesAreCutOutOfWhatTheirWindowsGive) {
+  // Gradient o reaches rows 3 o - 1 to 3 o + 2. Rank 0 (rows 0 to 4) needs gradients 0 and 1, rank
+  // 1 (rows 5 to 9) needs 1, 2 and 3: the windows are -1 to 1 and 1 to 3. They give 10 rows from
+  // row -4 and from row 2 on, so the ranks' own rows begin at 4 and at 3 of them.
+  const auto program = RowsBetweenStrides();
+  ASSERT_TRUE(program) << FormatError(program.error());
+  for (const std::int64_t rank : {0, 1}) {
+    const Graph graph = SpecialiseForRank(*program, RankId{static_cast<std::int32_t>(rank)});
+    ASSERT_EQ(graph.nodes.back().op, ops::kStridedSlice);
+    EXPECT_EQ(graph.nodes.back().attrs.at("begin"), Attr(List{0, 0, 4 - rank, 0}));
+    EXPECT_EQ(graph.nodes.back().attrs.at("end"), Attr(List{1, 1, 9 - rank, 1}));
+  }
+}
+
 // ---- Refused cuts -------------------------------------------------------------------------------
 
 struct Refused {

@@ -1,5 +1,6 @@
 """set_context, set_auto_parallel_context and friends. Source: spec tracing-frontend 10."""
 import functools
+import sys
 
 from mindspore import _context_rules as _rules
 from mindspore._drydock.errors import user_error
@@ -111,6 +112,8 @@ def reset_auto_parallel_context():
     _fusion.clear()
     _fusion.update(_rules.FUSION_DEFAULTS)
     _given.clear()
+    if "mindspore.parallel._op_strategy" in sys.modules:
+        sys.modules["mindspore.parallel._op_strategy"].reset()
 
 
 def fusion_settings():

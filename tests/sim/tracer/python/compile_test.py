@@ -272,6 +272,23 @@ except KeyError as error:
         self.assertIn("'called'", run.output)
 
 
+class Numbers(TraceTest):
+    def test_cast_of_a_known_number_is_a_number(self):
+        run = self.trace(HEAD + """
+context.reset_auto_parallel_context()
+class Scaled(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.rate = Tensor(0.5)
+    def construct(self, x):
+        rate = ops.cast(self.rate, ms.float16)
+        assert rate.dtype == ms.float16 and rate.item() == 0.5
+        return ops.cast(x, ms.float16) * rate
+Scaled()(x)
+""")
+        self.assertEqual(self.ops(run), ["Cast", "Mul"])
+
+
 class OpenExtents(TraceTest):
     SUM = """
 class Sum(nn.Cell):

@@ -51,7 +51,9 @@ class Program:
     def __init__(self, name="step", scratch=False):
         from mindspore import context
         self.recorder = Recorder()
+        from mindspore.parallel import _op_strategy
         self.job = context.job_settings()
+        self._kept_strategies = _op_strategy.current(self.job)  # (mode, path) of a file
         self.recorder.call("begin", name=name, job=self.job)
         self.serial = next(_serials)
         self.scratch = scratch         # only for shapes of operators outside of any network
@@ -246,7 +248,9 @@ class Program:
     # -- the end ------------------------------------------------------------------------------------
     def document(self):
         """Text of the graph document."""
-        self._update_primitives()
+        if self._kept_strategies[0] == "SAVE":
+            self.compile()  # finds the strategies
+        self._prepare()
         return self.recorder.call("finish", **self._ending())["document"]
 
     def _update_primitives(self):
@@ -260,7 +264,7 @@ class Program:
     def compile(self):
         """Runs the compiler on what is recorded so far; its answer (sim/tracer/compile_answer.h)."""
         from mindspore import context
-        self._update_primitives()
+        self._prepare()
         self.global_rank = int(context.get_auto_parallel_context("global_rank")) % max(1, context.device_count())
         self.compiled = self.recorder.call("compile", **self._ending())
         session.last_compile = {
@@ -268,7 +272,36 @@ class Program:
             "without_rule": self.compiled["operators_without_rule"],
             "redistributions": self.compiled["redistributions"], "ops": sorted(self.op_names),
             "violations": self.compiled["violations"]}
+        mode, path = self._kept_strategies
+        if mode == "SAVE":
+            from mindspore.parallel import _op_strategy
+            _op_strategy.save(path, self.compiled["strategies"], self._out_strategies())
         return self.compiled
+
+    def _prepare(self):
+        """What the script and a file of strategies say about operators that are recorded already."""
+        self._update_primitives()
+        mode, path = self._kept_strategies
+        if mode != "LOAD":
+            return
+        from mindspore.parallel import _op_strategy
+        strategies, outputs = _op_strategy.load(path)
+        for name, node in self._node_names().items():
+            if name in strategies:
+                fields = {"strategy": strategies[name]}
+                if name in outputs:
+                    fields["out_strategy"] = outputs[name]
+                self.recorder.call("update_node", node=node, attrs={}, **fields)
+
+    def _node_names(self):
+        """{full name: node} of what is compiled."""
+        return self.recorder.call("node_names", **self._ending())["names"]
+
+    def _out_strategies(self):
+        """{full name: cuts per result} where the script gives them."""
+        given = {node: primitive.attrs["out_strategy"] for primitive, node, _ in self._primitives
+                 if "out_strategy" in primitive.attrs}
+        return {name: given[node] for name, node in self._node_names().items() if node in given}
 
     def listing(self):
         """The compiled program of `global_rank`, node by node (sim/tracer/graph_listing.h)."""

@@ -23,7 +23,7 @@ _LATER = {"MultiFieldEmbeddingLookup": "mindspore.nn.layer.multi_field", "LARS":
           "AdaSumByDeltaWeightWrapCell": "mindspore.nn.optim.adasum", "BCELoss": "mindspore.nn.loss.bce",
           "_TrainGradAccuStepCell": "mindspore.nn.wrap.more_wrappers",
           "_BroadCastCell": "mindspore.nn.wrap.more_wrappers", "Metric": "mindspore.train.metrics",
-          "Tril": "mindspore.nn.layer.basic", "Triu": "mindspore.nn.layer.basic"}
+          "ClipByNorm": "mindspore.nn.layer.basic", "Tril": "mindspore.nn.layer.basic", "Triu": "mindspore.nn.layer.basic"}
 _LATER.update({name: "mindspore.nn.learning_rate_schedule" for name in (
     "LearningRateSchedule", "ExponentialDecayLR", "NaturalExpDecayLR", "InverseDecayLR", "CosineDecayLR",
     "PolynomialDecayLR", "WarmUpLR")})

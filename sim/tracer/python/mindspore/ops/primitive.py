@@ -236,8 +236,15 @@ def _call(self, signature, args, kwargs):
         attrs.update(collective_attrs(signature.name, attrs.pop("group", None)))
     if session.next_strategy is not None and signature.name != "Cast":
         self, session.next_strategy = copy.deepcopy(self).shard(*session.next_strategy), None
+    if signature.name == "Cast" and _is_number(operands[0]):
+        return Tensor(operands[0].item(), mstype.dtype_of(attrs["dtype"]))
     results = tracing.apply(signature.name, operands, attrs, self, dtypes)
     return results[0] if len(results) == 1 and not signature.tuple_result else tuple(results)
+
+
+def _is_number(value):
+    """True for a tensor of one known number, which the reference folds into the operators that use it."""
+    return type(value) is Tensor and value._known() and value.shape == ()
 
 
 def make_class(signature):

@@ -16,8 +16,9 @@ def sync_pipeline_shared_parameters(net):
 
 
 def set_op_strategy_config(mode="SAVE", path=""):
-    from mindspore._drydock.errors import Unsupported
-    raise Unsupported("mindspore.parallel.set_op_strategy_config")
+    """Propagated strategies are written to a file, or taken from it."""
+    from mindspore.parallel import _op_strategy
+    _op_strategy.configure(mode, path)
 
 
 def __getattr__(name):

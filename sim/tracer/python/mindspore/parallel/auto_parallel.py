@@ -1,9 +1,10 @@
 """AutoParallel: parallel settings of one network. Source: spec tracing-frontend 10.4."""
 from mindspore import context
 from mindspore._drydock import tracing
-from mindspore._drydock.errors import Unsupported, user_error
+from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
+from mindspore.communication.management import get_group_size, get_rank
 from mindspore.nn.cell import Cell
 
 _MODES = ("semi_auto", "sharding_propagation", "recursive_programming")
@@ -27,17 +28,25 @@ class AutoParallel(Cell):
         self.network = network
         self._mode = parallel_mode
         self._settings = {"dataset_strategy": "data_parallel", "enable_alltoall": True}
+        self._devices = get_group_size()
+        self._place = {}            # of this process, where others than the session say what it is
+        if self._devices != session.world_size:
+            self._place = {"device_num": self._devices, "global_rank": int(get_rank())}
         self._stages = 1
+        self._strategy_file = None  # (mode, path) of the operators' strategies
 
     def _apply(self):
-        if session.world_size == 1:
+        if self._devices == 1:
             settings = {"parallel_mode": "stand_alone"}
         elif self._mode == "semi_auto":
             settings = {"parallel_mode": "semi_auto_parallel"}
         else:
             settings = {"parallel_mode": "auto_parallel", "search_mode": self._mode}
-        settings.update(self._settings if session.world_size > 1 else {})
-        context.set_auto_parallel_context(**settings)
+        settings.update(self._settings if self._devices > 1 else {})
+        context.set_auto_parallel_context(**self._place, **settings)
+        if self._strategy_file:
+            from mindspore.parallel import _op_strategy
+            _op_strategy.configure(*self._strategy_file)
 
     def __call__(self, *args, **kwargs):
         if session.depth > 0:
@@ -103,10 +112,15 @@ class AutoParallel(Cell):
         return self._stages
 
     def load_operator_strategy_file(self, file_path):
-        raise Unsupported("AutoParallel.load_operator_strategy_file")
+        self._keep_strategies("LOAD", file_path)
 
     def save_operator_strategy_file(self, file_path):
-        raise Unsupported("AutoParallel.save_operator_strategy_file")
+        self._keep_strategies("SAVE", file_path)
+
+    def _keep_strategies(self, mode, path):
+        from mindspore.parallel import _op_strategy
+        _op_strategy.check_path(path)
+        self._strategy_file = (mode, path)
 
     def _without_effect(self, *args, **kwargs):
         return None

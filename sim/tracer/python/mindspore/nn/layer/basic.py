@@ -176,6 +176,22 @@ class EmbeddingLookup(Cell):
         return self.gatherv2(self.embedding_table, indices, 0)
 
 
+class ClipByNorm(Cell):
+    """See mindspore.nn.ClipByNorm."""
+
+    def __init__(self, axis=None):
+        super().__init__()
+        if axis is not None and not isinstance(axis, (int, tuple)) or isinstance(axis, bool):
+            raise user_error(TypeError, "ClipByNorm:axis-type", "axis must be None, a whole number or a tuple, not %r" % (axis,))
+        self.axis = () if axis is None else axis
+
+    def construct(self, x, clip_norm):
+        from mindspore.ops import functional as F
+        wide = F.cast(x, mstype.float32)
+        norm = F.sqrt(P.ReduceSum(keep_dims=True)(F.square(wide), self.axis))
+        return F.cast(wide * clip_norm / F.maximum(norm, clip_norm), x.dtype)
+
+
 class Tril(Cell):
     """See mindspore.nn.Tril."""
 
