@@ -47,6 +47,8 @@ class SchedulerShell::Connection final : public StreamHandler {
   void OnClosed(TcpStream& /*stream*/, const Error& why) override { shell_.OnEnd(*this, why); }
 
   [[nodiscard]] sim::PeerId peer() const { return static_cast<sim::PeerId>(peer_id); }
+  /// Replies that it has not read.
+  [[nodiscard]] std::size_t queued_bytes() const { return stream->queued_bytes() + held.size(); }
 
   std::unique_ptr<TcpStream> stream;
   sim::FrameDecoder decoder;
@@ -153,6 +155,9 @@ void SchedulerShell::OnBytes(Connection& connection, std::span<const std::byte> 
     NoteSpeaker(connection);
     unfinished_.erase(connection.peer_id);  // the time of the next frame begins anew
     core_.OnFrame(origin, **next, now, out_);
+    if (out_.replies.total_bytes() > limits_.queued_bytes && !PassOnEarly(connection)) {
+      return;
+    }
   }
   if (!next) {
     const std::string stranger = connection.speaks ? "" : StrangerAtPlainPort(AsText(bytes));
@@ -222,9 +227,17 @@ void SchedulerShell::Handle() {
   }
 }
 
+/// Short requests may have long answers: not all of a piece are made before the first is sent.
+/// @return false if the connection is over
+bool SchedulerShell::PassOnEarly(const Connection& connection) {
+  Handle();
+  Flush();
+  return !over_ && Find(connection.peer()) != nullptr;
+}
+
+/// Stores what has changed, then passes on what waited for that.
 void SchedulerShell::Flush() {
-  flush_posted_ = false;
-  if (over_) {
+  if (!std::exchange(flush_posted_, false) || over_) {
     return;
   }
   if (auto stored = parts_.recovery->Store(core_.Snapshot()); !stored) {
@@ -256,10 +269,23 @@ void SchedulerShell::SendReplies() {
       held_.push_back({.due = now + sim::kFirstReplyDelay, .peer = frame.peer});
       held_timer_->Set(held_.front().due);
     }
-    if (connection->stream->queued_bytes() + connection->held.size() > limits_.queued_bytes) {
+    if (ReadsTooLittle(*connection, bytes.size())) {
       Drop(*connection, "does not read its replies");
     }
   }
+}
+
+/// One reply may be larger than what a peer may leave unread, as long as not too many do so.
+bool SchedulerShell::ReadsTooLittle(const Connection& connection, std::size_t last_reply) const {
+  const std::size_t queued = connection.queued_bytes();
+  if (queued <= limits_.queued_bytes) {
+    return false;
+  }
+  std::size_t all_queued = 0;
+  for (const auto& [id, each] : connections_) {
+    all_queued += each->queued_bytes();
+  }
+  return queued > limits_.queued_bytes + last_reply || all_queued > limits_.all_queued_bytes;
 }
 
 void SchedulerShell::DropBroken() {

@@ -26,7 +26,9 @@ struct ShellLimits {
   std::size_t connections = 0;                             ///< Open at a time.
   std::size_t body_bytes = std::size_t{64} << 20U;         ///< Of one frame.
   std::size_t unfinished_bytes = std::size_t{512} << 20U;  ///< Of all frames under way.
-  std::size_t queued_bytes = std::size_t{1} << 20U;        ///< Replies one peer does not read.
+  /// Replies one peer does not read when it is sent another one.
+  std::size_t queued_bytes = std::size_t{1} << 20U;
+  std::size_t all_queued_bytes = std::size_t{512} << 20U;  ///< The same of all peers, at any time.
   Duration header_time = std::chrono::seconds(10);         ///< From the first byte of a frame.
   Duration frame_time = std::chrono::seconds(60);          ///< For a whole frame.
   std::size_t bytes_per_second = 1024;                     ///< Least speed of a frame.
@@ -84,7 +86,9 @@ class SchedulerShell {
   void NoteUnfinished(Connection& connection);
   void Handle();
   void Flush();
+  [[nodiscard]] bool PassOnEarly(const Connection& connection);
   void SendReplies();
+  [[nodiscard]] bool ReadsTooLittle(const Connection& connection, std::size_t last_reply) const;
   void DropBroken();
   void TellEvents();
   void SendHeld();

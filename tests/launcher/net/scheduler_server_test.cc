@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <map>
 #include <thread>
 
@@ -23,6 +22,9 @@ namespace drydock::launcher {
 namespace {
 
 using sim::SchedulerEventKind;
+
+/// Begin of a TLS handshake.
+constexpr std::string_view kTlsHello("\x16\x03\x01\x02\x00\x01", 6);
 
 /// Registers as a worker; the answer says whether it worked.
 sim::RegistrationReply Register(RawClient& client, std::string_view id) {
@@ -140,8 +142,7 @@ TEST(SchedulerServer, GarbageClosesItsConnectionOnly_R33) {
   const auto server = Serve({.job = {.worker_num = 1}});
   RawClient good(server->endpoint());
   for (const std::string_view bytes :
-       {std::string_view("GET / HTTP/1.1\r\n\r\n"), std::string_view("RPC1"),
-        std::string_view("\x16\x03\x01\x02\x00\x01", 6),
+       {std::string_view("GET / HTTP/1.1\r\n\r\n"), std::string_view("RPC1"), kTlsHello,
         std::string_view("RPC0\0\0\0\1\0\0\0\1\0\0\0\1\xff\xff\xff\xff", 20),
         std::string_view("RPC0\xff\xff\xff\xff\0\0\0\1\0\0\0\1\0\0\0\1", 20)}) {
     RawClient stranger(server->endpoint());
@@ -177,6 +178,43 @@ TEST(SchedulerServer, APeerThatDoesNotReadIsClosed_R11) {
   EXPECT_TRUE(peer.IsClosed());
 }
 
+/// Most memory this process ever had.
+std::int64_t PeakKib() {
+  rusage usage = {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+// Some 33 bytes each, so that 2,000 requests arrive in one piece of 64 KiB: their answers of 1 MiB
+// must not all be made before the first is sent.
+TEST(SchedulerServer, ManyRequestsInOnePieceCostLittleMemory_G12) {
+  const auto server = Serve({.job = {.worker_num = 1}});
+  RawClient peer(server->endpoint());
+  peer.SendMessage("6", sim::MetadataMessage{"k", std::string(1U << 20U, 'v')});
+  std::string requests;
+  for (int i = 0; i < 2'000; ++i) {
+    sim::AppendFrame({.name = "7", .to = "@s", .from = "@", .body = "\x0a\x01k"}, requests);
+  }
+  const std::int64_t before = PeakKib();
+  (void)peer.Send(requests);
+  EXPECT_TRUE(peer.IsClosed());
+  EXPECT_LT(PeakKib() - before, 512 * 1024);  // all answers together are 2,000 MiB
+}
+
+// More than the system takes at once, and more than one peer may leave unread otherwise.
+TEST(SchedulerServer, ALargeValueIsReadWhole) {
+  const auto server = Serve({.job = {.worker_num = 1}});
+  RawClient peer(server->endpoint());
+  const std::string value(std::size_t{24} << 20U, 'v');
+  peer.SendMessage("6", sim::MetadataMessage{"k", value});
+  for (int i = 0; i < 2; ++i) {
+    peer.SendMessage("7", sim::MetadataMessage{"k", ""});
+    const auto reply = peer.Receive();
+    ASSERT_TRUE(reply);
+    EXPECT_TRUE(sim::DecodeMetadata(reply->body)->value == value);
+  }
+}
+
 TEST(SchedulerServer, ConnectionsBeyondTheLimitReplaceSilentOnes_R12) {
   const auto server = Serve({.job = {.worker_num = 1}});  // 8 * 1 + 64 connections
   std::vector<std::unique_ptr<RawClient>> strangers;
@@ -203,22 +241,25 @@ TEST(SchedulerServer, TheLogSaysWhatAStrangerSpeaks_R39_R42) {
   using testing::HasSubstr;
   EXPECT_THAT(LogOfStranger("GET / HTTP/1.1\r\n\r\n"), HasSubstr("is closed: an HTTP request."));
   EXPECT_THAT(LogOfStranger("SSH-2.0-x\r\n"), HasSubstr("is closed: an SSH client."));
-  EXPECT_THAT(LogOfStranger(std::string_view("\x16\x03\x01\x02\x00\x01", 6)),
-              HasSubstr("is closed: TLS_MISMATCH: a TLS handshake, but"));
+  EXPECT_THAT(LogOfStranger(kTlsHello), HasSubstr("is closed: TLS_MISMATCH: a TLS handshake, but"));
   EXPECT_THAT(LogOfStranger("rubbish"), HasSubstr("bytes do not begin with the magic 'RPC0'"));
 }
 
-/// Does what bad peers do until told to stop.
-void Disturb(const Endpoint& server, const std::atomic<bool>& stop) {
+constexpr unsigned kBadConnections = 10'000;
+
+/// Does what bad peers do.
+void Disturb(const Endpoint& server) {
   std::vector<std::unique_ptr<RawClient>> idle;
-  for (unsigned round = 0; !stop; ++round) {
+  for (unsigned round = 0; round < kBadConnections; ++round) {
     RawClient passing(server);
-    if (round % 3 == 0) {
+    if (round % 4 == 0) {
       passing.Send("GET / HTTP/1.1\r\n\r\n");
-    } else if (round % 3 == 1) {
+    } else if (round % 4 == 1) {
       passing.Send(std::string_view("RPC0\0\0\0\1\0\0\0\1\0\0\0\1\x7f\xff\xff\xff@", 21));
+    } else if (round % 4 == 2) {
+      passing.Send(kTlsHello);
     }
-    if (round % 4 == 0 && idle.size() < 400) {
+    if (round % 4 == 3 && idle.size() < 400) {
       idle.push_back(std::make_unique<RawClient>(server));
       idle.back()->Send("RPC");  // half a frame, and then silence
     }
@@ -259,14 +300,17 @@ TEST(SchedulerServer, WithoutDescriptorsMembersGoOnAndNewcomersWait_R13) {
   EXPECT_TRUE(Register(*newcomer, "1").success);
 }
 
+// 64 workers join while the connections come; the 65th joins behind them, and only then do the
+// others know their ranks.
 TEST(SchedulerServer, BadPeersDoNotDisturb64Workers_R11_R12_R34) {
-  const auto server = Serve({.job = {.worker_num = 64}});
-  std::atomic<bool> stop = false;
-  std::jthread disturber([&] { Disturb(server->endpoint(), stop); });
+  const auto server = Serve({.job = {.worker_num = 65}});
+  std::jthread disturber([&] {
+    Disturb(server->endpoint());
+    RawClient last(server->endpoint());
+    EXPECT_TRUE(Register(last, "64").success);
+  });
   Swarm swarm(server->endpoint(), 64);
   EXPECT_EQ(swarm.Run(), 64U) << swarm.failure();
-  stop = true;
-  WaitFor(*server, SchedulerEventKind::kFinished);
 }
 
 }  // namespace

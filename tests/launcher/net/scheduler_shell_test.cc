@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/cluster/messages/metadata.h"
 #include "sim/cluster/messages/registration.h"
 #include "tests/launcher/net/raw_client.h"
 #include "tests/launcher/net/shell_server.h"
@@ -47,6 +48,16 @@ TEST(SchedulerShell, AFrameThatIsTooSlowIsClosed_R11) {
   RawClient slow(server.endpoint());
   EXPECT_TRUE(slow.Send(kHeader));
   EXPECT_TRUE(slow.IsClosed());
+}
+
+TEST(SchedulerShell, RepliesOfAllPeersThatAreNotReadAreLimited_G12) {
+  ShellLimits limits = ShortLimits();
+  limits.all_queued_bytes = limits.queued_bytes;
+  const ShellServer server(limits);
+  RawClient peer(server.endpoint());
+  peer.SendMessage("6", sim::MetadataMessage{"k", std::string(std::size_t{24} << 20U, 'v')});
+  peer.SendMessage("7", sim::MetadataMessage{"k", ""});  // more than the system takes at once
+  EXPECT_FALSE(peer.Receive().has_value());
 }
 
 TEST(SchedulerShell, LimitsOfTimeAreThoseOfTheSpecification_R11_R46) {

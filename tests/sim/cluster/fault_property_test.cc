@@ -1,10 +1,11 @@
 // Ten thousand seeded fault schedules: a scheduler and a few workers over a network that delays,
-// loses, repeats and cuts, while processes die and come back. A connection keeps the order of its
-// frames, as TCP does; connections overtake each other freely.
+// loses, repeats and cuts, while processes die, stand still and come back. A connection keeps the
+// order of its frames, as TCP does; connections overtake each other freely.
 //
 // Invariants: no two live workers are ready with one rank; nobody is ready before everybody was
 // registered; whoever was told "accepted" is known after a restart of the scheduler; every run
 // ends.
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <random>
@@ -25,6 +26,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Duration kFaultsEnd = seconds(60);
+/// More than a node may be silent, less than workers wait for an answer.
+constexpr std::uint32_t kLongestFreezeMs = 14'000;
 constexpr TimePoint kRunMustEnd{seconds(2000)};
 
 class FaultRun {
@@ -46,15 +49,13 @@ class FaultRun {
     workers_.resize(plan_.workers + plan_.intruders);
   }
 
-  const FaultPlan& plan() const { return plan_; }
   bool all_left() const {
-    for (const Worker& worker : workers_) {
-      if (!worker.core || worker.core->state() != WorkerState::kLeft) {
-        return false;
-      }
-    }
-    return scheduler_ && scheduler_->state() == SchedulerState::kFinished;
+    return scheduler_ && scheduler_->state() == SchedulerState::kFinished &&
+           std::all_of(workers_.begin(), workers_.end(), [](const FaultWorker& worker) {
+             return worker.core && worker.core->state() == WorkerState::kLeft;
+           });
   }
+  /// Standing still is none: nobody is lost by it.
   bool has_faults() const {
     return plan_.lose_percent + plan_.repeat_percent + plan_.cut_percent + plan_.late_percent +
                plan_.deaths + plan_.restarts + plan_.intruders >
@@ -72,6 +73,9 @@ class FaultRun {
     for (std::uint32_t i = 0; i < plan_.restarts; ++i) {
       At(Random(60000), [this] { KillScheduler(); });
     }
+    for (std::uint32_t i = 0; i < plan_.freezes; ++i) {
+      At(Random(60000), [this] { Freeze(); });
+    }
     while (!testing::Test::HasFatalFailure()) {
       const TimePoint next = NextTime();
       if (next == kNever) {
@@ -81,30 +85,12 @@ class FaultRun {
       Step(next);
       CheckInvariants();
     }
-    for (const Worker& worker : workers_) {
-      ASSERT_TRUE(worker.dead || worker.core->state() == WorkerState::kLeft ||
-                  worker.core->state() == WorkerState::kFailed);
+    for (const FaultWorker& worker : workers_) {
+      ASSERT_FALSE(Works(worker));
     }
   }
 
  private:
-  struct Worker {
-    std::unique_ptr<WorkerCore> core = {};
-    std::uint64_t life = 0;  ///< Counts processes, so that events of an earlier one are ignored.
-    std::array<std::optional<std::size_t>, 2> connections = {};
-    bool dead = true;
-    bool leaves_soon = false;
-  };
-  struct Connection {
-    std::size_t worker = 0;
-    Channel channel = Channel::kHeartbeat;
-    std::uint64_t scheduler_life = 0;
-    bool worker_open = false;
-    bool scheduler_open = false;
-    TimePoint last_to_scheduler = {};
-    TimePoint last_to_worker = {};
-  };
-
   std::uint32_t Below(std::uint32_t bound) { return static_cast<std::uint32_t>(random_() % bound); }
   bool Chance(std::uint32_t percent) {
     return now_ < TimePoint(kFaultsEnd) && Below(100) < percent;
@@ -118,17 +104,16 @@ class FaultRun {
   [[nodiscard]] TimePoint NextTime() const {
     TimePoint next = events_.empty() ? kNever : events_.begin()->first;
     bool working = false;
-    for (const Worker& worker : workers_) {
+    for (const FaultWorker& worker : workers_) {
       if (!worker.dead) {
         next = std::min(next, worker.core->NextDeadline());
-        working = working || (worker.core->state() != WorkerState::kLeft &&
-                              worker.core->state() != WorkerState::kFailed);
+        working = working || Works(worker);
       }
     }
     if (!working && events_.empty()) {
       return kNever;
     }
-    return scheduler_ ? std::min(next, scheduler_->NextDeadline().value_or(kNever)) : next;
+    return std::min(next, SchedulerDeadline());
   }
 
   void Step(TimePoint next) {
@@ -145,18 +130,33 @@ class FaultRun {
         Perform(w, out);
       }
     }
-    if (scheduler_ && scheduler_->NextDeadline().value_or(kNever) <= now_) {
+    if (SchedulerDeadline() <= now_) {
       SchedulerOutput out;
-      scheduler_->OnTick(now_, out);
+      scheduler_->OnTick(process_.OwnTime(now_), out);
       Persist(out);
       SendAll(out);
     }
   }
 
   // --- scheduler process
+  [[nodiscard]] TimePoint SchedulerDeadline() const {
+    const bool runs = scheduler_ && !process_.frozen();
+    return process_.RealTime(runs ? scheduler_->NextDeadline().value_or(kNever) : kNever);
+  }
+  void Freeze() {
+    if (!scheduler_ || process_.frozen()) {
+      return;
+    }
+    process_.Freeze();
+    At(Random(kLongestFreezeMs), [this, since = now_, life = scheduler_life_] {
+      if (scheduler_ && life == scheduler_life_) {
+        process_.Thaw(now_ - since);
+      }
+    });
+  }
 
   void StartScheduler(const SchedulerSnapshot& snapshot) {
-    auto core = SchedulerCore::Create(scheduler_options_, now_, snapshot);
+    auto core = SchedulerCore::Create(scheduler_options_, process_.OwnTime(now_), snapshot);
     ASSERT_TRUE(core.has_value()) << FormatError(core.error());
     scheduler_ = std::make_unique<SchedulerCore>(*std::move(core));
     ++scheduler_life_;
@@ -172,6 +172,7 @@ class FaultRun {
       return;
     }
     scheduler_.reset();
+    process_.Die();
     for (std::size_t c = 0; c < connections_.size(); ++c) {
       connections_[c].scheduler_open = false;
       At(Random(50), [this, c] { CloseAtWorker(c); });
@@ -206,13 +207,13 @@ class FaultRun {
   }
 
   void DeliverToScheduler(std::size_t c, const std::string& bytes, bool is_copy) {
-    Connection& connection = connections_[c];
+    FaultConnection& connection = connections_[c];
     if (!scheduler_ || connection.scheduler_life != scheduler_life_ || !connection.scheduler_open) {
       return;
     }
     SchedulerOutput out;
     const auto frame = ParseFrame(AsBytes(bytes), {}).value().value().frame;
-    scheduler_->OnFrame({.peer = static_cast<PeerId>(c)}, frame, now_, out);
+    scheduler_->OnFrame({.peer = static_cast<PeerId>(c)}, frame, process_.OwnTime(now_), out);
     Persist(out);
     if (scheduler_options_.heartbeat_hold == Duration::zero()) {
       ASSERT_LE(out.replies.frames().size(), 1U);
@@ -231,7 +232,6 @@ class FaultRun {
   }
 
   // --- network
-
   void SendToScheduler(std::size_t c, const std::string& bytes) {
     if (Chance(plan_.cut_percent)) {
       return Cut(c);
@@ -241,9 +241,12 @@ class FaultRun {
     }
     TimePoint& last = connections_[c].last_to_scheduler;
     last = std::max(last, now_ + Delay());
-    events_.emplace(last, [this, c, bytes] { DeliverToScheduler(c, bytes, false); });
+    const auto deliver = [this, c, bytes](bool is_copy) {
+      process_.Reach([this, c, bytes, is_copy] { DeliverToScheduler(c, bytes, is_copy); });
+    };
+    events_.emplace(last, [deliver] { deliver(false); });
     if (Chance(plan_.repeat_percent)) {
-      events_.emplace(last, [this, c, bytes] { DeliverToScheduler(c, bytes, true); });
+      events_.emplace(last, [deliver] { deliver(true); });
     }
   }
 
@@ -257,7 +260,7 @@ class FaultRun {
     TimePoint& last = connections_[c].last_to_worker;
     last = std::max(last, now_ + Delay());
     events_.emplace(last, [this, c, bytes] {
-      Connection& connection = connections_[c];
+      FaultConnection& connection = connections_[c];
       if (connection.worker_open) {
         WorkerOutput out;
         workers_[connection.worker].core->OnFrame(
@@ -273,7 +276,7 @@ class FaultRun {
   }
 
   void CloseAtWorker(std::size_t c) {
-    Connection& connection = connections_[c];
+    FaultConnection& connection = connections_[c];
     if (!connection.worker_open) {
       return;
     }
@@ -285,25 +288,24 @@ class FaultRun {
 
   void CloseAtSchedulerSoon(std::size_t c) {
     const std::uint64_t life = scheduler_life_;
-    At(Random(100), [this, c, life] {
+    const auto close = [this, c, life] {
       if (scheduler_ && life == scheduler_life_ && connections_[c].scheduler_open) {
         connections_[c].scheduler_open = false;
-        scheduler_->OnPeerClosed(static_cast<PeerId>(c), now_);
+        scheduler_->OnPeerClosed(static_cast<PeerId>(c), process_.OwnTime(now_));
       }
-    });
+    };
+    At(Random(100), [this, close] { process_.Reach(close); });
   }
 
   // --- worker processes
-
   void StartWorker(std::size_t w) {
-    Worker& worker = workers_[w];
+    FaultWorker& worker = workers_[w];
     worker.core = std::make_unique<WorkerCore>(
         worker_options_, WorkerIdentity{.node_id = FaultNodeId(plan_, w),
                                         .host_name = "h" + std::to_string(w),
                                         .host_ip = "10.0.0." + std::to_string(9 - w),
                                         .jitter_seed = random_()});
     worker.dead = false;
-    worker.leaves_soon = false;
     ++worker.life;
     WorkerOutput out;
     worker.core->Start(now_, out);
@@ -311,20 +313,19 @@ class FaultRun {
   }
 
   void KillWorker(std::size_t w) {
-    Worker& worker = workers_[w];
+    FaultWorker& worker = workers_[w];
     if (worker.dead) {
       return;
     }
     worker.dead = true;
     ++worker.life;
-    for (auto& connection : worker.connections) {
+    for (const auto& connection : std::exchange(worker.connections, {})) {
       if (connection) {
         connections_[*connection].worker_open = false;
         if (Below(4) != 0) {  // else the machine is gone: nobody is told
           CloseAtSchedulerSoon(*connection);
         }
       }
-      connection.reset();
     }
     if (plan_.recovery) {
       At(Random(5000), [this, w] { StartWorker(w); });
@@ -334,7 +335,7 @@ class FaultRun {
   void Connect(std::size_t w, Channel channel) {
     const std::uint64_t life = workers_[w].life;
     At(Random(50), [this, w, channel, life] {
-      Worker& worker = workers_[w];
+      FaultWorker& worker = workers_[w];
       if (worker.life != life) {
         return;
       }
@@ -355,7 +356,7 @@ class FaultRun {
   }
 
   void Perform(std::size_t w, WorkerOutput& out) {
-    Worker& worker = workers_[w];
+    FaultWorker& worker = workers_[w];
     for (const WorkerAction& action : out.actions) {
       auto& connection = worker.connections[static_cast<std::size_t>(action.channel)];
       switch (action.kind) {
@@ -398,7 +399,7 @@ class FaultRun {
 
   void CheckInvariants() {
     std::set<std::uint32_t> ranks;
-    for (const Worker& worker : workers_) {
+    for (const FaultWorker& worker : workers_) {
       if (!worker.dead && worker.core->state() == WorkerState::kReady) {
         ASSERT_TRUE(ranks.insert(worker.core->rank()).second)
             << "two workers are ready with rank " << worker.core->rank();
@@ -415,11 +416,12 @@ class FaultRun {
   std::multimap<TimePoint, std::function<void()>> events_;
   std::unique_ptr<SchedulerCore> scheduler_;
   std::uint64_t scheduler_life_ = 0;
+  FreezableProcess process_;  ///< Of the scheduler.
   SchedulerSnapshot stored_;
   std::set<std::string> acknowledged_;
   bool was_complete_ = false;
-  std::vector<Worker> workers_;
-  std::vector<Connection> connections_;
+  std::vector<FaultWorker> workers_;
+  std::vector<FaultConnection> connections_;
 };
 
 /// Base of the seeds; DRYDOCK_SEED repeats a failing run (with one schedule).
