@@ -12,6 +12,7 @@
 #include "strategies/passes/decision_cache.h"
 #include "strategies/passes/propagation_graph.h"
 #include "strategies/passes/reshape_choice.h"
+#include "strategies/rules/known_ops.h"
 
 /// Breadth-first search from every operator whose strategy is given, in topological order.
 ///
@@ -23,9 +24,6 @@ namespace {
 
 /// Release whose chooser looked at computation only among the candidates without communication.
 constexpr CompatRelease kOldChooser = {.major = 2, .minor = 0};
-
-/// Behind a Reshape it is visited without a decision.
-constexpr std::string_view kConcat = "Concat";
 
 std::int64_t FactorProduct(const Strategy& strategy) {
   std::int64_t product = 1;
@@ -174,7 +172,8 @@ class Propagation {
     }
     const bool forward = edge.producer == current;
     const NodeId other = IsReshape(next) ? current : next;
-    if (graph_.at(other).op == kConcat && edge.consumer == other) {
+    // Between a Reshape and a Concat nothing is decided.
+    if (graph_.at(other).op == ops::kConcat && edge.consumer == other) {
       passed_over_.insert(next);
       return {};
     }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "strategies/layout/plain_layout.h"
+#include "strategies/rules/known_ops.h"
 
 namespace drydock::strategies {
 namespace {
@@ -138,7 +139,7 @@ Result<std::vector<TensorLayout>> ReshapeChoice::Entries(NodeId reshape, bool in
 Result<std::vector<ReshapeLayouts>> ReshapeChoice::OwnPairs(const Node& reshape) const {
   const TensorType& operand = graph_.at(reshape.inputs.front()).type;
   const TensorType& result = graph_.at(reshape.outputs.front()).type;
-  const OpEntry& any_cut = *FindOp("ReLU");
+  const OpEntry& any_cut = *FindOp(ops::kOnesLike);
   const AttrMap none;
   const OpView view{.op = any_cut.name,
                     .inputs = std::span(&operand, 1),

@@ -23,16 +23,16 @@ class Network {
   ValueId Weight(Shape shape) {
     return *builder_.AddParameter("w", {.shape = std::move(shape)}, {});
   }
-  ValueId Apply(std::string op, std::vector<ValueId> inputs, AttrMap attrs = {},
+  ValueId Apply(std::string_view op, std::vector<ValueId> inputs, AttrMap attrs = {},
                 std::optional<Strategy> strategy = {}) {
-    const NodeId node = *builder_.AddNode(
-        {.op = std::move(op), .inputs = std::move(inputs), .attrs = std::move(attrs)});
+    const NodeId node =
+        *builder_.AddNode({.op = op, .inputs = std::move(inputs), .attrs = std::move(attrs)});
     builder_.mutable_graph().nodes[ToIndex(node)].in_strategy = std::move(strategy);
     return builder_.graph().at(node).outputs.front();
   }
   /// An operator whose layouts hold as given.
-  ValueId ApplySelfDefined(std::string op, ValueId x, const TensorLayout& layout) {
-    const ValueId result = Apply(std::move(op), {x}, {{"self_define_shard", true}});
+  ValueId ApplySelfDefined(std::string_view op, ValueId x, const TensorLayout& layout) {
+    const ValueId result = Apply(op, {x}, {{"self_define_shard", true}});
     Node& node = builder_.mutable_graph().nodes.back();
     node.in_layout = {layout};
     node.out_layout = {layout};
