@@ -252,7 +252,7 @@ void ExpectShardedEqualsWhole(const Strategy& strategy, std::optional<Strategy> 
   const ValueId w = *builder.AddParameter("w", {.shape = {8, 4}}, {});
   const NodeId product = *builder.AddNode({.op = "MatMul", .inputs = {x, w}});
   builder.mutable_graph().nodes[ToIndex(product)].in_strategy = strategy;
-  builder.mutable_graph().nodes[ToIndex(product)].out_strategy = out;
+  builder.mutable_graph().nodes[ToIndex(product)].out_strategy = std::move(out);
   const ValueId y = builder.graph().at(product).outputs[0];
   const ValueId squares = *builder.Emit({.op = "Square", .inputs = {y}});
   const ValueId loss = *builder.Emit({.op = "ReduceSum", .inputs = {squares}});
