@@ -249,7 +249,9 @@ constexpr unsigned kBadConnections = 10'000;
 
 /// Does what bad peers do.
 void Disturb(const Endpoint& server) {
+  constexpr std::size_t kIdle = 400;
   std::vector<std::unique_ptr<RawClient>> idle;
+  idle.reserve(kIdle);
   for (unsigned round = 0; round < kBadConnections; ++round) {
     RawClient passing(server);
     if (round % 4 == 0) {
@@ -259,7 +261,7 @@ void Disturb(const Endpoint& server) {
     } else if (round % 4 == 2) {
       passing.Send(kTlsHello);
     }
-    if (round % 4 == 3 && idle.size() < 400) {
+    if (round % 4 == 3 && idle.size() < kIdle) {
       idle.push_back(std::make_unique<RawClient>(server));
       idle.back()->Send("RPC");  // half a frame, and then silence
     }

@@ -49,14 +49,14 @@ class FaultRun {
     workers_.resize(plan_.workers + plan_.intruders);
   }
 
-  bool all_left() const {
+  [[nodiscard]] bool all_left() const {
     return scheduler_ && scheduler_->state() == SchedulerState::kFinished &&
            std::all_of(workers_.begin(), workers_.end(), [](const FaultWorker& worker) {
              return worker.core && worker.core->state() == WorkerState::kLeft;
            });
   }
   /// Standing still is none: nobody is lost by it.
-  bool has_faults() const {
+  [[nodiscard]] bool has_faults() const {
     return plan_.lose_percent + plan_.repeat_percent + plan_.cut_percent + plan_.late_percent +
                plan_.deaths + plan_.restarts + plan_.intruders >
            0;
