@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "strategies/layout/redistribution.h"
 #include "strategies/passes/wanted_layout.h"
+#include "strategies/rules/known_ops.h"
 
 namespace drydock::strategies {
 namespace {
@@ -79,10 +80,15 @@ void Sweeten(const JobConfig& config, Candidate& candidate) {
   candidate.forward_communication -= candidate.forward_communication > 1 ? 1 : 0;
 }
 
-/// Operators whose layouts hold as they were given neither lead nor follow others.
+/// Layouts that hold as they were given are not propagated.
+/// Source: mindspore/ccsrc/frontend/parallel/step_parallel_utils.cc (IsSupportNewShapeBaseNode)
+bool StandsAlone(const Node& node) {
+  const bool always = node.op == ops::kCustom || node.op == ops::kIndex;
+  return IsSelfDefined(node).value_or(false) || (always && node.in_layout);
+}
+
 bool TakesPart(const Node& node) {
-  return node.entry->kind == OpKind::kReshape ||
-         (HasRule(node) && !IsSelfDefined(node).value_or(false));
+  return node.entry->kind == OpKind::kReshape || (HasRule(node) && !StandsAlone(node));
 }
 
 struct Source {

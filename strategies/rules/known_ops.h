@@ -34,5 +34,7 @@ inline constexpr std::string_view kLoad = "Load";
 inline constexpr std::string_view kBatchParallel = "BatchParallel";
 inline constexpr std::string_view kStandAlone = "StandAlone";
 inline constexpr std::string_view kSelfDefineShard = "SelfDefineShard";
+inline constexpr std::string_view kCustom = "Custom";
+inline constexpr std::string_view kIndex = "Index";
 
 }  // namespace drydock::strategies::ops
