@@ -150,8 +150,10 @@ Result<std::vector<Candidate>> CandidatesOf(const Graph& graph, const Node& node
                                             const JobConfig& config) {
   OpViewStorage storage;
   OpView view = ViewOf(graph, node, storage);
-  DRYDOCK_TRY(const std::vector<Strategy> strategies,
-              EnumerateStrategies(*node.entry, view, DevicesOf(config), FullyUseDevices(config)));
+  DRYDOCK_TRY(
+      const std::vector<Strategy> strategies,
+      EnumerateStrategies(*node.entry, view, DevicesOf(config),
+                          {.fully_use_devices = FullyUseDevices(config), .searched_only = true}));
   view.out_strategy = node.out_strategy ? &*node.out_strategy : nullptr;
   std::vector<Candidate> candidates;
   for (const Strategy& strategy : strategies) {

@@ -146,7 +146,8 @@ Result<std::vector<ReshapeLayouts>> ReshapeChoice::OwnPairs(const Node& reshape)
                     .outputs = std::span(&operand, 1),
                     .attrs = &none};
   DRYDOCK_TRY(const std::vector<Strategy> strategies,
-              EnumerateStrategies(any_cut, view, DevicesOf(config_), FullyUseDevices(config_)));
+              EnumerateStrategies(any_cut, view, DevicesOf(config_),
+                                  {.fully_use_devices = FullyUseDevices(config_)}));
   std::vector<ReshapeLayouts> pairs;
   for (const Strategy& strategy : strategies) {
     Result<OpSharding> sharding = TrySharding(any_cut, view, strategy, DevicesOf(config_));

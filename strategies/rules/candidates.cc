@@ -45,10 +45,13 @@ class CutEnumerator {
   std::vector<std::vector<std::int64_t>> result_;
 };
 
-std::vector<bool> CuttableAxes(const ShardRule& rule) {
+std::vector<bool> CuttableAxes(const ShardRule& rule, const CandidateScope& scope) {
   std::vector<bool> cuttable(static_cast<std::size_t>(rule.axis_count), true);
   for (const ShardRule::Uncut& uncut : rule.uncut) {
     cuttable[static_cast<std::size_t>(uncut.axis)] = false;
+  }
+  for (const AxisIndex axis : scope.searched_only ? rule.not_searched : std::vector<AxisIndex>()) {
+    cuttable[static_cast<std::size_t>(axis)] = false;
   }
   return cuttable;
 }
@@ -127,10 +130,10 @@ Result<Strategy> DefaultStrategy(const OpEntry& entry, const OpView& view,
 
 Result<std::vector<Strategy>> EnumerateStrategies(const OpEntry& entry, const OpView& view,
                                                   const DeviceContext& devices,
-                                                  bool fully_use_devices) {
+                                                  const CandidateScope& scope) {
   DRYDOCK_TRY(const ShardRule rule, entry.shard(view, {}));
   const std::vector<std::int64_t> extents = AxisExtents(rule, view);
-  const std::vector<bool> cuttable = CuttableAxes(rule);
+  const std::vector<bool> cuttable = CuttableAxes(rule, scope);
   const std::int64_t power = devices.stage_devices & -devices.stage_devices;
   const std::int64_t odd = devices.stage_devices / power;
   std::vector<std::vector<std::int64_t>> all = CutEnumerator(extents, cuttable).PowersOfTwo(power);
@@ -141,7 +144,7 @@ Result<std::vector<Strategy>> EnumerateStrategies(const OpEntry& entry, const Op
   std::vector<Strategy> strategies;
   for (const std::vector<std::int64_t>& cuts : all) {
     const std::int64_t product = Product(cuts);
-    if (!fully_use_devices || product == devices.stage_devices || product == 1) {
+    if (!scope.fully_use_devices || product == devices.stage_devices || product == 1) {
       strategies.push_back(StrategyFromCuts(entries, cuts));
     }
   }

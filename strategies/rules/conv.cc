@@ -145,6 +145,7 @@ Result<ShardRule> ConvRule(const OpView& op, std::size_t tied) {
   TensorAxes y = x;
   y[1] = {other};
   ShardRule rule{.axis_count = other + 1, .inputs = {std::move(x), std::move(w)}, .outputs = {y}};
+  rule.not_searched = {other};
   rule.communication.push_back({.axes = {1}});
   DRYDOCK_TRY(const std::int64_t groups, GroupsOf(op));
   if (groups != 1) {

@@ -68,6 +68,7 @@ struct ShardRule {
     std::string what = {};
   };
   std::vector<Uncut> uncut = {};
+  std::vector<AxisIndex> not_searched = {};  ///< Axes that users may cut; the search does not.
   std::vector<ForwardCommunication> communication = {};
   std::int32_t loss_output = 0;  ///< Output whose replication gives the loss divisor.
   bool repeat_on_left = false;  ///< Repeated calculation prepends its axis instead of appending it.

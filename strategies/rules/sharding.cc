@@ -16,6 +16,10 @@
 namespace drydock::strategies {
 namespace {
 
+/// Any operator may say on which side its repetition goes. Source: spec layout-and-redistribution
+/// 3.2.
+constexpr std::string_view kRepeatOnRight = "repeated_num_in_dev_matrix_right_";
+
 TensorLayout LayoutOf(const OpSharding& sharding, const TensorAxes& axes,
                       const AxisDevices& devices, const Shape& shape) {
   TensorLayout layout{
@@ -125,6 +129,10 @@ Result<ShardRule> RuleOf(const OpEntry& entry, OpView view, const Strategy& stra
     return tl::unexpected(CheckCutRange(view, strategy, whole ? &*whole : nullptr).error());
   }
   DRYDOCK_TRY(ShardRule rule, entry.shard(view, strategy));
+  if (view.attrs != nullptr) {
+    DRYDOCK_TRY(const bool right, BoolAttr(*view.attrs, kRepeatOnRight, !rule.repeat_on_left));
+    rule.repeat_on_left = !right;
+  }
   if (rule.inputs.size() != view.inputs.size()) {
     return FailInput(std::string(view.op) + ":input-count",
                      "'" + std::string(view.op) + "' takes " + std::to_string(rule.inputs.size()) +
@@ -173,6 +181,7 @@ Error WithSuggestion(Error error, const OpEntry& entry, const OpView& view,
   const std::vector<Strategy> nearest =
       NearestLegalStrategies(entry, view, strategy, devices, kSuggestions);
   std::vector<std::string> texts;
+  texts.reserve(nearest.size());
   for (const Strategy& one : nearest) {
     texts.push_back(StrategyText(one));
   }

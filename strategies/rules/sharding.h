@@ -43,14 +43,17 @@ struct DeviceContext {
 [[nodiscard]] Result<Strategy> DefaultStrategy(const OpEntry& entry, const OpView& view,
                                                const DeviceContext& devices);
 
-/// All candidate strategies of the search, in the reference's order.
-///
-/// @param fully_use_devices  keep only candidates that use all devices of the stage or one
-/// Source: spec compiler-passes section 2.
+/// Which strategies are candidates.
+struct CandidateScope {
+  bool fully_use_devices = false;  ///< Only those that use all devices of the stage, or one.
+  bool searched_only = false;      ///< Axes that the search leaves whole are not cut.
+};
+
+/// All candidate strategies, in the reference's order. Source: spec compiler-passes section 2.
 [[nodiscard]] Result<std::vector<Strategy>> EnumerateStrategies(const OpEntry& entry,
                                                                 const OpView& view,
                                                                 const DeviceContext& devices,
-                                                                bool fully_use_devices);
+                                                                const CandidateScope& scope);
 
 /// Strategy of all ones.
 [[nodiscard]] Strategy ReplicatedStrategy(const OpEntry& entry, const OpView& view);

@@ -115,7 +115,7 @@ void AskTheRule(const Graph& graph, const Node& node, std::int64_t world) {
   }
   (void)ReplicatedStrategy(*node.entry, view);
   if (view.inputs.size() <= 4) {
-    (void)EnumerateStrategies(*node.entry, view, devices, false);
+    (void)EnumerateStrategies(*node.entry, view, devices, {});
   }
   if (const auto strategy = DefaultStrategy(*node.entry, view, devices)) {
     (void)DeriveSharding(*node.entry, view, *strategy, devices);

@@ -191,8 +191,9 @@ TEST(StopGradientOp, HasNoGradient) {
 // ---- Data set -----------------------------------------------------------------------------------
 
 Result<OpSharding> ShardData(const std::vector<Shape>& shapes, const Strategy& strategy,
-                             AttrMap attrs = {}) {
+                             const AttrMap& attrs = {}) {
   std::vector<TensorType> types = {};
+  types.reserve(shapes.size());
   for (const Shape& shape : shapes) {
     types.push_back({.shape = shape});
   }
@@ -209,6 +210,22 @@ TEST(DatasetRule, RepetitionIsOnTheLeft) {
   EXPECT_EQ(SliceOf(sharding->inputs[0], 5)[0], (Range{4, 8}));
   EXPECT_EQ(SliceOf(sharding->inputs[1], 5)[0], (Range{4, 8}));
   EXPECT_EQ(sharding->loss_divisor, 1);
+}
+
+// (128, 64) cut (4, 1) on 8 ranks: device matrix [4, 1] with the repetition [2] on the side asked
+// for; rank 1 holds part 0 with the repetition on the right (1 / 2), part 1 with it on the left (1
+// % 4).
+TEST(RepeatedCalculation, SideMayBeGivenToAnyOperator) {
+  const std::vector<TensorType> types = {{.shape = {128, 64}}};
+  for (const bool right : {true, false}) {
+    const AttrMap attrs = {{"repeated_num_in_dev_matrix_right_", right}};
+    const OpView view{.op = "ReLU", .inputs = types, .outputs = types, .attrs = &attrs};
+    const auto sharding =
+        DeriveSharding(*FindOp("ReLU"), view, {{4, 1}}, {.stage_devices = 8, .job_devices = 8});
+    ASSERT_TRUE(sharding.has_value()) << FormatError(sharding.error());
+    EXPECT_EQ(sharding->device_matrix, right ? (Numbers{4, 1, 2}) : (Numbers{2, 4, 1}));
+    EXPECT_EQ(SliceOf(sharding->inputs[0], 1)[0], right ? (Range{0, 32}) : (Range{32, 64}));
+  }
 }
 
 TEST(DatasetRule, RepetitionMayBeAskedForOnTheRight) {

@@ -134,7 +134,7 @@ TEST_P(OperatorRuleFacts, CommunicatesOnlyWhereTheVectorSaysSo) {
   if (!facts_.at("forward_comm").empty()) {
     return;
   }
-  const auto candidates = EnumerateStrategies(entry_, case_.View(), kFourDevices, false);
+  const auto candidates = EnumerateStrategies(entry_, case_.View(), kFourDevices, {});
   ASSERT_TRUE(candidates) << candidates.error().message;
   for (const Strategy& strategy : *candidates) {
     const auto sharding = TrySharding(entry_, case_.View(), strategy, kFourDevices);

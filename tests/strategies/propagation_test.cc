@@ -97,5 +97,15 @@ TEST(Propagation, OperatorsThatDefineTheirShardsDoNotLead) {
   EXPECT_EQ(found.at("Sigmoid"), (Strategy{{1, 1}}));
 }
 
+// Cutting the output channels in 8 would compute least, but only users cut them.
+TEST(Propagation, OutputChannelsOfConvolutionsAreNotSearched) {
+  Network net;
+  const AttrMap attrs = {{"out_channel", 8}, {"kernel_size", 2}, {"pad_mode", "same"}};
+  const ValueId image =
+      net.Apply("Conv2D", {net.Input({32, 16, 8, 8}), net.Weight({8, 16, 2, 2})}, attrs);
+  const auto found = net.Propagate(net.Apply("ReLU", {image}), 8);
+  EXPECT_EQ(found.at("Conv2D"), (Strategy{{1, 1, 1, 1}, {1, 1, 1, 1}}));
+}
+
 }  // namespace
 }  // namespace drydock::strategies

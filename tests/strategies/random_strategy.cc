@@ -131,7 +131,7 @@ std::optional<Strategy> RandomStrategy(const OpEntry& entry, const OpView& view,
     return std::nullopt;
   }
   const auto rule = entry.shard(view, {});
-  const auto candidates = EnumerateStrategies(entry, view, devices, false);
+  const auto candidates = EnumerateStrategies(entry, view, devices, {});
   for (int attempt = 0; rule && candidates && attempt < attempts; ++attempt) {
     const bool listed = !candidates->empty() && Below(random, 3) == 0;
     Strategy strategy = listed ? (*candidates)[Below(random, candidates->size())]
