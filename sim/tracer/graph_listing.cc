@@ -218,7 +218,7 @@ class Lister {
     return next;
   }
 
-  Operand InputOf(const Node& node, std::size_t index) const {
+  [[nodiscard]] Operand InputOf(const Node& node, std::size_t index) const {
     const ValueId id = node.inputs[index];
     return id == strategies::kNoValue ? Operand(json("None")) : values_[ToIndex(id)];
   }
@@ -255,7 +255,7 @@ class Lister {
     }
   }
 
-  json TextOf(const Operand& operand) const {
+  [[nodiscard]] json TextOf(const Operand& operand) const {
     const auto* line = std::get_if<std::size_t>(&operand);
     return line != nullptr ? json(names_[*line]) : std::get<json>(operand);
   }

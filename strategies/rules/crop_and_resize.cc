@@ -157,7 +157,7 @@ Result<std::vector<ValueId>> GradientOfCrop(const GradientContext& context) {
                              {dout, node.inputs[0], node.inputs[1], node.inputs[2]}, attrs));
   }
   if (context.wanted[0]) {
-    const TensorType type = context.TypeOf(node.inputs[0]);
+    const TensorType& type = context.TypeOf(node.inputs[0]);
     attrs["image_size"] = type.shape;
     DRYDOCK_TRY(
         const ValueId gradient,

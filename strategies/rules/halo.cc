@@ -297,6 +297,7 @@ std::vector<NdArray> HaloWindows(const HaloPlan& plan, const std::vector<NdArray
 
 std::vector<NdArray> HaloGradients(const HaloPlan& plan, const std::vector<NdArray>& windows) {
   std::vector<NdArray> parts;
+  parts.reserve(windows.size());
   for (const NdArray& window : windows) {
     parts.push_back(FilledArray(Resized(window.shape, plan, false), 0.0));
   }

@@ -28,7 +28,8 @@ Status CheckLayouts(const OpView& view, std::span<const TensorType> types,
                           std::to_string(layouts.size()) + " layouts are given");
   }
   for (std::size_t i = 0; i < layouts.size(); ++i) {
-    const std::string where = "the layout of " + side + " " + std::to_string(i) + " of " + op;
+    std::string where = "the layout of ";
+    where.append(side).append(" ").append(std::to_string(i)).append(" of ").append(op);
     if (layouts[i].tensor_map.size() != types[i].shape.size()) {
       return FailLayout(view, "rank",
                         where + " has " + std::to_string(layouts[i].tensor_map.size()) +
@@ -189,6 +190,16 @@ std::optional<TensorLayout> ScatteredLayout(const AxisDevices& axis_devices,
   return scattered && ValidateLayout(layout) ? std::optional(layout) : std::nullopt;
 }
 
+/// Sums of an output are scattered instead of completed.
+void Scatter(OpSharding& sharding, std::size_t output, const TensorLayout& scattered) {
+  sharding.outputs[output] = scattered;
+  for (OpSharding::Communication& one : sharding.communication) {
+    if (static_cast<std::size_t>(one.what.output) == output) {
+      one.what.kind = ForwardCommunication::Kind::kReduceScatter;
+    }
+  }
+}
+
 /// Output layouts may repeat what follows from the inputs, or ask for the scattered form.
 /// Source: spec operators 1.6 and 3.6.
 Status ApplyOutLayouts(const OpEntry& entry, const OpView& view, const AxisDevices& axis_devices,
@@ -212,12 +223,7 @@ Status ApplyOutLayouts(const OpEntry& entry, const OpView& view, const AxisDevic
                    (scattered ? " or " + LayoutsText({*scattered}) : "");
       return tl::unexpected(std::move(error));
     }
-    sharding.outputs[i] = *scattered;
-    for (OpSharding::Communication& one : sharding.communication) {
-      if (static_cast<std::size_t>(one.what.output) == i) {
-        one.what.kind = ForwardCommunication::Kind::kReduceScatter;
-      }
-    }
+    Scatter(sharding, i, *scattered);
   }
   return {};
 }

@@ -102,6 +102,7 @@ std::string Joined(const std::vector<std::string>& texts, std::string_view separ
 
 std::string TensorsText(const std::vector<std::vector<std::string>>& tensors) {
   std::vector<std::string> texts;
+  texts.reserve(tensors.size());
   for (const std::vector<std::string>& dims : tensors) {
     texts.push_back("(" + Joined(dims, ", ") + ")");
   }
@@ -166,8 +167,9 @@ std::string CommunicationText(const OpOutline& outline) {
     }
   }
   std::vector<std::string> texts;
+  texts.reserve(axes_of.size());
   for (const auto& [what, axes] : axes_of) {
-    texts.push_back(what + " over " + axes);
+    texts.emplace_back(what).append(" over ").append(axes);
   }
   return texts.empty() ? "-" : Joined(texts, "; ");
 }

@@ -121,39 +121,66 @@ Status CheckHeadCut(const OpView& op, const Strategy& strategy) {
                     " query heads and " + std::to_string(heads.key) + " key heads");
 }
 
-/// Axes [b, c0, c1, s, h], of the form with a mask [b, h].
+/// Axes are [b, c0, c1, s, h], those of the form with a mask [b, h].
+template <bool WithMask>
+constexpr AxisIndex kHeadAxis = WithMask ? 1 : 4;
+
+template <bool WithMask>
+TensorAxes QueryAxes() {
+  return {{0}, WithMask ? DimAxes{} : DimAxes{3}, {kHeadAxis<WithMask>}};
+}
+
+/// Axes of an operand that only one of the two forms has, or that may have several forms.
+template <bool WithMask>
+TensorAxes AxesOfExtra(std::size_t operand, const Shape& shape) {
+  TensorAxes axes(shape.size());
+  if (operand == kAlibiAt<WithMask> && axes.size() == 4) {
+    axes[0] = shape[0] == 1 ? DimAxes{} : DimAxes{0};
+    axes[1] = shape[1] == 1 ? DimAxes{} : DimAxes{kHeadAxis<WithMask>};
+  } else if (!WithMask && operand == kMask && axes.size() == 3) {
+    axes[0] = {0};
+  } else if (!WithMask && (operand == kScale || operand == kOffset) && axes.size() == 2) {
+    axes.back() = {kHeadAxis<WithMask>};
+  }
+  return axes;
+}
+
+/// @param batch  extent of the queries' first dimension
+template <bool WithMask>
+TensorAxes AxesOfOperand(std::size_t operand, const Shape& shape, std::int64_t batch) {
+  TensorAxes axes(shape.size());
+  switch (operand) {
+    case kQuery:
+      return QueryAxes<WithMask>();
+    case kKeyCache:
+    case kValueCache:
+      axes[0] = WithMask ? DimAxes{} : DimAxes{1};
+      axes[1] = WithMask ? DimAxes{} : DimAxes{2};
+      axes[2] = {kHeadAxis<WithMask>};
+      return axes;
+    case kTables:
+      axes[0] = {0};
+      return axes;
+    case kLengths:
+      if (WithMask && shape[0] == batch) {
+        axes[0] = {0};
+      }
+      return axes;
+    default:
+      return AxesOfExtra<WithMask>(operand, shape);
+  }
+}
+
 template <bool WithMask>
 Result<ShardRule> ShardPaged(const OpView& op, const Strategy& strategy) {
   DRYDOCK_RETURN_IF_ERROR(CheckHeadCut(op, strategy));
-  const AxisIndex head = WithMask ? 1 : 4;
   ShardRule rule{.axis_count = WithMask ? 2 : 5};
-  const TensorAxes query = {{0}, WithMask ? DimAxes{} : DimAxes{3}, {head}};
   for (std::size_t operand = 0; operand < kPagedOperands; ++operand) {
-    const TensorType* type = TypeAt(op, operand);
-    if (type == nullptr) {
-      continue;
+    if (const TensorType* type = TypeAt(op, operand); type != nullptr) {
+      rule.inputs.push_back(AxesOfOperand<WithMask>(operand, type->shape, op.inputs[0].shape[0]));
     }
-    TensorAxes axes(type->shape.size());
-    if (operand == kQuery) {
-      axes = query;
-    } else if (operand == kKeyCache || operand == kValueCache) {
-      axes[0] = WithMask ? DimAxes{} : DimAxes{1};
-      axes[1] = WithMask ? DimAxes{} : DimAxes{2};
-      axes[2] = {head};
-    } else if (operand == kTables ||
-               (WithMask && operand == kLengths && type->shape[0] == op.inputs[0].shape[0])) {
-      axes[0] = {0};
-    } else if (operand == kAlibiAt<WithMask> && axes.size() == 4) {
-      axes[0] = type->shape[0] == 1 ? DimAxes{} : DimAxes{0};
-      axes[1] = type->shape[1] == 1 ? DimAxes{} : DimAxes{head};
-    } else if (!WithMask && operand == kMask && axes.size() == 3) {
-      axes[0] = {0};
-    } else if (!WithMask && (operand == kScale || operand == kOffset) && !axes.empty()) {
-      axes.back() = axes.size() == 2 ? DimAxes{head} : DimAxes{};
-    }
-    rule.inputs.push_back(std::move(axes));
   }
-  rule.outputs = {query};
+  rule.outputs = {QueryAxes<WithMask>()};
   if (!WithMask) {
     rule.uncut = {{.axis = 1, .what = "a cache's blocks"},
                   {.axis = 2, .what = "a cache's block"},
@@ -202,7 +229,7 @@ class PagedRun {
   PagedRun(const EvaluateContext& context, const Heads& heads, double scale, const NdArray* alibi)
       : context_(context), heads_(heads), scale_(scale), alibi_(alibi) {}
 
-  NdArray Run() const {
+  [[nodiscard]] NdArray Run() const {
     const NdArray& query = context_.inputs[kQuery];
     NdArray out = FilledArray(query.shape, 0.0);
     for (std::int64_t b = 0; b < query.shape[0]; ++b) {

@@ -144,6 +144,18 @@ bool IsCounted(std::int64_t at, std::int64_t begin, std::int64_t extent) {
   return begin + at >= 0 && begin + at < extent;
 }
 
+/// Elements that the window of output `o` covers; those of padding only if they are asked for.
+int Covered(const WindowDim& dim, std::int64_t o, std::int64_t begin, std::int64_t extent,
+            bool counts_padding) {
+  int count = 0;
+  for (std::int64_t k = 0; k < dim.taps; ++k) {
+    const std::int64_t at = o * dim.stride - dim.pad_begin + k;
+    const bool padded = at < dim.in + dim.pad_end;
+    count += (counts_padding ? padded : IsCounted(at, begin, extent)) ? 1 : 0;
+  }
+  return count;
+}
+
 /// Divisor of every output of one plane.
 Result<std::vector<double>> Divisors(const EvaluateContext& context, const WindowForm& form,
                                      bool counts_padding) {
@@ -158,13 +170,7 @@ Result<std::vector<double>> Divisors(const EvaluateContext& context, const Windo
     std::vector<double> next;
     for (const double before : divisors) {
       for (std::int64_t o = 0; o < dim.out; ++o) {
-        int count = 0;
-        for (std::int64_t k = 0; k < dim.taps; ++k) {
-          const std::int64_t at = o * dim.stride - dim.pad_begin + k;
-          const bool padded = at < dim.in + dim.pad_end;
-          count += (counts_padding ? padded : IsCounted(at, begin, extent)) ? 1 : 0;
-        }
-        next.push_back(before * count);
+        next.push_back(before * Covered(dim, o, begin, extent, counts_padding));
       }
     }
     divisors = std::move(next);
