@@ -40,6 +40,7 @@ class LocalBuilder {
   [[nodiscard]] Status TranslateForward(NodeId id);
   [[nodiscard]] Status TranslatePlanned(NodeId id, const OpSharding& sharding);
   [[nodiscard]] Status TranslateReshape(NodeId id);
+  [[nodiscard]] Result<ValueId> ReshapeOfSlices(NodeId id, ValueId local, const TensorLayout& to);
   [[nodiscard]] Status TranslatePassing(NodeId id);
   [[nodiscard]] Status TranslateGradient(NodeId id);
   [[nodiscard]] Status TranslatePost(NodeId id);

@@ -1,3 +1,4 @@
+#include "base/checked.h"
 #include "base/text.h"
 #include "strategies/passes/differentiate.h"
 #include "strategies/passes/local_builder.h"
@@ -85,6 +86,26 @@ Result<Graph> LocalBuilder::BuildForward() && {
   return RemoveDeadNodes(std::move(builder_).Take());
 }
 
+/// What follows by a plain Reshape of the slices, as the user promises that it is what is meant.
+/// Source: spec layout-and-redistribution 8.8 (attribute skip_redistribution).
+Result<ValueId> LocalBuilder::ReshapeOfSlices(NodeId id, ValueId local, const TensorLayout& to) {
+  const Shape slice = SliceShape(to);
+  if (Product(slice) != Product(builder_.TypeOf(local).shape)) {
+    return tl::unexpected(WithPlace(
+        FailInput("Reshape:skip-redistribution",
+                  "'Reshape' with skip_redistribution gets slices of " +
+                      TupleText(builder_.TypeOf(local).shape) + ", which do not fill those of " +
+                      TupleText(slice) + " that are wanted behind it",
+                  "cut its neighbours into equally many parts, or leave the attribute out")
+            .value(),
+        PlaceOf(traced_, traced_.at(id))));
+  }
+  NodeSpec spec = SpecOf(id);
+  spec.inputs = {local};
+  spec.attrs = {{"shape", slice}};
+  return builder_.Emit(std::move(spec));
+}
+
 Status LocalBuilder::TranslateReshape(NodeId id) {
   const Node& node = traced_.at(id);
   const ValueId input = node.inputs.front();
@@ -97,6 +118,13 @@ Status LocalBuilder::TranslateReshape(NodeId id) {
   ValueId local = locals_[ToIndex(input)].id;
   if (traced_input.kind == ValueKind::kParameter) {
     DRYDOCK_TRY(local, Mirrored(input));
+  }
+  DRYDOCK_TRY(const bool skip, BoolAttr(node.attrs, "skip_redistribution", false));
+  if (skip) {
+    DRYDOCK_TRY(const ValueId result, ReshapeOfSlices(id, local, to));
+    SetOutputs(id, {result}, nullptr);
+    locals_[ToIndex(node.outputs.front())].layout = to;
+    return {};
   }
   const RedistributionLabel label{.producer_name = NameOf(input), .reason_text = ShortNameOf(id)};
   const RedistributionOptions options{
