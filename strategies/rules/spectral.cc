@@ -85,7 +85,13 @@ Result<SpectralForm> FormOf(const OpView& op) {
   for (std::size_t i = 0; i < form.dims.size(); ++i) {
     const std::int64_t extent = shape[form.dims[i]];
     const bool from_half = K.spectrum == Spectrum::kFromHalf && i + 1 == form.dims.size();
-    form.sizes.push_back(sizes ? (*sizes)[i] : from_half ? 2 * (extent - 1) : extent);
+    std::int64_t size = extent;
+    if (sizes) {
+      size = (*sizes)[i];
+    } else if (from_half) {
+      DRYDOCK_TRY(size, MulChecked(2, extent - 1));
+    }
+    form.sizes.push_back(size);
     if (form.sizes.back() < 1) {
       return FailOp(op, "sizes",
                     "'" + std::string(op.op) + "' cannot transform " +

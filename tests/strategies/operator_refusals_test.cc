@@ -262,5 +262,12 @@ INSTANTIATE_TEST_SUITE_P(
         StrategyCase{"FFTShift", {kGrid}, {}, {{4, 1}}, "FFTShift:strategy-uncut"},
         StrategyCase{"DCTN", {kGrid}, {{"axes", Numbers{1}}}, {{4, 1}}, ""}));
 
+// 2 * (2^63 - 1 - 1) elements cannot be counted.
+TEST(SpectralRefusal, HalfASpectrumOfTooManyElements) {
+  const auto types = InferOp(
+      "IRFFT", {{.shape = {std::numeric_limits<std::int64_t>::max()}, .dtype = DType::kComplex64}});
+  EXPECT_FALSE(types.has_value());
+}
+
 }  // namespace
 }  // namespace drydock::strategies::checks
