@@ -11,6 +11,16 @@ constexpr std::size_t kAnswersPerOp = 64;
 
 }  // namespace
 
+DecisionQuestion QuestionAbout(const Graph& graph, const Node& node) {
+  OpViewStorage storage;
+  static_cast<void>(ViewOf(graph, node, storage));
+  return {.entry = node.entry,
+          .inputs = std::move(storage.inputs),
+          .outputs = std::move(storage.outputs),
+          .attrs = node.attrs,
+          .out_strategy = node.out_strategy};
+}
+
 const OpSharding* DecisionCache::Find(const DecisionQuestion& question) const {
   const auto ring = rings_.find(question.entry);
   if (ring == rings_.end()) {

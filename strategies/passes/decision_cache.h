@@ -33,6 +33,9 @@ struct DecisionQuestion {
   friend bool operator==(const DecisionQuestion&, const DecisionQuestion&) = default;
 };
 
+/// What is asked about an operator, without its connections.
+[[nodiscard]] DecisionQuestion QuestionAbout(const Graph& graph, const Node& node);
+
 /// Answers found so far; the most recent ones of each operator are kept, so that networks without
 /// repetition cost neither memory nor time.
 class DecisionCache {

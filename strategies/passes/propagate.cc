@@ -213,15 +213,8 @@ class Propagation {
 
   [[nodiscard]] DecisionQuestion QuestionOf(NodeId id, const std::vector<std::size_t>& edges,
                                             bool by_one_edge) const {
-    const Node& node = graph_.at(id);
-    OpViewStorage storage;
-    static_cast<void>(ViewOf(graph_, node, storage));
-    DecisionQuestion question{.entry = node.entry,
-                              .inputs = std::move(storage.inputs),
-                              .outputs = std::move(storage.outputs),
-                              .attrs = node.attrs,
-                              .out_strategy = node.out_strategy,
-                              .by_one_edge = by_one_edge};
+    DecisionQuestion question = QuestionAbout(graph_, graph_.at(id));
+    question.by_one_edge = by_one_edge;
     for (const std::size_t e : edges) {
       const PropagationEdge& edge = links_.edges[e];
       const bool incoming = edge.consumer == id;

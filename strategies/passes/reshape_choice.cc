@@ -74,14 +74,7 @@ ReshapeChoice::Question ReshapeChoice::QuestionOf(NodeId reshape, const TensorLa
                                                   bool from_producer) const {
   Question question{.from_producer = from_producer, .fixed = fixed};
   const auto add = [&](const PropagationEdge& edge, NodeId neighbour, bool incoming) {
-    const Node& node = graph_.at(neighbour);
-    OpViewStorage storage;
-    static_cast<void>(ViewOf(graph_, node, storage));
-    DecisionQuestion about{.entry = node.entry,
-                           .inputs = std::move(storage.inputs),
-                           .outputs = std::move(storage.outputs),
-                           .attrs = node.attrs,
-                           .out_strategy = node.out_strategy};
+    DecisionQuestion about = QuestionAbout(graph_, graph_.at(neighbour));
     Connection end{.incoming = incoming,
                    .position = incoming ? edge.output : edge.tensor,
                    .dtype = edge.dtype};
