@@ -5,8 +5,7 @@ import unittest
 import command
 
 # A table of {total} rows, field k looked up in part k; a product behind it. Momentum has one state per weight.
-SCRIPT = '''import numpy as np
-import mindspore as ms
+SCRIPT = '''import mindspore as ms
 from mindspore import nn, ops, Parameter, Tensor
 ms.set_context(mode=ms.GRAPH_MODE)
 ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy="full_batch")
@@ -16,7 +15,7 @@ class Net(nn.Cell):
         self.deep = nn.EmbeddingLookup({total}, 256, target="{target}", slice_mode="field_slice",
                                        manual_shapes={rows})
         self.flat = ops.Reshape()
-        self.w = Parameter(Tensor(np.ones((256 * {fields}, 16)), ms.float32), "w")
+        self.w = Parameter(Tensor(shape=(256 * {fields}, 16), dtype=ms.float32), "w")
         self.mm = ops.MatMul().shard(((1, {fields}), ({fields}, 1)))
         self.mean = ops.ReduceMean()
     def construct(self, x):
@@ -25,7 +24,7 @@ class Net(nn.Cell):
 net = Net()
 step = nn.TrainOneStepCell(net, nn.Momentum(net.trainable_params(), 0.1, 0.9))
 step.set_train()
-step(Tensor(np.zeros((4, {fields})), ms.int32))
+step(Tensor(shape=(4, {fields}), dtype=ms.int32))
 '''
 
 
