@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/text.h"
 #include "strategies/passes/assign.h"
 #include "strategies/passes/fuse.h"
 #include "strategies/passes/hand_cut.h"
@@ -16,6 +17,27 @@ Status CheckNotEmpty(const Graph& graph) {
   if (graph.nodes.empty()) {
     return FailInput("graph:empty", "the network has no operator that contributes to its result",
                      "return the loss or an output from the network");
+  }
+  return {};
+}
+
+/// Slices need something to cut; where nothing is cut, tensors without elements are as good as any.
+Status CheckInputs(const Graph& graph) {
+  for (const ValueId input : graph.inputs) {
+    const Value& value = graph.at(input);
+    if (std::ranges::find(value.type.shape, 0) == value.type.shape.end()) {
+      continue;
+    }
+    Status status = FailInput("graph:empty-input",
+                              "input '" + value.name + "' of shape " + TupleText(value.type.shape) +
+                                  " holds nothing that could be cut",
+                              "give it at least one element along every dimension");
+    const auto reader = std::ranges::find_if(graph.nodes, [input](const Node& node) {
+      return std::ranges::find(node.inputs, input) != node.inputs.end();
+    });
+    return reader == graph.nodes.end() ? status
+                                       : Status(tl::unexpected(WithPlace(std::move(status).error(),
+                                                                         PlaceOf(graph, *reader))));
   }
   return {};
 }
@@ -68,6 +90,7 @@ Result<CompiledProgram> Compile(Graph traced, const JobConfig& config, RankId ra
   CompiledProgram program{.config = config, .traced = CleanTraced(std::move(traced))};
   DRYDOCK_RETURN_IF_ERROR(CheckNotEmpty(program.traced));
   if (CutsOperators(config.mode)) {
+    DRYDOCK_RETURN_IF_ERROR(CheckInputs(program.traced));
     program.traced = InsertDatasetNode(std::move(program.traced));
     DRYDOCK_TRY(program.hand_cuts, TakeHandCuts(program.traced));
     if (config.dataset_repeat_on_right && !program.traced.inputs.empty()) {

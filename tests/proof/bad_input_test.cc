@@ -58,6 +58,20 @@ TEST(BadInput, EmptyTensorsHaveNoSlices) {
             "ReLU:strategy-input");
 }
 
+TEST(BadInput, EmptyDataSetTensorIsNamedWithItsReader) {
+  GraphBuilder builder("bad");
+  const ValueId x = *builder.AddInput("x", {.shape = {0, 4}});
+  NodeSpec spec{.op = "ReLU", .inputs = {x}};
+  spec.place = builder.AddStack({{.file = "net.py", .line = 7}});
+  builder.SetOutputs({*builder.Emit(std::move(spec))});
+  const auto program = Compile(std::move(builder).Take(),
+                               {.world_size = 4, .mode = ParallelMode::kSemiAutoParallel});
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().reason, "graph:empty-input");
+  ASSERT_TRUE(program.error().place);
+  EXPECT_EQ(program.error().place->line, 7);
+}
+
 TEST(BadInput, MoreThanEightDimensionsAreRefusedWhereTheyEnter) {
   const Shape shape = {2, 1, 2, 1, 2, 1, 2, 1, 2, 1};
   EXPECT_EQ(
