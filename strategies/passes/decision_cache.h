@@ -27,7 +27,7 @@ struct DecisionQuestion {
   std::vector<TensorType> inputs = {};  ///< Present operands only.
   std::vector<TensorType> outputs = {};
   AttrMap attrs = {};
-  std::optional<Strategy> out_strategy = {};
+  Boxed<Strategy> out_strategy = {};
   bool by_one_edge = false;  ///< The rule for a single connection is used.
   std::vector<Connection> connections = {};
   friend bool operator==(const DecisionQuestion&, const DecisionQuestion&) = default;

@@ -111,7 +111,7 @@ Status LocalBuilder::TranslateReshape(NodeId id) {
   const ValueId input = node.inputs.front();
   const Value& traced_input = traced_.at(input);
   const Shape& target = traced_.at(node.outputs.front()).type.shape;
-  const TensorLayout from = LayoutOf(input);
+  const SharedValue<TensorLayout> from = LayoutOf(input);
   const std::optional<TensorLayout> wanted = wanted_.Of(node.outputs.front());
   const TensorLayout to =
       wanted ? PlainLayoutOf(*wanted) : ReplicatedLayout(StageDevices(config_), target);
@@ -122,7 +122,7 @@ Status LocalBuilder::TranslateReshape(NodeId id) {
   DRYDOCK_TRY(const bool skip, BoolAttr(node.attrs, "skip_redistribution", false));
   if (skip) {
     DRYDOCK_TRY(const ValueId result, ReshapeOfSlices(id, local, to));
-    SetOutputs(id, {result}, nullptr);
+    SetOutputs(id, {result}, {});
     locals_[ToIndex(node.outputs.front())].layout = to;
     return {};
   }
@@ -133,7 +133,7 @@ Status LocalBuilder::TranslateReshape(NodeId id) {
       .cheapest = config_.redistribution == RedistributionSearch::kOptimal};
   const std::size_t before = builder_.graph().nodes.size();
   DRYDOCK_TRY(const ValueId result,
-              EmitRedistribution(builder_, local, from, to, options, label, SpecOf(id)));
+              EmitRedistribution(builder_, local, *from, to, options, label, SpecOf(id)));
   if (builder_.graph().nodes.size() > before + 1) {
     ++redistribution_count_;
   } else if (builder_.graph().nodes.size() == before + 1) {
@@ -143,7 +143,7 @@ Status LocalBuilder::TranslateReshape(NodeId id) {
     reshape.reason = CommReason::kNone;
     reshape.reason_text.clear();
   }
-  SetOutputs(id, {result}, nullptr);
+  SetOutputs(id, {result}, {});
   locals_[ToIndex(node.outputs.front())].layout = to;
   return {};
 }
@@ -160,7 +160,7 @@ Status LocalBuilder::TranslatePassing(NodeId id) {
   }
   DRYDOCK_TRY(const NodeId local, builder_.AddNode(std::move(spec)));
   const std::vector<ValueId> outputs = builder_.graph().at(local).outputs;
-  SetOutputs(id, outputs, nullptr);
+  SetOutputs(id, outputs, {});
   if (!node.inputs.empty() && node.inputs.front() != kNoValue) {
     for (const ValueId output : node.outputs) {
       if (traced_.at(output).type.shape == traced_.at(node.inputs.front()).type.shape) {

@@ -68,7 +68,7 @@ class ReshapeChoice {
   const Graph& graph_;
   const PropagationGraph& links_;
   const JobConfig& config_;
-  std::vector<std::optional<OpSharding>> given_;
+  std::vector<SharedValue<OpSharding>> given_;
   std::vector<Known> known_;  ///< A ring of the latest answers: layers ask the same again.
   std::size_t oldest_ = 0;
 };
