@@ -210,6 +210,7 @@ Result<std::vector<std::int64_t>> AxisCuts(const ShardRule& rule, const OpView& 
   }
   DRYDOCK_RETURN_IF_ERROR(CheckUncut(view, rule, uses));
   std::vector<std::int64_t> cuts;
+  cuts.reserve(uses.size());
   for (const AxisUse& use : uses) {
     cuts.push_back(std::max<std::int64_t>(1, use.cut));
   }

@@ -19,9 +19,10 @@ TEST(SharedValue, EmptyByDefault) {
 }
 
 TEST(SharedValue, CopiesAreTheSameObject) {
-  const SharedValue<Pair> a = Pair{.first = "one", .second = {1, 2}};
+  SharedValue<Pair> a = Pair{.first = "one", .second = {1, 2}};
   const SharedValue<Pair> b = a;
   EXPECT_EQ(&*a, &*b);
+  a = {};
   EXPECT_EQ(b->first, "one");
 }
 
