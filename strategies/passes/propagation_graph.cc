@@ -87,10 +87,6 @@ bool StandsAlone(const Node& node) {
   return IsSelfDefined(node).value_or(false) || (always && node.in_layout);
 }
 
-bool TakesPart(const Node& node) {
-  return node.entry->kind == OpKind::kReshape || (HasRule(node) && !StandsAlone(node));
-}
-
 struct Source {
   NodeId producer = kNoNode;
   std::int32_t output = 0;
@@ -110,6 +106,10 @@ Source SourceOf(const Graph& graph, ValueId value) {
 }
 
 }  // namespace
+
+bool TakesPart(const Node& node) {
+  return node.entry->kind == OpKind::kReshape || (HasRule(node) && !StandsAlone(node));
+}
 
 PropagationGraph ConnectOperators(const Graph& graph, const std::vector<Region>& regions,
                                   bool elementwise_follow) {
@@ -146,6 +146,16 @@ PropagationGraph ConnectOperators(const Graph& graph, const std::vector<Region>&
   return result;
 }
 
+Candidate CandidateWithCosts(const Node& node, const OpView& view, const JobConfig& config,
+                             OpSharding sharding) {
+  Candidate candidate{.sharding = std::move(sharding)};
+  candidate.computation = ComputationBytes(node.entry->cost, view, candidate.sharding);
+  candidate.forward_communication =
+      candidate.sharding.communication.empty() ? 0 : Refined(OutputBytes(view, candidate.sharding));
+  Sweeten(config, candidate);
+  return candidate;
+}
+
 Result<std::vector<Candidate>> CandidatesOf(const Graph& graph, const Node& node,
                                             const JobConfig& config) {
   OpViewStorage storage;
@@ -161,13 +171,7 @@ Result<std::vector<Candidate>> CandidatesOf(const Graph& graph, const Node& node
     if (!sharding) {
       continue;  // candidates that fail a check are dropped silently, as in the reference
     }
-    Candidate candidate{.sharding = *std::move(sharding)};
-    candidate.computation = ComputationBytes(node.entry->cost, view, candidate.sharding);
-    candidate.forward_communication = candidate.sharding.communication.empty()
-                                          ? 0
-                                          : Refined(OutputBytes(view, candidate.sharding));
-    Sweeten(config, candidate);
-    candidates.push_back(std::move(candidate));
+    candidates.push_back(CandidateWithCosts(node, view, config, *std::move(sharding)));
   }
   return candidates;
 }

@@ -1,6 +1,7 @@
 #include "strategies/passes/reshape_choice.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -14,6 +15,10 @@ constexpr std::size_t kKnownAnswers = 64;
 
 bool IsReshape(const Graph& graph, NodeId id) {
   return graph.at(id).entry->kind == OpKind::kReshape;
+}
+
+bool IsParameter(const Graph& graph, ValueId value) {
+  return graph.at(value).kind == ValueKind::kParameter;
 }
 
 /// Index of the cheapest possible cost, with the reference's sort: it is not stable, so that which
@@ -119,7 +124,7 @@ Result<std::vector<TensorLayout>> ReshapeChoice::Entries(NodeId reshape, bool in
   std::vector<TensorLayout> layouts;
   for (const std::size_t e : edges[ToIndex(reshape)]) {
     const PropagationEdge& edge = links_.edges[e];
-    if (IsReshape(graph_, incoming ? edge.producer : edge.consumer)) {
+    if (edge.from_weight || IsReshape(graph_, incoming ? edge.producer : edge.consumer)) {
       continue;  // two in a row stop the propagation
     }
     DRYDOCK_TRY(const std::vector<TensorLayout> some, LayoutsAt(edge, incoming));
@@ -152,10 +157,14 @@ Result<std::vector<ReshapeLayouts>> ReshapeChoice::OwnPairs(const Node& reshape)
   return pairs;
 }
 
-/// All pairs in the reference's order: its own, then those of its neighbours' candidates.
+/// All pairs in the reference's order: its own, then those of its neighbours' candidates. A
+/// parameter in front of it may be cut in any way.
 Result<std::vector<ReshapeLayouts>> ReshapeChoice::PairsOf(NodeId reshape) const {
   DRYDOCK_TRY(std::vector<ReshapeLayouts> pairs, OwnPairs(graph_.at(reshape)));
-  DRYDOCK_TRY(const std::vector<TensorLayout> inputs, Entries(reshape, true));
+  DRYDOCK_TRY(std::vector<TensorLayout> inputs, Entries(reshape, true));
+  if (IsParameter(graph_, graph_.at(reshape).inputs.front())) {
+    std::ranges::transform(pairs, std::back_inserter(inputs), &ReshapeLayouts::input);
+  }
   DRYDOCK_TRY(const std::vector<TensorLayout> outputs, Entries(reshape, false));
   for (const TensorLayout& input : inputs) {
     for (const TensorLayout& output : outputs) {
