@@ -46,6 +46,14 @@ void OperatorChoice::Decide(NodeId id, const Candidate& candidate) {
                                     .sharding = candidate.sharding};
 }
 
+void OperatorChoice::DecideWeight(NodeId id, const TensorLayout& layout) {
+  Decide(id, {.sharding = {.strategy = {CutsOf(layout)},
+                           .device_matrix = layout.device_matrix,
+                           .inputs = {layout},
+                           .outputs = {layout}}});
+  offering_.insert(id);
+}
+
 Status OperatorChoice::DecideBest(NodeId id, const Candidate* best) {
   if (best == nullptr) {
     return tl::unexpected(
@@ -80,7 +88,9 @@ DecisionQuestion OperatorChoice::QuestionOf(NodeId id, const std::vector<std::si
 
 Status OperatorChoice::Answer(NodeId id, const std::vector<std::size_t>& edges, bool by_one_edge) {
   DecisionQuestion question = QuestionOf(id, edges, by_one_edge);
-  searched_.insert(id);
+  if (graph_.at(id).entry->accepts_layout) {
+    offering_.insert(id);
+  }
   if (const OpSharding* known = cache_.Find(question)) {
     Decide(id, {.sharding = *known});
     return {};
@@ -123,10 +133,9 @@ std::vector<EdgeCost> OperatorChoice::CostsWith(NodeId id, const std::vector<std
   return sums;
 }
 
-/// Operators that the search decided know their device matrix, as do those with named layouts.
+/// What was given is offered in any case; the data set offers nothing.
 bool OperatorChoice::OffersLayout(NodeId id) const {
-  const Node& node = graph_.at(id);
-  return searched_.contains(id) ? node.entry->accepts_layout : IsGiven(id) && node.in_layout;
+  return IsGiven(id) || offering_.contains(id);
 }
 
 /// What the neighbours at the visited connections offer, if there is one for every operand.

@@ -49,6 +49,9 @@ class OperatorChoice {
 
   void Decide(NodeId id, const Candidate& candidate);
 
+  /// A weight's node lies as the operator that asks wants it.
+  void DecideWeight(NodeId id, const TensorLayout& layout);
+
  private:
   [[nodiscard]] DecisionQuestion QuestionOf(NodeId id, const std::vector<std::size_t>& edges,
                                             bool by_one_edge) const;
@@ -65,7 +68,7 @@ class OperatorChoice {
   PropagationGraph& links_;
   Assignment& assignment_;
   DecisionCache cache_;
-  std::set<NodeId> searched_;  ///< Decided from their connections.
+  std::set<NodeId> offering_;  ///< Decided by the search, and neighbours may take their layouts.
 };
 
 }  // namespace drydock::strategies

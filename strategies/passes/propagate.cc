@@ -161,7 +161,7 @@ class Propagation {
       if (IsReshape(producer) || IsReshape(current)) {
         DRYDOCK_RETURN_IF_ERROR(PassReshape(current, producer, e, queue));
       } else if (IsWeight(producer)) {
-        DecideWeight(producer, choice_.WantedBy(e));
+        choice_.DecideWeight(producer, choice_.WantedBy(e));
         queue.push_back(producer);
       } else {
         DRYDOCK_RETURN_IF_ERROR(choice_.Answer(producer, {e}, true));
@@ -205,7 +205,7 @@ class Propagation {
   Status TakeLayout(NodeId id, const PropagationEdge& edge, const TensorLayout& wanted,
                     std::deque<NodeId>& queue) {
     if (IsWeight(id)) {
-      DecideWeight(id, wanted);
+      choice_.DecideWeight(id, wanted);
       queue.push_back(id);
       return {};
     }
@@ -235,21 +235,13 @@ class Propagation {
       const auto given = std::ranges::find_if(
           uses, [this](std::size_t e) { return choice_.IsGiven(links_.edges[e].consumer); });
       if (given != uses.end() && (!choice_.Decided(weight) || !Agrees(*given))) {
-        DecideWeight(weight, choice_.WantedBy(*given));
+        choice_.DecideWeight(weight, choice_.WantedBy(*given));
       }
       for (const std::size_t e : uses) {
         DRYDOCK_RETURN_IF_ERROR(FollowWeight(e));
       }
     }
     return {};
-  }
-
-  /// A weight lies as the first operator that asks wants it.
-  void DecideWeight(NodeId id, const TensorLayout& layout) {
-    choice_.Decide(id, {.sharding = {.strategy = {CutsOf(layout)},
-                                     .device_matrix = layout.device_matrix,
-                                     .inputs = {layout},
-                                     .outputs = {layout}}});
   }
 
   /// The two ends of a decided connection want the same layout.
