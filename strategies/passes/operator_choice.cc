@@ -7,12 +7,6 @@
 #include "strategies/passes/candidate_choice.h"
 
 namespace drydock::strategies {
-namespace {
-
-/// Release whose chooser looked at computation only among the candidates without communication.
-constexpr CompatRelease kOldChooser = {.major = 2, .minor = 0};
-
-}  // namespace
 
 bool OperatorChoice::Decided(NodeId id) const {
   return assignment_.plans[ToIndex(id)].sharding.has_value();
@@ -44,6 +38,13 @@ std::size_t OperatorChoice::OperandCount(NodeId id) const {
 void OperatorChoice::Decide(NodeId id, const Candidate& candidate) {
   assignment_.plans[ToIndex(id)] = {.source = StrategySource::kPropagated,
                                     .sharding = candidate.sharding};
+}
+
+void OperatorChoice::NoteCost(std::size_t e) {
+  const PropagationEdge& edge = links_.edges[e];
+  if (Decided(edge.producer) && Decided(edge.consumer)) {
+    static_cast<void>(costs_.OfEdge(edge, ShardingOf(edge.producer), ShardingOf(edge.consumer)));
+  }
 }
 
 void OperatorChoice::DecideWeight(NodeId id, const TensorLayout& layout) {
@@ -115,16 +116,15 @@ bool OperatorChoice::RelaxIdentity(const std::vector<std::size_t>& edges) {
 
 /// Costs of every candidate, summed up over the visited connections.
 std::vector<EdgeCost> OperatorChoice::CostsWith(NodeId id, const std::vector<std::size_t>& edges,
-                                                const std::vector<Candidate>& candidates) const {
+                                                const std::vector<Candidate>& candidates) {
   std::vector<EdgeCost> sums(candidates.size());
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const OpSharding& own = candidates[i].sharding;
     for (const std::size_t e : edges) {
       const PropagationEdge& edge = links_.edges[e];
       const bool incoming = edge.consumer == id;
-      const EdgeCost cost =
-          CostOfEdge(edge, incoming ? ShardingOf(edge.producer) : own,
-                     incoming ? own : ShardingOf(edge.consumer), config_.enable_alltoall);
+      const EdgeCost cost = costs_.OfEdge(edge, incoming ? ShardingOf(edge.producer) : own,
+                                          incoming ? own : ShardingOf(edge.consumer));
       sums[i].possible = sums[i].possible && cost.possible;
       sums[i].communication += cost.communication;
       sums[i].computation += cost.computation;
@@ -174,7 +174,7 @@ Status OperatorChoice::DecideBy(NodeId id, const std::vector<std::size_t>& edges
   DRYDOCK_TRY(const std::vector<Candidate> candidates, CandidatesFor(id, edges));
   const std::vector<EdgeCost> costs = CostsWith(id, edges, candidates);
   const auto best = by_one_edge
-                        ? BestByOneConnection(candidates, costs, config_.compat <= kOldChooser)
+                        ? BestByOneConnection(candidates, costs, config_.compat <= kOldSearch)
                         : BestByAllConnections(candidates, costs);
   return DecideBest(id, best ? &candidates[*best] : nullptr);
 }

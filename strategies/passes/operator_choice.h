@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "strategies/passes/assign.h"
+#include "strategies/passes/cost_memory.h"
 #include "strategies/passes/decision_cache.h"
 #include "strategies/passes/layout_candidates.h"
 #include "strategies/passes/propagation_graph.h"
@@ -21,7 +22,11 @@ class OperatorChoice {
   /// two.
   OperatorChoice(const Graph& graph, const JobConfig& config, PropagationGraph& links,
                  Assignment& assignment)
-      : graph_(graph), config_(config), links_(links), assignment_(assignment) {}
+      : graph_(graph),
+        config_(config),
+        links_(links),
+        assignment_(assignment),
+        costs_(config.enable_alltoall, config.compat > kOldSearch) {}
 
   [[nodiscard]] bool Decided(NodeId id) const;
   /// By the user.
@@ -49,6 +54,10 @@ class OperatorChoice {
 
   void Decide(NodeId id, const Candidate& candidate);
 
+  /// Remembers what a connection between two decided operators costs: this may be the first tensor
+  /// between their layouts.
+  void NoteCost(std::size_t e);
+
   /// A weight's node lies as the operator that asks wants it.
   void DecideWeight(NodeId id, const TensorLayout& layout);
 
@@ -57,7 +66,7 @@ class OperatorChoice {
                                             bool by_one_edge) const;
   bool RelaxIdentity(const std::vector<std::size_t>& edges);
   [[nodiscard]] std::vector<EdgeCost> CostsWith(NodeId id, const std::vector<std::size_t>& edges,
-                                                const std::vector<Candidate>& candidates) const;
+                                                const std::vector<Candidate>& candidates);
   [[nodiscard]] bool OffersLayout(NodeId id) const;
   [[nodiscard]] OfferedLayouts OffersTo(NodeId id, const std::vector<std::size_t>& edges) const;
   [[nodiscard]] Result<std::vector<Candidate>> CandidatesFor(
@@ -67,6 +76,7 @@ class OperatorChoice {
   const JobConfig& config_;
   PropagationGraph& links_;
   Assignment& assignment_;
+  CostMemory costs_;
   DecisionCache cache_;
   std::set<NodeId> offering_;  ///< Decided by the search, and neighbours may take their layouts.
 };

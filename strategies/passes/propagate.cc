@@ -49,6 +49,9 @@ class Propagation {
                        "sharding propagation has no operator with a strategy to start from",
                        "call shard() on at least one operator");
     }
+    if (config_.compat > kOldSearch) {
+      DRYDOCK_RETURN_IF_ERROR(reshape_choice_.NoteCosts());
+    }
     // The data set counts as the last operator, so that what the user gave decides first.
     std::stable_partition(given.begin(), given.end(), [this](NodeId id) { return !IsDataset(id); });
     for (std::size_t i = 0; i < given.size(); ++i) {
@@ -104,6 +107,7 @@ class Propagation {
     for (const std::size_t e : links_.successors[ToIndex(current)]) {
       const NodeId consumer = links_.edges[e].consumer;
       if (Visited(consumer)) {
+        choice_.NoteCost(e);
         continue;
       }
       if (IsReshape(consumer) || IsReshape(current)) {
@@ -156,6 +160,7 @@ class Propagation {
     for (const std::size_t e : links_.predecessors[ToIndex(current)]) {
       const NodeId producer = links_.edges[e].producer;
       if (Visited(producer)) {
+        choice_.NoteCost(e);
         continue;
       }
       if (IsReshape(producer) || IsReshape(current)) {

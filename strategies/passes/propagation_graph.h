@@ -63,14 +63,11 @@ struct EdgeCost {
   bool possible = true;
 };
 
-/// Cost of redistributing a tensor. Not possible: no redistribution exists.
+/// Messages are charged for latency: up to a threshold a constant, above it a bias (bytes).
 /// Source: spec compiler-passes 3.2.
-[[nodiscard]] EdgeCost CostBetween(const TensorLayout& from, const TensorLayout& to, DType dtype,
-                                   bool enable_alltoall);
+[[nodiscard]] double WithLatency(double bytes);
 
-/// Not possible: no redistribution exists, or one would be needed on an identity connection.
-/// Source: spec compiler-passes 3.2.
-[[nodiscard]] EdgeCost CostOfEdge(const PropagationEdge& edge, const OpSharding& producer,
-                                  const OpSharding& consumer, bool enable_alltoall);
+/// The last release that searches in the older way: whole devices, its own order of costs.
+inline constexpr CompatRelease kOldSearch = {.major = 2, .minor = 0};
 
 }  // namespace drydock::strategies
