@@ -114,15 +114,16 @@ bool OperatorChoice::RelaxIdentity(const std::vector<std::size_t>& edges) {
   return any;
 }
 
-/// Costs of every candidate, summed up over the visited connections.
+/// Costs of every candidate, summed up over the visited connections, connection by connection: the
+/// order in which layouts meet.
 std::vector<EdgeCost> OperatorChoice::CostsWith(NodeId id, const std::vector<std::size_t>& edges,
                                                 const std::vector<Candidate>& candidates) {
   std::vector<EdgeCost> sums(candidates.size());
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const OpSharding& own = candidates[i].sharding;
-    for (const std::size_t e : edges) {
-      const PropagationEdge& edge = links_.edges[e];
-      const bool incoming = edge.consumer == id;
+  for (const std::size_t e : edges) {
+    const PropagationEdge& edge = links_.edges[e];
+    const bool incoming = edge.consumer == id;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const OpSharding& own = candidates[i].sharding;
       const EdgeCost cost = costs_.OfEdge(edge, incoming ? ShardingOf(edge.producer) : own,
                                           incoming ? own : ShardingOf(edge.consumer));
       sums[i].possible = sums[i].possible && cost.possible;
