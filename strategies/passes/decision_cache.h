@@ -16,6 +16,7 @@ struct Connection {
   std::int32_t position = 0;  ///< Tensor operand (incoming) or output of this operator.
   DType dtype = DType::kFloat32;
   bool identity = false;    ///< No redistribution is wanted on the connection.
+  bool offered = false;     ///< The other operator offers its layout as a candidate.
   TensorLayout other = {};  ///< Layout at the other, decided end.
   friend bool operator==(const Connection&, const Connection&) = default;
 };
