@@ -100,3 +100,12 @@ add_library(asio_headers INTERFACE)
 add_library(asio::asio ALIAS asio_headers)
 target_include_directories(asio_headers SYSTEM INTERFACE ${DRYDOCK_ASIO_INCLUDE_DIR})
 target_compile_definitions(asio_headers INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED)
+
+# drydock_allocator(program): the program allocates with mimalloc, if that is there. What it compiles is small objects by the
+# million, which the C library's allocator merges and searches for ever longer. Sanitizers bring their own.
+find_library(DRYDOCK_MIMALLOC_LIBRARY mimalloc)
+function(drydock_allocator program)
+  if(DRYDOCK_MIMALLOC_LIBRARY AND NOT DRYDOCK_SANITIZE)
+    target_link_options(${program} PRIVATE LINKER:--no-as-needed ${DRYDOCK_MIMALLOC_LIBRARY} LINKER:--as-needed)
+  endif()
+endfunction()

@@ -185,7 +185,7 @@ class NodeDescriber {
     if (shard_ == nullptr || (!shard_->in_strategy && !shard_->out_strategy)) {
       return;
     }
-    const auto text = [](const std::optional<strategies::Strategy>& strategy) {
+    const auto text = [](const strategies::Boxed<strategies::Strategy>& strategy) {
       return strategy ? IrStrategyText(*strategy) : std::string("None");
     };
     facts.primitive_attrs.push_back("in_strategy: " + text(shard_->in_strategy));

@@ -62,13 +62,17 @@ json Layouts(const CompiledProgram& program) {
   return layouts;
 }
 
+/// Strategies by full name; a strategy that was given is told as it was given, with its entries for
+/// arguments that are no tensors.
 json Strategies(const CompiledProgram& program) {
   json strategies = json::object();
   const std::vector<std::string> names = strategies::FullNames(program.traced);
   for (std::size_t n = 0; n < names.size(); ++n) {
-    const auto& sharding = program.plans[n].sharding;
-    if (sharding && !sharding->strategy.empty()) {
-      strategies[names[n]] = sharding->strategy;
+    const strategies::NodePlan& plan = program.plans[n];
+    const auto& given = program.traced.nodes[n].in_strategy;
+    if (plan.sharding && !plan.sharding->strategy.empty()) {
+      const bool as_given = plan.source == strategies::StrategySource::kUser && given;
+      strategies[names[n]] = as_given ? *given : plan.sharding->strategy;
     }
   }
   return strategies;

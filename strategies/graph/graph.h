@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "strategies/graph/attr.h"
+#include "strategies/graph/boxed.h"
 #include "strategies/graph/dtype.h"
 #include "strategies/layout/tensor_layout.h"
 
@@ -92,14 +93,14 @@ struct Node {
   std::int32_t shard_place = -1;   ///< The same for the line that gives it its strategy.
   Phase phase = Phase::kForward;
   std::int32_t stage = -1;  ///< Pipeline stage, -1 if not set.
-  std::optional<Strategy> in_strategy = {};
-  std::optional<Strategy> out_strategy = {};
+  Boxed<Strategy> in_strategy = {};
+  Boxed<Strategy> out_strategy = {};
   /// Layouts given by the user instead of a strategy; shapes are filled in by the compiler.
-  std::optional<std::vector<TensorLayout>> in_layout = {};
-  std::optional<std::vector<TensorLayout>> out_layout = {};
+  Boxed<std::vector<TensorLayout>> in_layout = {};
+  Boxed<std::vector<TensorLayout>> out_layout = {};
 
   // Filled in sharded programs only.
-  std::optional<GroupPattern> group = {};  ///< Ranks that take part in a collective.
+  Boxed<GroupPattern> group = {};  ///< Ranks that take part in a collective.
   CommReason reason = CommReason::kNone;
   std::string reason_text = {};  ///< "partial sum of MatMul-op0 over k", "gradient of w".
   NodeId origin = kNoNode;       ///< Node of the traced graph this one comes from.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "strategies/passes/equal_nodes.h"
 #include "strategies/rules/fallback.h"
 #include "strategies/rules/known_ops.h"
 #include "strategies/rules/strategy_arguments.h"
@@ -250,11 +251,32 @@ Status CheckCopies(const Graph& graph, const Node& node, const NodePlan& plan,
   return {};
 }
 
+/// The plan of an equal node before this one, which it shares; else what `plan` says.
+template <typename Plan>
+Result<NodePlan> PlanLikeEarlier(std::size_t node, const Assignment& assignment, EqualNodes& equal,
+                                 Plan plan) {
+  const std::optional<NodeId> earlier = equal.FindOrAdd(NodeId{static_cast<std::int32_t>(node)});
+  return earlier ? Result<NodePlan>(assignment.plans[ToIndex(*earlier)]) : plan();
+}
+
+/// The batch-parallel default of an operator with a rule.
+Result<NodePlan> PlanDefault(const Graph& graph, const Node& node, const JobConfig& config) {
+  OpViewStorage storage;
+  const OpView view = ViewOf(graph, node, storage);
+  Result<Strategy> strategy = DefaultStrategy(*node.entry, view, DevicesOf(config));
+  if (!strategy) {
+    return tl::unexpected(AtNode(std::move(strategy).error(), graph, node));
+  }
+  DRYDOCK_TRY(OpSharding sharding, ShardNode(graph, node, *strategy, config));
+  return NodePlan{.source = StrategySource::kDefault, .sharding = std::move(sharding)};
+}
+
 }  // namespace
 
 Result<Assignment> AssignGiven(const Graph& graph, const std::vector<Region>& regions,
                                const JobConfig& config) {
   Assignment assignment{.plans = std::vector<NodePlan>(graph.nodes.size())};
+  EqualNodes equal(graph);
   std::int64_t copies = 1;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
@@ -274,7 +296,9 @@ Result<Assignment> AssignGiven(const Graph& graph, const std::vector<Region>& re
       DRYDOCK_RETURN_IF_ERROR(RefuseStrategyOn(graph, node));
     }
     if (NeedsPlan(node) || node.entry->kind == OpKind::kCollective) {
-      DRYDOCK_TRY(assignment.plans[n], PlanGiven(graph, node, config));
+      DRYDOCK_TRY(assignment.plans[n], PlanLikeEarlier(n, assignment, equal, [&] {
+                    return PlanGiven(graph, node, config);
+                  }));
       DRYDOCK_RETURN_IF_ERROR(CheckCopies(graph, node, assignment.plans[n], copies));
     } else if (given) {
       AddDiagnostic(
@@ -289,24 +313,20 @@ Result<Assignment> AssignGiven(const Graph& graph, const std::vector<Region>& re
 
 Status AssignDefaults(const Graph& graph, const std::vector<Region>& regions,
                       const JobConfig& config, Assignment& assignment) {
+  EqualNodes equal(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     if (regions[n] != Region::kForward || assignment.plans[n].sharding || !NeedsPlan(node)) {
       continue;
     }
-    if (!HasRule(node)) {
-      DRYDOCK_TRY(assignment.plans[n], PlanFallback(graph, node, config));
+    const bool has_rule = HasRule(node);
+    DRYDOCK_TRY(assignment.plans[n], PlanLikeEarlier(n, assignment, equal, [&] {
+                  return has_rule ? PlanDefault(graph, node, config)
+                                  : PlanFallback(graph, node, config);
+                }));
+    if (!has_rule) {
       AddDiagnostic(assignment.diagnostics, WithoutRule(graph, node, assignment.plans[n]));
-      continue;
     }
-    OpViewStorage storage;
-    const OpView view = ViewOf(graph, node, storage);
-    Result<Strategy> strategy = DefaultStrategy(*node.entry, view, DevicesOf(config));
-    if (!strategy) {
-      return tl::unexpected(AtNode(std::move(strategy).error(), graph, node));
-    }
-    DRYDOCK_TRY(assignment.plans[n].sharding, ShardNode(graph, node, *strategy, config));
-    assignment.plans[n].source = StrategySource::kDefault;
   }
   return {};
 }

@@ -16,6 +16,7 @@ struct Connection {
   std::int32_t position = 0;  ///< Tensor operand (incoming) or output of this operator.
   DType dtype = DType::kFloat32;
   bool identity = false;    ///< No redistribution is wanted on the connection.
+  bool offered = false;     ///< The other operator offers its layout as a candidate.
   TensorLayout other = {};  ///< Layout at the other, decided end.
   friend bool operator==(const Connection&, const Connection&) = default;
 };
@@ -27,7 +28,7 @@ struct DecisionQuestion {
   std::vector<TensorType> inputs = {};  ///< Present operands only.
   std::vector<TensorType> outputs = {};
   AttrMap attrs = {};
-  std::optional<Strategy> out_strategy = {};
+  Boxed<Strategy> out_strategy = {};
   bool by_one_edge = false;  ///< The rule for a single connection is used.
   std::vector<Connection> connections = {};
   friend bool operator==(const DecisionQuestion&, const DecisionQuestion&) = default;

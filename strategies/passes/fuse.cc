@@ -162,6 +162,29 @@ std::vector<Segment> SegmentsToFuse(const Graph& graph) {
   return result;
 }
 
+/// Keeps the nodes at `slots`, in that order.
+void PutInOrder(Graph& graph, const std::vector<std::size_t>& slots) {
+  std::vector<Node> moved;
+  // Nodes usually keep their order and close ranks where they are, without a second list.
+  const bool in_place = std::ranges::is_sorted(slots);
+  std::vector<Node>& target = in_place ? graph.nodes : moved;
+  target.resize(in_place ? graph.nodes.size() : slots.size());
+  for (std::size_t n = 0; n < slots.size(); ++n) {
+    if (!in_place || slots[n] != n) {
+      target[n] = std::move(graph.nodes[slots[n]]);
+    }
+    for (std::size_t i = 0; i < target[n].outputs.size(); ++i) {
+      Value& value = graph.values[ToIndex(target[n].outputs[i])];
+      value.producer = NodeId{static_cast<std::int32_t>(n)};
+      value.output_index = static_cast<std::int32_t>(i);
+    }
+  }
+  target.resize(slots.size());
+  if (!in_place) {
+    graph.nodes = std::move(moved);
+  }
+}
+
 }  // namespace
 
 Graph FuseCollectives(Graph local) {
@@ -192,18 +215,15 @@ Graph FuseCollectives(Graph local) {
   if (order.empty()) {
     return local;  // two fused collectives would wait for each other: keep them apart
   }
-  std::vector<Node> ordered;
-  ordered.reserve(order.size());
-  for (const std::size_t n : order) {
-    const NodeId id{static_cast<std::int32_t>(ordered.size())};
-    for (std::size_t i = 0; i < nodes[n]->outputs.size(); ++i) {
-      Value& value = local.values[ToIndex(nodes[n]->outputs[i])];
-      value.producer = id;
-      value.output_index = static_cast<std::int32_t>(i);
-    }
-    ordered.push_back(std::move(*nodes[n]));
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    local.nodes[segments[i].back()] = std::move(fused[i]);
   }
-  local.nodes = std::move(ordered);
+  std::vector<std::size_t> slots;
+  slots.reserve(order.size());
+  for (const std::size_t n : order) {
+    slots.push_back(position[n]);
+  }
+  PutInOrder(local, slots);
   return local;
 }
 

@@ -231,19 +231,25 @@ Status GiveFirstRows(Graph& graph, const std::vector<HandCut>& cuts) {
   return retyping.Give(cuts, first);
 }
 
-/// Shapes of the layouts of what follows from the tables.
-void FollowTypes(const Graph& graph, const Retyping& retyping, const Node& node,
-                 OpSharding& sharding) {
+/// The plan of a node with the shapes of what follows from the tables.
+void FollowTypes(const Graph& graph, const Retyping& retyping, const Node& node, NodePlan& plan) {
+  const auto follows = [&retyping](ValueId id) { return retyping.Follows(id); };
+  if (!plan.sharding ||
+      (std::ranges::none_of(node.inputs, follows) && std::ranges::none_of(node.outputs, follows))) {
+    return;
+  }
+  OpSharding sharding = *plan.sharding;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (retyping.Follows(node.inputs[i])) {
+    if (follows(node.inputs[i])) {
       sharding.inputs[TensorIndex(node, i)].shape = graph.at(node.inputs[i]).type.shape;
     }
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (retyping.Follows(node.outputs[i])) {
+    if (follows(node.outputs[i])) {
       sharding.outputs[i].shape = graph.at(node.outputs[i]).type.shape;
     }
   }
+  plan.sharding = std::move(sharding);
 }
 
 std::size_t PartOf(const HandCut& cut, const CompiledProgram& program, RankId rank) {
@@ -273,7 +279,7 @@ Status GiveRows(CompiledProgram& program, RankId rank) {
   }
   std::vector<std::int64_t> rows;
   for (HandCut& cut : program.hand_cuts) {
-    const std::optional<OpSharding>& sharding = program.plans[ToIndex(cut.look_up)].sharding;
+    const SharedValue<OpSharding>& sharding = program.plans[ToIndex(cut.look_up)].sharding;
     if (!sharding || sharding->axis_parts.empty()) {
       return Fail(
           ErrorCode::kUnsupported,
@@ -286,9 +292,7 @@ Status GiveRows(CompiledProgram& program, RankId rank) {
   Retyping retyping(program.traced, program.hand_cuts);
   DRYDOCK_RETURN_IF_ERROR(retyping.Give(program.hand_cuts, rows));
   for (std::size_t n = 0; n < program.plans.size(); ++n) {
-    if (program.plans[n].sharding) {
-      FollowTypes(program.traced, retyping, program.traced.nodes[n], *program.plans[n].sharding);
-    }
+    FollowTypes(program.traced, retyping, program.traced.nodes[n], program.plans[n]);
   }
   return {};
 }

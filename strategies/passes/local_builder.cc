@@ -48,7 +48,6 @@ LocalBuilder::LocalBuilder(const Graph& traced, const std::vector<Region>& regio
       full_names_(FullNames(traced)),
       builder_(traced.name),
       locals_(traced.values.size()),
-      parameter_layouts_(traced.parameters.size()),
       differentiated_(traced.values.size(), false),
       mirrored_(traced.values.size(), kNoValue) {
   builder_.mutable_graph().stacks = traced.stacks;
@@ -95,13 +94,13 @@ Result<LocalProgram> LocalBuilder::Build() && {
                        .redistribution_count = redistribution_count_,
                        .diagnostics = std::move(diagnostics_)};
   for (const ValueId output : traced_.outputs) {
-    const std::optional<TensorLayout>& layout = locals_[ToIndex(output)].layout;
-    program.output_layouts.push_back(layout ? std::optional(PlainLayoutOf(*layout)) : layout);
+    const SharedValue<TensorLayout>& layout = locals_[ToIndex(output)].layout;
+    program.output_layouts.push_back(layout ? std::optional(PlainLayoutOf(*layout)) : std::nullopt);
   }
   std::map<std::string, TensorLayout> by_name;
   for (std::size_t p = 0; p < traced_.parameters.size(); ++p) {
     const ValueId value = traced_.parameters[p].value;
-    by_name[traced_.at(value).name] = LayoutOf(value);
+    by_name[traced_.at(value).name] = *LayoutOf(value);
   }
   for (const Parameter& parameter : program.graph.parameters) {
     program.parameter_layouts.push_back(by_name[program.graph.at(parameter.value).name]);
@@ -145,7 +144,7 @@ Status LocalBuilder::AddParameter(const Parameter& parameter) {
     layout = layout ? std::optional(PlainLayoutOf(*layout)) : layout;
     if (!layout && parameter.state_of != kNoValue &&
         traced_.at(parameter.state_of).type.shape == value.type.shape) {
-      layout = locals_[ToIndex(parameter.state_of)].layout;
+      layout = *locals_[ToIndex(parameter.state_of)].layout;
     }
     local.layout = layout ? *layout : ReplicatedLayout(StageDevices(config_), value.type.shape);
     type.shape = SliceShape(*local.layout);
@@ -196,10 +195,12 @@ bool LocalBuilder::NamesEndInUnderscore() const {
   return config_.compat > kPlainRedistributionNames;
 }
 
-TensorLayout LocalBuilder::LayoutOf(ValueId value) const {
-  const Local& local = locals_[ToIndex(value)];
-  return local.layout ? PlainLayoutOf(*local.layout)
-                      : ReplicatedLayout(StageDevices(config_), traced_.at(value).type.shape);
+SharedValue<TensorLayout> LocalBuilder::LayoutOf(ValueId value) const {
+  const SharedValue<TensorLayout>& layout = locals_[ToIndex(value)].layout;
+  if (!layout) {
+    return ReplicatedLayout(StageDevices(config_), traced_.at(value).type.shape);
+  }
+  return layout->interleave > 1 ? PlainLayoutOf(*layout) : layout;
 }
 
 bool LocalBuilder::IsCut(ValueId value) const {
@@ -208,7 +209,7 @@ bool LocalBuilder::IsCut(ValueId value) const {
 }
 
 void LocalBuilder::SetOutputs(NodeId id, const std::vector<ValueId>& ids,
-                              const OpSharding* sharding) {
+                              const SharedValue<OpSharding>& sharding) {
   const Node& node = traced_.at(id);
   DRYDOCK_CHECK(ids.size() == node.outputs.size());
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -217,8 +218,8 @@ void LocalBuilder::SetOutputs(NodeId id, const std::vector<ValueId>& ids,
     if (ids[i] == kNoValue) {
       continue;
     }
-    if (sharding != nullptr) {
-      local.layout = sharding->outputs[i];
+    if (sharding) {
+      local.layout = sharding.Share(sharding->outputs[i]);
     }
     Value& value = builder_.mutable_graph().values[ToIndex(ids[i])];
     if (value.name.empty()) {
@@ -228,7 +229,7 @@ void LocalBuilder::SetOutputs(NodeId id, const std::vector<ValueId>& ids,
 }
 
 Status LocalBuilder::Translate(NodeId id) {
-  const std::optional<OpSharding>& sharding = plans_[ToIndex(id)].sharding;
+  const SharedValue<OpSharding>& sharding = plans_[ToIndex(id)].sharding;
   for (const ValueId input : traced_.at(id).inputs) {
     if (input != kNoValue && (!sharding || sharding->interleave == 1)) {
       DRYDOCK_RETURN_IF_ERROR(JoinCopies(input));
@@ -247,7 +248,7 @@ Status LocalBuilder::Translate(NodeId id) {
 
 Status LocalBuilder::TranslateForward(NodeId id) {
   const Node& node = traced_.at(id);
-  const std::optional<OpSharding>& sharding = plans_[ToIndex(id)].sharding;
+  const SharedValue<OpSharding>& sharding = plans_[ToIndex(id)].sharding;
   if (!CutsOperators(config_.mode)) {
     return TranslatePost(id);
   }
@@ -256,7 +257,7 @@ Status LocalBuilder::TranslateForward(NodeId id) {
     for (const ValueId input : node.inputs) {
       ids.push_back(locals_[ToIndex(input)].id);
     }
-    SetOutputs(id, ids, &*sharding);
+    SetOutputs(id, ids, sharding);
     return {};
   }
   if (node.entry->kind == OpKind::kReshape) {
@@ -265,10 +266,10 @@ Status LocalBuilder::TranslateForward(NodeId id) {
   if (sharding && sharding->interleave > 1) {
     return TranslateCopies(id, *sharding);
   }
-  return sharding ? TranslatePlanned(id, *sharding) : TranslatePassing(id);
+  return sharding ? TranslatePlanned(id, sharding) : TranslatePassing(id);
 }
 
-Status LocalBuilder::TranslatePlanned(NodeId id, const OpSharding& sharding) {
+Status LocalBuilder::TranslatePlanned(NodeId id, const SharedValue<OpSharding>& sharding) {
   const Node& node = traced_.at(id);
   std::vector<ValueId> operands;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -276,13 +277,13 @@ Status LocalBuilder::TranslatePlanned(NodeId id, const OpSharding& sharding) {
       operands.push_back(kNoValue);
       continue;
     }
-    DRYDOCK_TRY(const ValueId operand, Operand(id, i, sharding.inputs[TensorIndex(node, i)]));
+    DRYDOCK_TRY(const ValueId operand, Operand(id, i, sharding->inputs[TensorIndex(node, i)]));
     operands.push_back(operand);
   }
-  DRYDOCK_TRY(operands, WithLossDivision(id, sharding, std::move(operands)));
+  DRYDOCK_TRY(operands, WithLossDivision(id, *sharding, std::move(operands)));
   NodeSpec spec = SpecOf(id);
   spec.inputs = std::move(operands);
-  DRYDOCK_TRY(std::vector<ValueId> outputs, EmitLocal(id, sharding, std::move(spec)));
+  DRYDOCK_TRY(std::vector<ValueId> outputs, EmitLocal(id, *sharding, std::move(spec)));
   return SetResults(id, sharding, std::move(outputs));
 }
 
@@ -354,19 +355,19 @@ Result<ValueId> LocalBuilder::Operand(NodeId user, std::size_t operand,
   if (traced.kind == ValueKind::kConstant) {
     return ConstantSlice(value, wanted, base);
   }
-  const TensorLayout from = LayoutOf(value);
+  const SharedValue<TensorLayout> from = LayoutOf(value);
   ValueId local = locals_[ToIndex(value)].id;
   if (traced.kind == ValueKind::kParameter) {
-    if (!SameOwnership(from, wanted)) {
+    if (!SameOwnership(*from, wanted)) {
       return FailInput("parameter:two-layouts",
                        "parameter '" + traced.name + "' is wanted in two layouts: slices of " +
-                           TupleText(SliceShape(from)) + " and of " +
+                           TupleText(SliceShape(*from)) + " and of " +
                            TupleText(SliceShape(wanted)) + " by '" + traced_.at(user).op + "'",
                        "give all operators that use the parameter the same cuts of it");
     }
     return Mirrored(value);
   }
-  if (SameOwnership(from, wanted)) {
+  if (SameOwnership(*from, wanted)) {
     return local;
   }
   const auto key = std::pair(local, LayoutKey(wanted));
@@ -377,13 +378,13 @@ Result<ValueId> LocalBuilder::Operand(NodeId user, std::size_t operand,
       .producer_name = NameOf(value),
       .reason_text =
           (traced.kind == ValueKind::kOutput ? ShortNameOf(traced.producer) : traced.name) + " " +
-          TupleText(CutsOf(from)) + " -> " + ShortNameOf(user) + " " + TupleText(CutsOf(wanted)),
+          TupleText(CutsOf(*from)) + " -> " + ShortNameOf(user) + " " + TupleText(CutsOf(wanted)),
       .trailing_underscore = NamesEndInUnderscore()};
   const RedistributionOptions options{
       .enable_alltoall = config_.enable_alltoall,
       .cheapest = config_.redistribution == RedistributionSearch::kOptimal};
   DRYDOCK_TRY(const ValueId result,
-              EmitRedistribution(builder_, local, from, wanted, options, label, base));
+              EmitRedistribution(builder_, local, *from, wanted, options, label, base));
   ++redistribution_count_;
   redistributed_.emplace(key, result);
   return result;
@@ -418,7 +419,7 @@ Result<ValueId> LocalBuilder::Mirrored(ValueId weight) {
     return mirrored;
   }
   mirrored = locals_[ToIndex(weight)].id;
-  const GroupPattern replicas = ReplicaPattern(LayoutOf(weight));
+  const GroupPattern replicas = ReplicaPattern(*LayoutOf(weight));
   if (!differentiated_[ToIndex(weight)] || GroupSize(replicas) <= 1) {
     return mirrored;
   }

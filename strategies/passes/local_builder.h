@@ -27,10 +27,9 @@ class LocalBuilder {
  private:
   /// A traced value in the local program.
   struct Local {
-    ValueId id = kNoValue;  ///< kNoValue while only copies exist.
-    std::optional<TensorLayout> layout =
-        {};                            ///< Absent: every rank has its own, or nothing is cut.
-    std::vector<ValueId> copies = {};  ///< One per copy if `layout` is interleaved.
+    ValueId id = kNoValue;                  ///< kNoValue while only copies exist.
+    SharedValue<TensorLayout> layout = {};  ///< Absent: every rank has its own, or nothing is cut.
+    std::vector<ValueId> copies = {};       ///< One per copy if `layout` is interleaved.
   };
 
   [[nodiscard]] Status AddLeaves();
@@ -38,7 +37,7 @@ class LocalBuilder {
   [[nodiscard]] Status AddConstants();
   [[nodiscard]] Status Translate(NodeId id);
   [[nodiscard]] Status TranslateForward(NodeId id);
-  [[nodiscard]] Status TranslatePlanned(NodeId id, const OpSharding& sharding);
+  [[nodiscard]] Status TranslatePlanned(NodeId id, const SharedValue<OpSharding>& sharding);
   [[nodiscard]] Status TranslateReshape(NodeId id);
   [[nodiscard]] Result<ValueId> ReshapeOfSlices(NodeId id, ValueId local, const TensorLayout& to);
   [[nodiscard]] Status TranslatePassing(NodeId id);
@@ -50,7 +49,7 @@ class LocalBuilder {
   [[nodiscard]] Status TranslateSlices(NodeId id, NodeSpec spec);
   [[nodiscard]] Status TranslateUpdate(NodeId id, NodeSpec spec);
   /// Sharding of a node whose operands stay cut as they are, if its rule has one.
-  [[nodiscard]] std::optional<OpSharding> FollowCuts(const Node& node) const;
+  [[nodiscard]] SharedValue<OpSharding> FollowCuts(const Node& node) const;
   [[nodiscard]] Result<ValueId> PostOperand(NodeId user, std::size_t operand,
                                             const TensorLayout& wanted);
 
@@ -98,15 +97,17 @@ class LocalBuilder {
   [[nodiscard]] Status CheckLocalResult(NodeId id, std::size_t output, ValueId local,
                                         const TensorLayout& layout) const;
   [[nodiscard]] Status CheckNotRead(NodeId id, std::size_t output) const;
-  [[nodiscard]] Status SetResults(NodeId id, const OpSharding& sharding,
+  [[nodiscard]] Status SetResults(NodeId id, const SharedValue<OpSharding>& sharding,
                                   std::vector<ValueId> outputs);
   [[nodiscard]] NodeSpec SpecOf(NodeId id) const;
   [[nodiscard]] std::string NameOf(ValueId value) const;
   [[nodiscard]] std::string ShortNameOf(NodeId id) const;
   [[nodiscard]] bool NamesEndInUnderscore() const;
-  [[nodiscard]] TensorLayout LayoutOf(ValueId value) const;
+  [[nodiscard]] SharedValue<TensorLayout> LayoutOf(ValueId value) const;
   [[nodiscard]] bool IsCut(ValueId value) const;
-  void SetOutputs(NodeId id, const std::vector<ValueId>& ids, const OpSharding* sharding);
+  /// Local counterparts of a node's results, laid out as `sharding` says if there is one.
+  void SetOutputs(NodeId id, const std::vector<ValueId>& ids,
+                  const SharedValue<OpSharding>& sharding);
   void StampOrigins(NodeId origin, std::size_t first_new_node);
 
   const Graph& traced_;
@@ -116,8 +117,7 @@ class LocalBuilder {
   WantedLayouts wanted_;
   std::vector<std::string> full_names_;
   GraphBuilder builder_;
-  std::vector<Local> locals_;                                   ///< Per traced value.
-  std::vector<std::optional<TensorLayout>> parameter_layouts_;  ///< Per traced parameter.
+  std::vector<Local> locals_;         ///< Per traced value.
   std::vector<bool> differentiated_;  ///< Per traced value: a gradient is asked for.
   std::vector<ValueId> mirrored_;     ///< Per traced value: local value behind the mirror.
   std::map<std::pair<ValueId, std::string>, ValueId> redistributed_;

@@ -31,7 +31,7 @@ TensorLayout LocalBuilder::PlainLayoutOf(const TensorLayout& layout) {
 }
 
 Status LocalBuilder::JoinCopies(ValueId value) {
-  const Local local = locals_[ToIndex(value)];
+  const Local& local = locals_[ToIndex(value)];
   if (local.id != kNoValue || local.copies.empty()) {
     return {};
   }
@@ -71,7 +71,7 @@ Result<std::vector<ValueId>> LocalBuilder::OperandCopies(NodeId user, std::size_
   TensorLayout from = have.empty() ? TensorLayout() : *local.layout;
   if (have.empty()) {
     have.assign(copies, local.id);
-    from = WithCopies(LayoutOf(value), wanted.interleave);
+    from = WithCopies(*LayoutOf(value), wanted.interleave);
   }
   if (SameOwnership(from, wanted)) {
     return have;

@@ -81,7 +81,7 @@ bool WorksOnSlices(const Node& node) {
   }
 }
 
-std::optional<OpSharding> LocalBuilder::FollowCuts(const Node& node) const {
+SharedValue<OpSharding> LocalBuilder::FollowCuts(const Node& node) const {
   const auto cut = std::ranges::find_if(node.inputs, [this](ValueId id) { return IsCut(id); });
   std::vector<TensorLayout> layouts;
   for (const ValueId input : node.inputs) {
@@ -89,18 +89,18 @@ std::optional<OpSharding> LocalBuilder::FollowCuts(const Node& node) const {
       continue;
     }
     if (IsCut(input) && !locals_[ToIndex(input)].layout) {
-      return std::nullopt;
+      return {};
     }
     layouts.push_back(
-        IsCut(input) ? LayoutOf(input)
-                     : Beside(LayoutOf(*cut), traced_.at(input).type.shape, WorksOnSlices(node)));
+        IsCut(input) ? *LayoutOf(input)
+                     : Beside(*LayoutOf(*cut), traced_.at(input).type.shape, WorksOnSlices(node)));
   }
   OpEntry entry = *node.entry;
   entry.accepts_layout = true;  // said of layouts that users write
   OpViewStorage storage;
   Result<OpSharding> sharding =
       TryLayouts(entry, ViewOf(traced_, node, storage), layouts, {}, DevicesOf(config_));
-  return sharding ? std::optional(*std::move(sharding)) : std::nullopt;
+  return sharding ? SharedValue<OpSharding>(*std::move(sharding)) : SharedValue<OpSharding>();
 }
 
 /// The operand as it is, or the rank's slice of it.
@@ -108,7 +108,7 @@ Result<ValueId> LocalBuilder::PostOperand(NodeId user, std::size_t operand,
                                           const TensorLayout& wanted) {
   const ValueId value = traced_.at(user).inputs[operand];
   const ValueId local = locals_[ToIndex(value)].id;
-  if (SameOwnership(LayoutOf(value), wanted)) {
+  if (SameOwnership(*LayoutOf(value), wanted)) {
     return local;
   }
   if (traced_.at(value).kind == ValueKind::kConstant) {
@@ -117,7 +117,7 @@ Result<ValueId> LocalBuilder::PostOperand(NodeId user, std::size_t operand,
   const RedistributionLabel label{.producer_name = NameOf(value),
                                   .reason_text = NameOf(value) + " -> " + ShortNameOf(user),
                                   .trailing_underscore = NamesEndInUnderscore()};
-  return EmitRedistribution(builder_, local, LayoutOf(value), wanted,
+  return EmitRedistribution(builder_, local, *LayoutOf(value), wanted,
                             {.enable_alltoall = config_.enable_alltoall}, label, SpecOf(user));
 }
 
@@ -132,7 +132,7 @@ Status LocalBuilder::TranslateUpdate(NodeId id, NodeSpec spec) {
                           traced_.at(input).type.shape == traced_.at(written).type.shape;
     spec.inputs.push_back(input == kNoValue ? kNoValue : locals_[ToIndex(input)].id);
     if (gathered) {
-      DRYDOCK_TRY(spec.inputs.back(), PostOperand(id, i, LayoutOf(written)));
+      DRYDOCK_TRY(spec.inputs.back(), PostOperand(id, i, *LayoutOf(written)));
     }
   }
   return TranslateUncut(id, std::move(spec));
@@ -144,7 +144,7 @@ Status LocalBuilder::TranslateSlices(NodeId id, NodeSpec spec) {
   if (node.entry->kind == OpKind::kUpdate) {
     return TranslateUpdate(id, std::move(spec));
   }
-  const std::optional<OpSharding> sharding = FollowCuts(node);
+  const SharedValue<OpSharding> sharding = FollowCuts(node);
   if (!sharding && !WorksOnSlices(node)) {
     return FailCombination(node);
   }
@@ -159,7 +159,7 @@ Status LocalBuilder::TranslateSlices(NodeId id, NodeSpec spec) {
     return TranslateUncut(id, std::move(spec));
   }
   DRYDOCK_TRY(std::vector<ValueId> outputs, EmitLocal(id, *sharding, std::move(spec)));
-  return SetResults(id, *sharding, std::move(outputs));
+  return SetResults(id, sharding, std::move(outputs));
 }
 
 /// A node of which every rank computes what was traced: whole tensors, or element by element.
@@ -171,11 +171,11 @@ Status LocalBuilder::TranslateUncut(NodeId id, NodeSpec spec) {
       types.push_back(traced_.at(output).type);
     }
     const NodeId local = builder_.AddNodeWithTypes(std::move(spec), std::move(types));
-    SetOutputs(id, std::vector<ValueId>(builder_.graph().at(local).outputs), nullptr);
+    SetOutputs(id, std::vector<ValueId>(builder_.graph().at(local).outputs), {});
     return {};
   }
   DRYDOCK_TRY(const NodeId local, builder_.AddNode(std::move(spec)));
-  SetOutputs(id, std::vector<ValueId>(builder_.graph().at(local).outputs), nullptr);
+  SetOutputs(id, std::vector<ValueId>(builder_.graph().at(local).outputs), {});
   return {};
 }
 
@@ -204,7 +204,7 @@ Status LocalBuilder::TranslatePost(NodeId id) {
                      reducer ? CommReason::kDataParallelReducer : CommReason::kUser,
                      reducer ? "gradient averaging" + (operand.empty() ? "" : " of " + operand)
                              : "written in the script"));
-  SetOutputs(id, {output}, nullptr);
+  SetOutputs(id, {output}, {});
   return {};
 }
 

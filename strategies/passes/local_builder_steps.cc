@@ -81,7 +81,7 @@ Status LocalBuilder::CheckNotRead(NodeId id, std::size_t output) const {
 }
 
 /// Completes partial results and checks what is there against the layouts.
-Status LocalBuilder::SetResults(NodeId id, const OpSharding& sharding,
+Status LocalBuilder::SetResults(NodeId id, const SharedValue<OpSharding>& sharding,
                                 std::vector<ValueId> outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] == kNoValue) {
@@ -89,10 +89,10 @@ Status LocalBuilder::SetResults(NodeId id, const OpSharding& sharding,
       continue;
     }
     DRYDOCK_TRY(outputs[i],
-                WithForwardCommunication(id, sharding, static_cast<std::int32_t>(i), outputs[i]));
-    DRYDOCK_RETURN_IF_ERROR(CheckLocalResult(id, i, outputs[i], sharding.outputs[i]));
+                WithForwardCommunication(id, *sharding, static_cast<std::int32_t>(i), outputs[i]));
+    DRYDOCK_RETURN_IF_ERROR(CheckLocalResult(id, i, outputs[i], sharding->outputs[i]));
   }
-  SetOutputs(id, outputs, &sharding);
+  SetOutputs(id, outputs, sharding);
   return {};
 }
 
@@ -146,7 +146,7 @@ Status LocalBuilder::TranslateReshape(NodeId id) {
   const ValueId input = node.inputs.front();
   const Value& traced_input = traced_.at(input);
   const Shape& target = traced_.at(node.outputs.front()).type.shape;
-  const TensorLayout from = LayoutOf(input);
+  const SharedValue<TensorLayout> from = LayoutOf(input);
   const std::optional<TensorLayout> wanted = wanted_.Of(node.outputs.front());
   const TensorLayout to =
       wanted ? PlainLayoutOf(*wanted) : ReplicatedLayout(StageDevices(config_), target);
@@ -157,7 +157,7 @@ Status LocalBuilder::TranslateReshape(NodeId id) {
   DRYDOCK_TRY(const bool skip, BoolAttr(node.attrs, "skip_redistribution", false));
   if (skip) {
     DRYDOCK_TRY(const ValueId result, ReshapeOfSlices(id, local, to));
-    SetOutputs(id, {result}, nullptr);
+    SetOutputs(id, {result}, {});
     locals_[ToIndex(node.outputs.front())].layout = to;
     return {};
   }
@@ -168,7 +168,7 @@ Status LocalBuilder::TranslateReshape(NodeId id) {
       .cheapest = config_.redistribution == RedistributionSearch::kOptimal};
   const std::size_t before = builder_.graph().nodes.size();
   DRYDOCK_TRY(const ValueId result,
-              EmitRedistribution(builder_, local, from, to, options, label, SpecOf(id)));
+              EmitRedistribution(builder_, local, *from, to, options, label, SpecOf(id)));
   if (builder_.graph().nodes.size() > before + 1) {
     ++redistribution_count_;
   } else if (builder_.graph().nodes.size() == before + 1) {
@@ -178,7 +178,7 @@ Status LocalBuilder::TranslateReshape(NodeId id) {
     reshape.reason = CommReason::kNone;
     reshape.reason_text.clear();
   }
-  SetOutputs(id, {result}, nullptr);
+  SetOutputs(id, {result}, {});
   locals_[ToIndex(node.outputs.front())].layout = to;
   return {};
 }
@@ -195,7 +195,7 @@ Status LocalBuilder::TranslatePassing(NodeId id) {
   }
   DRYDOCK_TRY(const NodeId local, builder_.AddNode(std::move(spec)));
   const std::vector<ValueId> outputs = builder_.graph().at(local).outputs;
-  SetOutputs(id, outputs, nullptr);
+  SetOutputs(id, outputs, {});
   if (!node.inputs.empty() && node.inputs.front() != kNoValue) {
     for (const ValueId output : node.outputs) {
       if (traced_.at(output).type.shape == traced_.at(node.inputs.front()).type.shape) {

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "strategies/graph/graph.h"
 #include "strategies/graph/job_config.h"
+#include "strategies/graph/shared_value.h"
 #include "strategies/rules/op_entry.h"
 
 namespace drydock::strategies {
@@ -35,8 +36,8 @@ struct Diagnostic {
 /// Strategy and layouts of one traced node.
 struct NodePlan {
   StrategySource source = StrategySource::kNone;
-  std::optional<OpSharding> sharding = {};  ///< Absent for nodes without a rule.
-  std::string_view fallback_rule = {};      ///< Pseudo rule in place of a missing one; else empty.
+  SharedValue<OpSharding> sharding = {};  ///< Absent for nodes without a rule.
+  std::string_view fallback_rule = {};    ///< Pseudo rule in place of a missing one; else empty.
 };
 
 /// A table that the script cuts into parts of different length (attribute manual_split), and the

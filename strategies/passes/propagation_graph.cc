@@ -1,27 +1,13 @@
 #include "strategies/passes/propagation_graph.h"
 
-#include <algorithm>
-#include <limits>
+#include <utility>
 
 #include "base/checked.h"
-#include "strategies/layout/redistribution.h"
 #include "strategies/passes/wanted_layout.h"
 #include "strategies/rules/known_ops.h"
 
 namespace drydock::strategies {
 namespace {
-
-/// Messages are charged for latency: up to the threshold a constant, above it a bias (bytes).
-constexpr double kCommThreshold = 2048;
-constexpr double kCommConstant = 3072;
-constexpr double kCommBias = 1024;
-
-double Refined(double bytes) {
-  if (bytes <= 0) {
-    return 0;
-  }
-  return bytes <= kCommThreshold ? kCommConstant : bytes + kCommBias;
-}
 
 double SliceBytes(const TensorLayout& layout, DType dtype) {
   return static_cast<double>(Product(SliceShape(layout)) * DTypeBytes(dtype));
@@ -87,10 +73,6 @@ bool StandsAlone(const Node& node) {
   return IsSelfDefined(node).value_or(false) || (always && node.in_layout);
 }
 
-bool TakesPart(const Node& node) {
-  return node.entry->kind == OpKind::kReshape || (HasRule(node) && !StandsAlone(node));
-}
-
 struct Source {
   NodeId producer = kNoNode;
   std::int32_t output = 0;
@@ -110,6 +92,20 @@ Source SourceOf(const Graph& graph, ValueId value) {
 }
 
 }  // namespace
+
+double WithLatency(double bytes) {
+  constexpr double kThreshold = 2048;
+  constexpr double kConstant = 3072;
+  constexpr double kBias = 1024;
+  if (bytes <= 0) {
+    return 0;
+  }
+  return bytes <= kThreshold ? kConstant : bytes + kBias;
+}
+
+bool TakesPart(const Node& node) {
+  return node.entry->kind == OpKind::kReshape || (HasRule(node) && !StandsAlone(node));
+}
 
 PropagationGraph ConnectOperators(const Graph& graph, const std::vector<Region>& regions,
                                   bool elementwise_follow) {
@@ -146,6 +142,17 @@ PropagationGraph ConnectOperators(const Graph& graph, const std::vector<Region>&
   return result;
 }
 
+Candidate CandidateWithCosts(const Node& node, const OpView& view, const JobConfig& config,
+                             OpSharding sharding) {
+  Candidate candidate{.sharding = std::move(sharding)};
+  candidate.computation = ComputationBytes(node.entry->cost, view, candidate.sharding);
+  candidate.forward_communication = candidate.sharding.communication.empty()
+                                        ? 0
+                                        : WithLatency(OutputBytes(view, candidate.sharding));
+  Sweeten(config, candidate);
+  return candidate;
+}
+
 Result<std::vector<Candidate>> CandidatesOf(const Graph& graph, const Node& node,
                                             const JobConfig& config) {
   OpViewStorage storage;
@@ -161,46 +168,13 @@ Result<std::vector<Candidate>> CandidatesOf(const Graph& graph, const Node& node
     if (!sharding) {
       continue;  // candidates that fail a check are dropped silently, as in the reference
     }
-    Candidate candidate{.sharding = *std::move(sharding)};
-    candidate.computation = ComputationBytes(node.entry->cost, view, candidate.sharding);
-    candidate.forward_communication = candidate.sharding.communication.empty()
-                                          ? 0
-                                          : Refined(OutputBytes(view, candidate.sharding));
-    Sweeten(config, candidate);
-    candidates.push_back(std::move(candidate));
+    candidates.push_back(CandidateWithCosts(node, view, config, *std::move(sharding)));
   }
   return candidates;
 }
 
 Candidate DecidedCandidate(const OpSharding& sharding) {
   return {.sharding = sharding};
-}
-
-EdgeCost CostBetween(const TensorLayout& from, const TensorLayout& to, DType dtype,
-                     bool enable_alltoall) {
-  const Result<RedistributionCost> cost =
-      CostOfRedistribution(from, to, {.enable_alltoall = enable_alltoall});
-  if (!cost) {
-    return {.possible = false};
-  }
-  const auto element_bytes = static_cast<double>(DTypeBytes(dtype));
-  EdgeCost result{.communication = Refined(cost->forward_communication * element_bytes) +
-                                   Refined(cost->backward_communication * element_bytes),
-                  .computation = cost->computation * element_bytes};
-  if (dtype == DType::kBool && result.communication > 0) {
-    result.communication = std::numeric_limits<double>::infinity();
-  }
-  return result;
-}
-
-EdgeCost CostOfEdge(const PropagationEdge& edge, const OpSharding& producer,
-                    const OpSharding& consumer, bool enable_alltoall) {
-  const TensorLayout& from = producer.outputs[static_cast<std::size_t>(edge.output)];
-  const TensorLayout& to = consumer.inputs[static_cast<std::size_t>(edge.tensor)];
-  if (edge.identity) {
-    return {.possible = SameOwnership(from, to)};
-  }
-  return CostBetween(from, to, edge.dtype, enable_alltoall);
 }
 
 }  // namespace drydock::strategies

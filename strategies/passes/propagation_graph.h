@@ -26,7 +26,11 @@ struct PropagationEdge {
   /// No redistribution is wanted here: an element-wise producer under
   /// elementwise_op_strategy_follow. Source: spec compiler-passes 3.1.
   bool identity = false;
+  bool from_weight = false;  ///< The producer stands for a weight that several operators use.
 };
+
+/// True for operators that the search works on, Reshape included.
+[[nodiscard]] bool TakesPart(const Node& node);
 
 /// Operators and connections the search works on.
 struct PropagationGraph {
@@ -39,6 +43,10 @@ struct PropagationGraph {
 [[nodiscard]] PropagationGraph ConnectOperators(const Graph& graph,
                                                 const std::vector<Region>& regions,
                                                 bool elementwise_follow);
+
+/// One way to cut an operator, with what it costs. Source: spec compiler-passes sections 2 and 4.2.
+[[nodiscard]] Candidate CandidateWithCosts(const Node& node, const OpView& view,
+                                           const JobConfig& config, OpSharding sharding);
 
 /// All legal candidates of a node in enumeration order, with costs.
 /// Source: spec compiler-passes sections 2 and 4.2.
@@ -55,14 +63,11 @@ struct EdgeCost {
   bool possible = true;
 };
 
-/// Cost of redistributing a tensor. Not possible: no redistribution exists.
+/// Messages are charged for latency: up to a threshold a constant, above it a bias (bytes).
 /// Source: spec compiler-passes 3.2.
-[[nodiscard]] EdgeCost CostBetween(const TensorLayout& from, const TensorLayout& to, DType dtype,
-                                   bool enable_alltoall);
+[[nodiscard]] double WithLatency(double bytes);
 
-/// Not possible: no redistribution exists, or one would be needed on an identity connection.
-/// Source: spec compiler-passes 3.2.
-[[nodiscard]] EdgeCost CostOfEdge(const PropagationEdge& edge, const OpSharding& producer,
-                                  const OpSharding& consumer, bool enable_alltoall);
+/// The last release that searches in the older way: whole devices, its own order of costs.
+inline constexpr CompatRelease kOldSearch = {.major = 2, .minor = 0};
 
 }  // namespace drydock::strategies

@@ -1,6 +1,8 @@
 #include "strategies/passes/reshape_choice.h"
 
 #include <algorithm>
+#include <deque>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -14,6 +16,10 @@ constexpr std::size_t kKnownAnswers = 64;
 
 bool IsReshape(const Graph& graph, NodeId id) {
   return graph.at(id).entry->kind == OpKind::kReshape;
+}
+
+bool IsParameter(const Graph& graph, ValueId value) {
+  return graph.at(value).kind == ValueKind::kParameter;
 }
 
 /// Index of the cheapest possible cost, with the reference's sort: it is not stable, so that which
@@ -44,10 +50,45 @@ bool SameForm(const TensorLayout& a, const TensorLayout& b) {
 
 ReshapeChoice::ReshapeChoice(const Graph& graph, const PropagationGraph& links,
                              const JobConfig& config, const Assignment& given)
-    : graph_(graph), links_(links), config_(config) {
+    : graph_(graph),
+      links_(links),
+      config_(config),
+      costs_(config.enable_alltoall, config.compat > kOldSearch) {
   for (const NodePlan& plan : given.plans) {
     given_.push_back(plan.sharding);
   }
+}
+
+Status ReshapeChoice::NoteCosts() {
+  std::deque<Question> noted;
+  for (const bool own : {true, false}) {
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const NodeId id{static_cast<std::int32_t>(n)};
+      Question question = IsReshape(graph_, id) ? QuestionOf(id, {}, own) : Question{};
+      if (!IsReshape(graph_, id) || std::ranges::find(noted, question) != noted.end()) {
+        continue;
+      }
+      DRYDOCK_TRY(const std::vector<ReshapeLayouts> pairs,
+                  own ? OwnPairs(graph_.at(id)) : PairsOf(id));
+      static_cast<void>(CostsOf(id, pairs));
+      noted.push_back(std::move(question));
+      if (noted.size() > kKnownAnswers) {
+        noted.pop_front();
+      }
+    }
+  }
+  return {};
+}
+
+std::vector<EdgeCost> ReshapeChoice::CostsOf(NodeId reshape,
+                                             const std::vector<ReshapeLayouts>& pairs) {
+  const DType dtype = graph_.at(graph_.at(reshape).inputs.front()).type.dtype;
+  std::vector<EdgeCost> costs;
+  costs.reserve(pairs.size());
+  for (const ReshapeLayouts& pair : pairs) {
+    costs.push_back(costs_.Between(pair.input, pair.output, dtype));
+  }
+  return costs;
 }
 
 Result<std::optional<ReshapeLayouts>> ReshapeChoice::Choose(NodeId reshape,
@@ -72,7 +113,9 @@ Result<std::optional<ReshapeLayouts>> ReshapeChoice::Choose(NodeId reshape,
 
 ReshapeChoice::Question ReshapeChoice::QuestionOf(NodeId reshape, const TensorLayout& fixed,
                                                   bool from_producer) const {
-  Question question{.from_producer = from_producer, .fixed = fixed};
+  Question question{.from_producer = from_producer,
+                    .fixed = fixed,
+                    .neighbours = {QuestionAbout(graph_, graph_.at(reshape))}};
   const auto add = [&](const PropagationEdge& edge, NodeId neighbour, bool incoming) {
     DecisionQuestion about = QuestionAbout(graph_, graph_.at(neighbour));
     Connection end{.incoming = incoming,
@@ -119,7 +162,7 @@ Result<std::vector<TensorLayout>> ReshapeChoice::Entries(NodeId reshape, bool in
   std::vector<TensorLayout> layouts;
   for (const std::size_t e : edges[ToIndex(reshape)]) {
     const PropagationEdge& edge = links_.edges[e];
-    if (IsReshape(graph_, incoming ? edge.producer : edge.consumer)) {
+    if (edge.from_weight || IsReshape(graph_, incoming ? edge.producer : edge.consumer)) {
       continue;  // two in a row stop the propagation
     }
     DRYDOCK_TRY(const std::vector<TensorLayout> some, LayoutsAt(edge, incoming));
@@ -152,10 +195,14 @@ Result<std::vector<ReshapeLayouts>> ReshapeChoice::OwnPairs(const Node& reshape)
   return pairs;
 }
 
-/// All pairs in the reference's order: its own, then those of its neighbours' candidates.
+/// All pairs in the reference's order: its own, then those of its neighbours' candidates. A
+/// parameter in front of it may be cut in any way.
 Result<std::vector<ReshapeLayouts>> ReshapeChoice::PairsOf(NodeId reshape) const {
   DRYDOCK_TRY(std::vector<ReshapeLayouts> pairs, OwnPairs(graph_.at(reshape)));
-  DRYDOCK_TRY(const std::vector<TensorLayout> inputs, Entries(reshape, true));
+  DRYDOCK_TRY(std::vector<TensorLayout> inputs, Entries(reshape, true));
+  if (IsParameter(graph_, graph_.at(reshape).inputs.front())) {
+    std::ranges::transform(pairs, std::back_inserter(inputs), &ReshapeLayouts::input);
+  }
   DRYDOCK_TRY(const std::vector<TensorLayout> outputs, Entries(reshape, false));
   for (const TensorLayout& input : inputs) {
     for (const TensorLayout& output : outputs) {
@@ -167,18 +214,12 @@ Result<std::vector<ReshapeLayouts>> ReshapeChoice::PairsOf(NodeId reshape) const
 
 Result<std::optional<ReshapeLayouts>> ReshapeChoice::Search(NodeId reshape,
                                                             const TensorLayout& fixed,
-                                                            bool from_producer) const {
+                                                            bool from_producer) {
   DRYDOCK_TRY(std::vector<ReshapeLayouts> pairs, PairsOf(reshape));
   std::erase_if(pairs, [&](const ReshapeLayouts& pair) {
     return !SameForm(from_producer ? pair.input : pair.output, fixed);
   });
-  const DType dtype = graph_.at(graph_.at(reshape).inputs.front()).type.dtype;
-  std::vector<EdgeCost> costs;
-  costs.reserve(pairs.size());
-  for (const ReshapeLayouts& pair : pairs) {
-    costs.push_back(CostBetween(pair.input, pair.output, dtype, config_.enable_alltoall));
-  }
-  const auto best = Cheapest(costs);
+  const auto best = Cheapest(CostsOf(reshape, pairs));
   return best ? std::optional(pairs[*best]) : std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "strategies/passes/assign.h"
+#include "strategies/passes/cost_memory.h"
 #include "strategies/passes/decision_cache.h"
 #include "strategies/passes/propagation_graph.h"
 
@@ -33,6 +34,10 @@ class ReshapeChoice {
   ReshapeChoice(const Graph& graph, const PropagationGraph& links, const JobConfig& config,
                 const Assignment& given);
 
+  /// Costs of all pairs of all Reshapes in their order: the first tensor between two layouts
+  /// decides what the others cost.
+  [[nodiscard]] Status NoteCosts();
+
   /// @param reshape        node of kind kReshape
   /// @param fixed          layout at the end of the decided neighbour
   /// @param from_producer  the decided neighbour is the producer
@@ -46,7 +51,7 @@ class ReshapeChoice {
   struct Question {
     bool from_producer = true;
     TensorLayout fixed = {};
-    std::vector<DecisionQuestion> neighbours = {};
+    std::vector<DecisionQuestion> neighbours = {};  ///< The Reshape itself stands first.
     friend bool operator==(const Question&, const Question&) = default;
   };
   struct Known {
@@ -61,14 +66,17 @@ class ReshapeChoice {
   [[nodiscard]] Result<std::vector<TensorLayout>> Entries(NodeId reshape, bool incoming) const;
   [[nodiscard]] Result<std::vector<ReshapeLayouts>> OwnPairs(const Node& reshape) const;
   [[nodiscard]] Result<std::vector<ReshapeLayouts>> PairsOf(NodeId reshape) const;
+  [[nodiscard]] std::vector<EdgeCost> CostsOf(NodeId reshape,
+                                              const std::vector<ReshapeLayouts>& pairs);
   [[nodiscard]] Result<std::optional<ReshapeLayouts>> Search(NodeId reshape,
                                                              const TensorLayout& fixed,
-                                                             bool from_producer) const;
+                                                             bool from_producer);
 
   const Graph& graph_;
   const PropagationGraph& links_;
   const JobConfig& config_;
-  std::vector<std::optional<OpSharding>> given_;
+  std::vector<SharedValue<OpSharding>> given_;
+  CostMemory costs_;
   std::vector<Known> known_;  ///< A ring of the latest answers: layers ask the same again.
   std::size_t oldest_ = 0;
 };

@@ -130,26 +130,31 @@ std::vector<Region> ClassifyNodes(const Graph& graph) {
 Graph Rewrite(Graph graph, const std::vector<bool>& keep, const std::vector<ValueId>& replacement) {
   Graph result{.name = std::move(graph.name), .stacks = std::move(graph.stacks)};
   result.values.reserve(graph.values.size());
-  result.nodes.reserve(graph.nodes.size());
   ValueMover mover(graph, result);
   for (const ValueId input : graph.inputs) {
     result.inputs.push_back(mover.Move(input));
   }
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+  // Nodes close ranks where they are: of large graphs there is never a second list.
+  result.nodes = std::move(graph.nodes);
+  std::size_t kept = 0;
+  for (std::size_t n = 0; n < result.nodes.size(); ++n) {
     if (!keep[n]) {
       continue;
     }
-    Node node = std::move(graph.nodes[n]);
-    const NodeId id{static_cast<std::int32_t>(result.nodes.size())};
+    Node& node = result.nodes[n];
     for (ValueId& input : node.inputs) {
       input = mover.Move(Follow(replacement, input));
     }
     for (ValueId& output : node.outputs) {
       output = mover.Move(output);
-      result.values[ToIndex(output)].producer = id;
+      result.values[ToIndex(output)].producer = NodeId{static_cast<std::int32_t>(kept)};
     }
-    result.nodes.push_back(std::move(node));
+    if (kept != n) {
+      result.nodes[kept] = std::move(node);
+    }
+    ++kept;
   }
+  result.nodes.resize(kept);
   for (const ValueId output : graph.outputs) {
     result.outputs.push_back(mover.Move(Follow(replacement, output)));
   }
@@ -203,6 +208,7 @@ Graph InsertDatasetNode(Graph graph) {
                .scope = "Default"};
   DRYDOCK_CHECK(dataset.entry != nullptr);
   std::vector<ValueId> fed(graph.values.size(), kNoValue);
+  graph.values.reserve(graph.values.size() + graph.inputs.size());
   for (const ValueId input : graph.inputs) {
     const ValueId output{static_cast<std::int32_t>(graph.values.size())};
     fed[ToIndex(input)] = output;
@@ -217,6 +223,7 @@ Graph InsertDatasetNode(Graph graph) {
       input = input != kNoValue && fed[ToIndex(input)] != kNoValue ? fed[ToIndex(input)] : input;
     }
   }
+  graph.nodes.reserve(graph.nodes.size() + 1);
   graph.nodes.insert(graph.nodes.begin(), std::move(dataset));
   for (Value& value : graph.values) {
     if (value.kind == ValueKind::kOutput) {

@@ -26,7 +26,7 @@ WantedLayouts::WantedLayouts(const Graph& traced, const std::vector<NodePlan>& p
     : traced_(traced), plans_(plans), users_(UsersOf(traced)) {}
 
 std::optional<TensorLayout> WantedLayouts::AtOperand(NodeId node, std::size_t operand) const {
-  const std::optional<OpSharding>& sharding = plans_[ToIndex(node)].sharding;
+  const SharedValue<OpSharding>& sharding = plans_[ToIndex(node)].sharding;
   if (!sharding) {
     return std::nullopt;
   }

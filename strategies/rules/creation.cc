@@ -224,7 +224,7 @@ Result<std::vector<NdArray>> EvaluateLinSpace(const EvaluateContext& context) {
   DRYDOCK_OP(id, .family = "creation", .signature = #id arguments, .infer = InferLinSpace,      \
              .shard = ShardLine, .default_strategy = DefaultLine, .localize = LocalizeLinSpace, \
              .gradient = GradientNotNeeded, .evaluate = EvaluateLinSpace,                       \
-             .flops = FlopsPerOutput<1>, .cost = CostFamily::kFree, .example = example_call)
+             .flops = FlopsPerOutput<1>, .cost = CostFamily::kCast, .example = example_call)
 
 DRYDOCK_LINSPACE(LinSpace, "()(start, stop, #num=5)", "(num=12)((), ())");
 DRYDOCK_LINSPACE(LinSpaceExt, "()(start, end, #steps, #dtype=None)", "(steps=12)((), ())");
@@ -279,7 +279,7 @@ Result<std::vector<NdArray>> EvaluateFill(const EvaluateContext& context) {
 DRYDOCK_OP(FillV2, .family = "creation", .signature = "FillV2()(#shape, value)", .infer = InferFill,
            .shard = ShardFill, .default_strategy = DefaultFill, .localize = LocalizeFill,
            .gradient = OperandGradients<GradientItself>, .evaluate = EvaluateFill, .flops = NoFlops,
-           .cost = CostFamily::kFree, .example = "(shape=(4, 6))(())");
+           .cost = CostFamily::kSoftmax, .example = "(shape=(4, 6))(())");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -125,7 +125,7 @@ Result<std::vector<NdArray>> EvaluateGamma(const EvaluateContext& context) {
   DRYDOCK_OP(id, .family = "random", .signature = #id "(seed=0, seed2=0)(" call ")",             \
              .infer = infer_fn, .shard = ShardRandom, .localize = LocalizeRandom,                \
              .gradient = GradientNotNeeded, .evaluate = evaluate_fn, .flops = FlopsPerOutput<1>, \
-             .cost = CostFamily::kFree, .mirrored = "-", .example = example_call)
+             .cost = CostFamily::kSoftmax, .mirrored = "-", .example = example_call)
 
 DRYDOCK_RANDOM(UniformReal, "#shape", InferRandom, EvaluateUniform, "(shape=(4, 6))()");
 DRYDOCK_RANDOM(StandardNormal, "#shape", InferRandom, EvaluateNormal, "(shape=(4, 6))()");
@@ -183,7 +183,7 @@ DRYDOCK_OP(RandomChoiceWithMask, .family = "random",
            .signature = "RandomChoiceWithMask(count=256, seed=0, seed2=0)(input_x)",
            .infer = InferChoice, .shard = ShardWhole, .default_strategy = DefaultWhole,
            .localize = LocalizeChoice, .gradient = GradientNotNeeded, .evaluate = EvaluateChoice,
-           .flops = NoFlops, .cost = CostFamily::kFree, .example = "(count=8)(bool(4, 6))");
+           .flops = NoFlops, .cost = CostFamily::kCast, .example = "(count=8)(bool(4, 6))");
 
 // ---- UniformCandidateSampler: classes to train against ------------------------------------------
 

@@ -18,14 +18,20 @@ tl::unexpected<Error> FailStrategy(const OpView& view, std::string_view code, st
   return FailInput(std::string(view.op) + ":strategy-" + std::string(code), std::move(message));
 }
 
-/// "dimension 1 of input 0 (extent 64)"; entries that do not describe inputs are called entries.
-std::string DimText(const ShardRule& rule, std::size_t entry, std::size_t dim,
-                    std::int64_t extent) {
-  const std::string_view what =
-      rule.strategy_entries.empty() ? " of input " : " of strategy entry ";
-  return "dimension " + std::to_string(dim) + std::string(what) + std::to_string(entry) +
-         " (extent " + std::to_string(extent) + ")";
-}
+/// A dimension of a strategy entry, for messages.
+struct DimPlace {
+  std::size_t entry = 0;
+  std::size_t dim = 0;
+  std::int64_t extent = 0;
+
+  /// "dimension 1 of input 0 (extent 64)"; entries that do not describe inputs are called entries.
+  [[nodiscard]] std::string Text(const ShardRule& rule) const {
+    const std::string_view what =
+        rule.strategy_entries.empty() ? " of input " : " of strategy entry ";
+    return "dimension " + std::to_string(dim) + std::string(what) + std::to_string(entry) +
+           " (extent " + std::to_string(extent) + ")";
+  }
+};
 
 Status CheckShape(const OpView& view, const Strategy& strategy, const StrategyEntries& entries) {
   if (strategy.size() != entries.axes.size()) {
@@ -47,19 +53,21 @@ Status CheckShape(const OpView& view, const Strategy& strategy, const StrategyEn
 }
 
 /// One cut against its extent and the number of devices (spec operators 1.3).
-Status CheckCut(const OpView& view, const std::string& where, std::int64_t cut, std::int64_t extent,
+Status CheckCut(const ShardRule& rule, const OpView& view, const DimPlace& where, std::int64_t cut,
                 const DeviceContext& devices) {
-  const std::string begin =
-      "strategy of " + Quoted(view) + " cuts " + where + " into " + std::to_string(cut) + ", but ";
-  if (extent % cut != 0) {
+  const auto begin = [&] {
+    return "strategy of " + Quoted(view) + " cuts " + where.Text(rule) + " into " +
+           std::to_string(cut) + ", but ";
+  };
+  if (where.extent % cut != 0) {
     return FailStrategy(view, "divisible",
-                        begin + "the extent is not divisible by " + std::to_string(cut));
+                        begin() + "the extent is not divisible by " + std::to_string(cut));
   }
   const bool power_of_two_job =
       std::has_single_bit(static_cast<std::uint64_t>(devices.job_devices));
   if (power_of_two_job && !std::has_single_bit(static_cast<std::uint64_t>(cut))) {
     return FailStrategy(view, "power",
-                        begin + std::to_string(devices.job_devices) +
+                        begin() + std::to_string(devices.job_devices) +
                             " devices are not divisible by " + std::to_string(cut));
   }
   return {};
@@ -67,18 +75,19 @@ Status CheckCut(const OpView& view, const std::string& where, std::int64_t cut, 
 
 struct AxisUse {
   std::int64_t cut = 0;  ///< 0 = not yet seen.
-  std::string where = {};
+  DimPlace where = {};
 };
 
-Status TieAxis(const OpView& view, AxisUse& use, std::int64_t cut, const std::string& where) {
+Status TieAxis(const ShardRule& rule, const OpView& view, AxisUse& use, std::int64_t cut,
+               const DimPlace& where) {
   if (use.cut == 0) {
     use = {.cut = cut, .where = where};
     return {};
   }
   if (use.cut != cut) {
     return FailStrategy(view, "axis",
-                        "strategy of " + Quoted(view) + " cuts " + use.where + " into " +
-                            std::to_string(use.cut) + " but " + where + " into " +
+                        "strategy of " + Quoted(view) + " cuts " + use.where.Text(rule) + " into " +
+                            std::to_string(use.cut) + " but " + where.Text(rule) + " into " +
                             std::to_string(cut) + "; the two must be cut alike");
   }
   return {};
@@ -89,8 +98,9 @@ Status CheckUncut(const OpView& view, const ShardRule& rule, const std::vector<A
     const AxisUse& use = uses[static_cast<std::size_t>(uncut.axis)];
     if (use.cut > 1) {
       return FailStrategy(view, "uncut",
-                          "strategy of " + Quoted(view) + " cuts " + use.where + " into " +
-                              std::to_string(use.cut) + ", but " + uncut.what + " cannot be cut");
+                          "strategy of " + Quoted(view) + " cuts " + use.where.Text(rule) +
+                              " into " + std::to_string(use.cut) + ", but " + uncut.what +
+                              " cannot be cut");
     }
   }
   return {};
@@ -117,7 +127,7 @@ Status CheckCutRange(const OpView& view, const Strategy& strategy, const ShardRu
         const bool other = rule != nullptr && !rule->strategy_entries.empty() &&
                            i < entries.extents.size() && d < entries.extents[i].size();
         const std::string where = other ? "strategy of " + Quoted(view) + " cuts " +
-                                              DimText(*rule, i, d, entries.extents[i][d]) +
+                                              DimPlace{i, d, entries.extents[i][d]}.Text(*rule) +
                                               " into " + std::to_string(cut)
                                         : CutText(view, i, d, cut);
         return FailStrategy(view, "cut", where + ", but a cut must be at least 1");
@@ -184,16 +194,15 @@ Result<std::vector<std::int64_t>> AxisCuts(const ShardRule& rule, const OpView& 
   std::vector<AxisUse> uses(static_cast<std::size_t>(rule.axis_count));
   for (std::size_t i = 0; i < strategy.size(); ++i) {
     for (std::size_t d = 0; d < strategy[i].size(); ++d) {
-      const std::string where = DimText(rule, i, d, entries.extents[i][d]);
-      DRYDOCK_RETURN_IF_ERROR(
-          CheckCut(view, where, strategy[i][d], entries.extents[i][d], devices));
+      const DimPlace where{.entry = i, .dim = d, .extent = entries.extents[i][d]};
+      DRYDOCK_RETURN_IF_ERROR(CheckCut(rule, view, where, strategy[i][d], devices));
       const DimAxes& axes = entries.axes[i][d];
       if (!axes.empty()) {
-        DRYDOCK_RETURN_IF_ERROR(
-            TieAxis(view, uses[static_cast<std::size_t>(axes.front())], strategy[i][d], where));
+        DRYDOCK_RETURN_IF_ERROR(TieAxis(rule, view, uses[static_cast<std::size_t>(axes.front())],
+                                        strategy[i][d], where));
       } else if (strategy[i][d] != 1) {
         return FailStrategy(view, "uncut",
-                            "strategy of " + Quoted(view) + " cuts " + where + " into " +
+                            "strategy of " + Quoted(view) + " cuts " + where.Text(rule) + " into " +
                                 std::to_string(strategy[i][d]) +
                                 ", but this dimension cannot be cut");
       }
@@ -201,6 +210,7 @@ Result<std::vector<std::int64_t>> AxisCuts(const ShardRule& rule, const OpView& 
   }
   DRYDOCK_RETURN_IF_ERROR(CheckUncut(view, rule, uses));
   std::vector<std::int64_t> cuts;
+  cuts.reserve(uses.size());
   for (const AxisUse& use : uses) {
     cuts.push_back(std::max<std::int64_t>(1, use.cut));
   }

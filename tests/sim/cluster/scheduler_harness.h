@@ -15,6 +15,20 @@
 
 namespace drydock::sim {
 
+/// A job of that many workers.
+inline SchedulerOptions Job(std::uint32_t workers) {
+  SchedulerOptions options;
+  options.worker_num = workers;
+  return options;
+}
+
+/// The same with recovery.
+inline SchedulerOptions RecoveryJob(std::uint32_t workers) {
+  SchedulerOptions options = Job(workers);
+  options.recovery = true;
+  return options;
+}
+
 /// A reply as a test looks at it.
 struct SeenReply {
   std::string name = {};
