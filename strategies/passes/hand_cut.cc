@@ -231,25 +231,25 @@ Status GiveFirstRows(Graph& graph, const std::vector<HandCut>& cuts) {
   return retyping.Give(cuts, first);
 }
 
-/// The plan of a node with the shapes of what follows from the tables.
-void FollowTypes(const Graph& graph, const Retyping& retyping, const Node& node, NodePlan& plan) {
-  const auto follows = [&retyping](ValueId id) { return retyping.Follows(id); };
-  if (!plan.sharding ||
-      (std::ranges::none_of(node.inputs, follows) && std::ranges::none_of(node.outputs, follows))) {
-    return;
-  }
-  OpSharding sharding = *plan.sharding;
+/// The sharding of a node with the shapes of what follows from the tables.
+OpSharding WithTypes(const Graph& graph, const Retyping& retyping, const Node& node,
+                     OpSharding sharding) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (follows(node.inputs[i])) {
+    if (retyping.Follows(node.inputs[i])) {
       sharding.inputs[TensorIndex(node, i)].shape = graph.at(node.inputs[i]).type.shape;
     }
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (follows(node.outputs[i])) {
+    if (retyping.Follows(node.outputs[i])) {
       sharding.outputs[i].shape = graph.at(node.outputs[i]).type.shape;
     }
   }
-  plan.sharding = std::move(sharding);
+  return sharding;
+}
+
+bool Touches(const Retyping& retyping, const Node& node) {
+  const auto follows = [&](ValueId id) { return retyping.Follows(id); };
+  return std::ranges::any_of(node.inputs, follows) || std::ranges::any_of(node.outputs, follows);
 }
 
 std::size_t PartOf(const HandCut& cut, const CompiledProgram& program, RankId rank) {
@@ -292,7 +292,11 @@ Status GiveRows(CompiledProgram& program, RankId rank) {
   Retyping retyping(program.traced, program.hand_cuts);
   DRYDOCK_RETURN_IF_ERROR(retyping.Give(program.hand_cuts, rows));
   for (std::size_t n = 0; n < program.plans.size(); ++n) {
-    FollowTypes(program.traced, retyping, program.traced.nodes[n], program.plans[n]);
+    const Node& node = program.traced.nodes[n];
+    SharedValue<OpSharding>& sharding = program.plans[n].sharding;
+    if (sharding && Touches(retyping, node)) {
+      sharding = WithTypes(program.traced, retyping, node, *sharding);
+    }
   }
   return {};
 }
