@@ -171,7 +171,7 @@ class Retyping {
     return {};
   }
 
-  Result<std::vector<TensorType>> TypesOf(const Node& node) const {
+  [[nodiscard]] Result<std::vector<TensorType>> TypesOf(const Node& node) const {
     OpViewStorage storage;
     OpView view = ViewOf(graph_, node, storage);
     view.outputs = {};

@@ -199,6 +199,7 @@ class LockStep {
       const std::vector<std::int64_t> members = GroupRanks(*node.group, position, 0);
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         std::vector<NdArray> inputs;
+        inputs.reserve(members.size());
         for (const std::int64_t member : members) {
           inputs.push_back(ranks_[static_cast<std::size_t>(member)][ToIndex(node.inputs[i])]);
         }
