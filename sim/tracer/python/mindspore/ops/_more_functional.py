@@ -2,7 +2,7 @@
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
-from mindspore.ops.primitive import operator as op
+from mindspore.ops.primitive import attr_value, operator as op
 
 
 def add_flags(fn=None, **flags):
@@ -72,9 +72,22 @@ def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):
     return op("UniformReal")(tuple(shape)) * (maxval - minval) + minval
 
 
+def repeat_interleave(input, repeats, axis=None, *, dim=None, output_size=None):
+    """Every element as often as `repeats` says, a number or one for each element along the dimension."""
+    dim = axis if dim is None else dim
+    times = attr_value(repeats)
+    if isinstance(times, int):
+        return op("RepeatInterleaveInt")(input, times, dim, output_size)
+    if len(times) == 1:
+        return op("RepeatInterleaveInt")(input, times[0], dim, output_size)
+    if not isinstance(repeats, Tensor):
+        repeats = Tensor(list(times), mstype.int64)
+    return op("RepeatInterleaveTensor")(input, repeats, dim, sum(times))
+
+
 def vmap(fn, in_axes=0, out_axes=0):
     raise Unsupported("mindspore.ops.vmap")
 
 
 NAMES = ("add_flags", "reshard", "tuple_len", "dyn_shape", "hardtanh", "softmin", "tanhshrink", "threshold", "vstack",
-         "norm", "normal", "uniform", "vmap")
+         "norm", "normal", "uniform", "repeat_interleave", "vmap")
