@@ -75,7 +75,7 @@ Status AddLookUp(const Graph& graph, NodeId id, std::vector<HandCut>& cuts) {
     return {};
   }
   const std::optional<ValueId> table = TableOf(graph, node);
-  if (!table) {
+  if (!table || graph.at(*table).type.shape != view.inputs.front().shape) {
     return {};
   }
   DRYDOCK_TRY(const std::vector<HandPart> parts, PartsByHand(view));
@@ -195,10 +195,11 @@ class Retyping {
     if (node.entry->kind == OpKind::kGradient || WorksOnSlices(node) || IsManualSplit(view)) {
       return true;
     }
-    if (node.entry->cost != CostFamily::kReduce || node.entry->shard == nullptr) {
+    const OpEntry& entry = *node.entry;
+    if (entry.cost != CostFamily::kReduce || entry.shard == nullptr || entry.localize != nullptr) {
       return false;
     }
-    const Result<ShardRule> rule = node.entry->shard(view, {});
+    const Result<ShardRule> rule = entry.shard(view, {});
     return rule && std::ranges::none_of(rule->communication,
                                         [](const ForwardCommunication& one) { return one.mean; });
   }
