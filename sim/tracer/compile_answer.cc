@@ -1,5 +1,6 @@
 #include "sim/tracer/compile_answer.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -33,10 +34,17 @@ json TensorMapJson(const TensorLayout& layout) {
   return map;
 }
 
-json LayoutJson(const TensorLayout& layout, const strategies::Shape& stored) {
+json LayoutJson(const TensorLayout& layout, const strategies::Shape& stored, bool uniform = true) {
   const TensorLayout standard = strategies::Standardize(layout);
   return json::array(
-      {standard.device_matrix, TensorMapJson(standard), stored, 0, true, "", layout.shape});
+      {standard.device_matrix, TensorMapJson(standard), stored, 0, uniform, "", layout.shape});
+}
+
+/// True for parameters of which every rank has a part of its own length.
+bool IsCutByHand(const CompiledProgram& program, const std::string& parameter) {
+  return std::ranges::any_of(program.hand_cuts, [&parameter](const strategies::HandCut& cut) {
+    return std::ranges::find(cut.parameters, parameter) != cut.parameters.end();
+  });
 }
 
 json Layouts(const CompiledProgram& program) {
@@ -44,7 +52,8 @@ json Layouts(const CompiledProgram& program) {
   const strategies::Graph& local = program.local;
   for (std::size_t p = 0; p < local.parameters.size(); ++p) {
     const strategies::Value& value = local.at(local.parameters[p].value);
-    layouts[value.name] = LayoutJson(program.parameter_layouts[p], value.type.shape);
+    layouts[value.name] = LayoutJson(program.parameter_layouts[p], value.type.shape,
+                                     !IsCutByHand(program, value.name));
   }
   const bool cuts = strategies::CutsOperators(program.config.mode);
   for (std::size_t n = 0; cuts && n < program.traced.nodes.size(); ++n) {

@@ -96,7 +96,7 @@ class AxisCollector {
     }
     for (const ShardRule::Uncut& uncut : rule_.uncut) {
       const auto axis = static_cast<std::size_t>(uncut.axis);
-      if (!devices_[axis].empty()) {
+      if (Cuts(devices_[axis])) {
         return FailLayout(view_, "uncut",
                           "the layouts of " + Op() + " cut " + where_[axis] + ", but " +
                               uncut.what + " cannot be cut");
@@ -108,15 +108,23 @@ class AxisCollector {
  private:
   [[nodiscard]] std::string Op() const { return "'" + std::string(view_.op) + "'"; }
 
+  /// Axes of extent 1 may stand anywhere.
+  [[nodiscard]] bool Cuts(const std::vector<std::int64_t>& device_axes) const {
+    const std::vector<std::int64_t>& matrix = layouts_.front().device_matrix;
+    return std::ranges::any_of(device_axes, [&matrix](std::int64_t axis) {
+      return matrix[matrix.size() - 1 - static_cast<std::size_t>(axis)] > 1;
+    });
+  }
+
   Status Take(std::size_t input, std::size_t dim) {
     const std::vector<std::int64_t>& map = layouts_[input].tensor_map[dim];
     const DimAxes& axes = rule_.inputs[input][dim];
     if (axes.empty()) {
-      return map.empty() ? Status()
-                         : FailLayout(view_, "uncut",
-                                      "the layouts of " + Op() + " cut " +
-                                          CutText(layouts_, view_, input, dim) +
-                                          ", but this dimension cannot be cut");
+      return Cuts(map) ? FailLayout(view_, "uncut",
+                                    "the layouts of " + Op() + " cut " +
+                                        CutText(layouts_, view_, input, dim) +
+                                        ", but this dimension cannot be cut")
+                       : Status();
     }
     const auto axis = static_cast<std::size_t>(axes.front());
     const std::string where = CutText(layouts_, view_, input, dim);

@@ -285,6 +285,32 @@ TEST(OutputLayout, AnyOtherIsRefusedWithTheOnesThatGo) {
 }
 
 // Digits of 4 ranks x 2 copies: virtual rank 5 is rank 2, copy 1.
+TEST(NamedAxes, AxesOfExtentOneMayStandWhereNothingIsCut) {
+  // The repetitions (4) belong to no axis of the rule; the last dimension of Softmax is uncut.
+  const NamedLayout grid = *MakeNamedLayout({4, 1}, {"rows", "one"});
+  const DeviceContext devices{.stage_devices = 4, .job_devices = 4};
+  const auto derive = [&](const char* op, const std::vector<Shape>& shapes,
+                          const std::vector<Dims>& dims, AttrMap attrs) {
+    const OpEntry& entry = *FindOp(op);
+    std::vector<TensorLayout> layouts;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      layouts.push_back(ToTensorLayout(grid, dims[i], shapes[i]).value());
+    }
+    cases::OpCase one = cases::CaseFrom(entry, shapes, {shapes[0]}, {});
+    one.attrs = std::move(attrs);
+    return DeriveShardingFromLayouts(entry, one.View(), layouts, {}, devices);
+  };
+  const auto softmax =
+      derive("Softmax", {{8, 4}}, {Dims{{"rows"}, {"one"}}}, {{"axis", Shape{-1}}});
+  ASSERT_TRUE(softmax) << softmax.error().message;
+  EXPECT_EQ(SliceShape(softmax->outputs[0]), (Shape{2, 4}));
+  const auto repeated =
+      derive("RepeatInterleaveTensor", {{8, 4}, {4}}, {Dims{{"rows"}, kNone}, Dims{{"one"}}},
+             {{"dim", 1}, {"output_size", 4}});
+  ASSERT_TRUE(repeated) << repeated.error().message;
+  EXPECT_EQ(SliceShape(repeated->inputs[1]), Shape{4});
+}
+
 TEST(Interleave, ExpressionOfACopyEqualsThatOfItsVirtualRank) {
   const RankExpr expr{.constant = 3,
                       .terms = {{.digit = {.stride = 1, .extent = 4}, .scale = 10},

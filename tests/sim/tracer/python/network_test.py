@@ -194,13 +194,13 @@ class Net(nn.Cell):
     def construct(self, x):
         times = Tensor([2, 3, 1, 2], ms.int64)
         return (ops.repeat_interleave(x, times, 0), ms.mint.repeat_interleave(x, [1, 0, 0, 4], dim=0),
-                x.repeat_interleave(2, 1))
+                ops.RepeatInterleaveTensor()(x, (2, 2, 2, 1), 0), x.repeat_interleave(2, 1))
 Net()(x)
 """)
         nodes = run.documents[0]["nodes"]
-        # 2 + 3 + 1 + 2 = 8 rows, 1 + 4 = 5 rows.
-        self.assertEqual([node["attrs"].get("output_size") for node in nodes], [8, 5, None])
-        self.assertEqual(self.ops(run), ["RepeatInterleaveTensor"] * 2 + ["RepeatInterleaveInt"])
+        # 2 + 3 + 1 + 2 = 8 rows, 1 + 4 = 5 rows, 3 * 2 + 1 = 7 rows.
+        self.assertEqual([node["attrs"].get("output_size") for node in nodes], [8, 5, 7, None])
+        self.assertEqual(self.ops(run), ["RepeatInterleaveTensor"] * 3 + ["RepeatInterleaveInt"])
 
     def test_indexing(self):
         run = self.trace(NET + """

@@ -15,6 +15,9 @@ def __getattr__(name):
     if name == "Custom":
         from mindspore.ops.operations._custom import Custom
         return Custom
+    if name == "RepeatInterleaveTensor":
+        from mindspore.ops.operations._repeat import RepeatInterleaveTensor
+        return RepeatInterleaveTensor
     if name in ("NeighborExchange", "NeighborExchangeV2"):
         from mindspore.ops.operations import _exchange
         return getattr(_exchange, name)
