@@ -79,6 +79,12 @@ Status AddLookUp(const Graph& graph, NodeId id, std::vector<HandCut>& cuts) {
     return {};
   }
   DRYDOCK_TRY(const std::vector<HandPart> parts, PartsByHand(view));
+  if (!node.in_strategy && !node.in_layout) {
+    const std::string count = std::to_string(parts.size());
+    return FailInput(
+        node.op + ":strategy-manual", "'" + node.op + "' with a table cut by hand needs a strategy",
+        "cut the rows and the last dimension of the indices into the " + count + " parts");
+  }
   return AddCut(CutOf(graph, *table, id, parts), cuts);
 }
 

@@ -17,7 +17,8 @@ namespace drydock::strategies {
 /// keep the offsets of their parts.
 ///
 /// @param graph  global shapes; optimizer states name their weight
-/// @error kInvalidArgument  the parts do not fit the table, or two look-ups cut it differently
+/// @error kInvalidArgument  the parts do not fit the table, two look-ups cut it differently, or one
+/// has no strategy (no search gives it one, spec operators 3.7)
 /// @error kUnsupported      an operator reads the table that cannot work on parts of their own
 /// length
 [[nodiscard]] Result<std::vector<HandCut>> TakeHandCuts(Graph& graph);

@@ -250,6 +250,19 @@ TEST(HandCutTable, PartsThatAreNotTheTableAreRefused) {
   EXPECT_EQ(ErrorOf(step).reason, "Gather:strategy-manual");
 }
 
+TEST(HandCutTable, NoSearchGivesItsLookUpAStrategy) {
+  RandomStep step = StepWith({.rows = {4, 4}}, 3);
+  step.job.mode = ParallelMode::kAutoParallel;
+  step.job.search_mode = SearchMode::kShardingPropagation;
+  for (Node& node : step.graph.nodes) {
+    if (node.attrs.contains("manual_split")) {
+      node.in_strategy.reset();
+    }
+  }
+  const Error error = ErrorOf(step);
+  EXPECT_EQ(error.reason, "Gather:strategy-manual") << error.message;
+}
+
 TEST(HandCutTable, PartsShorterThanTheirIndicesAreRefused) {
   // Both ranks look up 2 of the 4 columns of indices; part 0 has 1 row.
   RandomStep step = StepWith({.rows = {1, 7}}, 3);
