@@ -31,11 +31,13 @@ struct LookUp {
 /// Indices of which column k stays within the rows of its part.
 NdArray IndicesWithin(const Numbers& rows, std::int64_t samples, std::int64_t fields,
                       std::mt19937_64& random) {
-  NdArray indices = FilledArray({samples, std::ssize(rows) * fields}, 0.0);
-  for (std::size_t i = 0; i < indices.data.size(); ++i) {
-    const std::size_t part = i / static_cast<std::size_t>(fields) % rows.size();
-    const std::int64_t first = std::accumulate(rows.begin(), rows.begin() + part, std::int64_t{0});
-    indices.data[i] = static_cast<double>(first + static_cast<std::int64_t>(random() % rows[part]));
+  const std::int64_t columns = std::ssize(rows) * fields;
+  NdArray indices = FilledArray({samples, columns}, 0.0);
+  for (std::int64_t i = 0; i < samples * columns; ++i) {
+    const auto own = rows.begin() + i % columns / fields;
+    const std::int64_t first = std::accumulate(rows.begin(), own, std::int64_t{0});
+    const auto within = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(*own));
+    indices.data[static_cast<std::size_t>(i)] = static_cast<double>(first + within);
   }
   return indices;
 }
