@@ -241,6 +241,25 @@ TEST(Propagation, TheFirstTensorBetweenTwoLayoutsDecidesTheCost) {
   EXPECT_EQ(found.at("GeLU"), (Strategy{{1, 8}}));
 }
 
+// Both operators have the cuts of the data set in spite of the Concat behind them.
+TEST(Propagation, ATupleOfResultsOfOneOperatorDoesNotLeadToIt) {
+  Network net;
+  const ValueId half = net.Apply("Split", {net.Input({32, 64})},
+                                 {{"axis", std::int64_t{0}}, {"output_num", std::int64_t{2}}});
+  const ValueId joined =
+      net.Apply("Concat", {half, half}, {{"axis", std::int64_t{0}}}, Strategy{{1, 2}, {1, 2}});
+  EXPECT_EQ(net.Propagate(joined, 8).at("Split"), (Strategy{{1, 1}}));
+}
+
+// (4, 1) would go without redistribution; users may give it.
+TEST(Propagation, TheSearchCutsCopiesOfATileOnly) {
+  Network net;
+  const ValueId copies =
+      net.Apply("Tile", {net.Input({32, 64})}, {{"dims", std::vector<std::int64_t>{1, 2}}});
+  const ValueId sum = net.Apply("Add", {copies, net.Weight({128})}, {}, Strategy{{4, 1}, {1}});
+  EXPECT_EQ(net.Propagate(sum, 8).at("Tile"), (Strategy{{1, 1}}));
+}
+
 // Cost of numbers that are drawn: their slice. mindspore:
 // tests/ut/python/parallel/test_gamma.py (test_uniform_real_auto_parallel)
 TEST(Propagation, DrawnNumbersAreCutAsFarAsPossible) {
