@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/executor.h"
 #include "base/text.h"
 #include "launcher/files.h"
@@ -9,6 +12,7 @@
 #include "reports/ir_text.h"
 #include "reports/report_set.h"
 #include "reports/terminal_summary.h"
+#include "sim/fleet/compile_ranks.h"
 #include "sim/fleet/dry_run.h"
 #include "strategies/passes/program.h"
 
@@ -35,55 +39,88 @@ reports::RunFacts FactsOf(const MsrunOptions& options, const LoadedJob& job) {
 }
 
 /// Compiles what the script does as another rank than the first one.
-Result<CompiledProgram> CompileOther(RankDocument& other, const LoadedJob& job) {
-  Result<CompiledProgram> program =
-      strategies::Compile(std::move(other.document.graph), other.document.job);
-  if (!program) {
-    program.error().notes.push_back(
+Result<sim::NetworkPrograms> CompileOther(RankDocument& other, const LoadedJob& job) {
+  Result<sim::NetworkPrograms> network =
+      sim::CompileForRanks(std::move(other.document.graph), other.document.job, other.ranks,
+                           RankId{static_cast<std::int32_t>(other.rank)});
+  if (!network) {
+    network.error().notes.push_back(
         "in what the script does as rank " + std::to_string(other.rank) +
         ", since it asks for its rank at " + sim::PlacesText(job.rank_asks));
   }
-  return program;
+  return network;
+}
+
+/// Puts programs behind the `others` of a script; its orders count them.
+void AddPrograms(std::vector<sim::RankProgram> programs, std::size_t orders_count,
+                 sim::ScriptPrograms& script) {
+  for (sim::RankOrder& order : script.orders) {
+    for (std::size_t& index : order.programs) {
+      index += index > orders_count ? programs.size() : 0;
+    }
+  }
+  std::ranges::move(programs, std::back_inserter(script.others));
 }
 
 /// A later program with a limit is left out of the comparison, which is counted.
-Result<sim::ScriptPrograms> CompileScript(LoadedJob& job,
-                                          std::vector<strategies::Diagnostic>& diagnostics) {
+Result<CompiledProgram> CompileLater(RankDocument& later, const LoadedJob& job,
+                                     std::vector<strategies::Diagnostic>& diagnostics) {
+  Result<sim::NetworkPrograms> network = CompileOther(later, job);
+  if (network) {
+    return std::move(network->program);
+  }
+  if (network.error().code != ErrorCode::kUnsupported) {
+    return tl::unexpected(std::move(network).error());
+  }
+  diagnostics.push_back({.code = "not-modelled",
+                         .text = "a later program of the script is not compared between ranks: " +
+                                 network.error().message,
+                         .first_place = network.error().place,
+                         .unsupported = true});
+  return CompiledProgram{};
+}
+
+/// What the script does besides `network`; the programs of equal networks come last among the
+/// others, so that the runs of the script count on.
+Result<sim::ScriptPrograms> CompileScript(LoadedJob& job, sim::NetworkPrograms& network) {
   sim::ScriptPrograms script{.orders = job.orders};
+  std::vector<sim::RankProgram> more = std::move(network.others);
   for (RankDocument& other : job.others) {
-    DRYDOCK_TRY(CompiledProgram program, CompileOther(other, job));
-    script.others.push_back({.program = std::move(program), .ranks = std::move(other.ranks)});
+    DRYDOCK_TRY(sim::NetworkPrograms own, CompileOther(other, job));
+    script.others.push_back({.program = std::move(own.program), .ranks = std::move(other.ranks)});
+    std::ranges::move(own.others, std::back_inserter(more));
   }
   for (RankDocument& later : job.later) {
-    Result<CompiledProgram> program = CompileOther(later, job);
-    if (!program && program.error().code != ErrorCode::kUnsupported) {
-      return tl::unexpected(std::move(program).error());
-    }
-    if (!program) {
-      diagnostics.push_back(
-          {.code = "not-modelled",
-           .text = "a later program of the script is not compared between ranks: " +
-                   program.error().message,
-           .first_place = program.error().place,
-           .unsupported = true});
-    }
-    script.later.push_back(program ? *std::move(program) : CompiledProgram{});
+    DRYDOCK_TRY(script.later.emplace_back(), CompileLater(later, job, network.program.diagnostics));
   }
+  AddPrograms(std::move(more), job.others.size(), script);
   return script;
+}
+
+/// The network of the rank that the reports describe, for all ranks that run it.
+Result<sim::NetworkPrograms> CompileFirst(LoadedJob& job, RankId described) {
+  std::vector<std::vector<sim::RankRange>> taken;
+  for (const RankDocument& other : job.others) {
+    taken.push_back(other.ranks);
+  }
+  const std::int64_t world_size = job.document.job.world_size;
+  return sim::CompileForRanks(std::move(job.document.graph), job.document.job,
+                              sim::RemainingRanks(world_size, taken), described);
 }
 
 /// Compiles the job and plays its ranks.
 Result<sim::DryRunResult> Play(LoadedJob& job, const MsrunOptions& options,
                                const Context& context) {
   context.log.Info("compiling for " + std::to_string(job.document.job.world_size) + " ranks");
-  DRYDOCK_TRY(CompiledProgram program,
-              strategies::Compile(std::move(job.document.graph), job.document.job));
-  program.diagnostics.insert(program.diagnostics.end(), job.limits.begin(), job.limits.end());
-  DRYDOCK_TRY(sim::ScriptPrograms script, CompileScript(job, program.diagnostics));
+  DRYDOCK_TRY(sim::NetworkPrograms network,
+              CompileFirst(job, ChosenRank(options).value_or(RankId{0})));
+  std::vector<strategies::Diagnostic>& diagnostics = network.program.diagnostics;
+  diagnostics.insert(diagnostics.end(), job.limits.begin(), job.limits.end());
+  DRYDOCK_TRY(sim::ScriptPrograms script, CompileScript(job, network));
   context.log.Info("playing the ranks");
   const auto executor = MakeExecutor(static_cast<std::size_t>(options.threads));
   return sim::DryRun(
-      std::move(program),
+      std::move(network.program),
       {.level = static_cast<std::int32_t>(options.sim_level), .only_rank = ChosenRank(options)},
       *executor, std::move(script));
 }

@@ -125,17 +125,33 @@ std::vector<ScriptRunReport> ListRuns(const RunFacts& facts, const sim::DryRunRe
 }
 
 /// Says that the script behaves differently on some ranks.
-void AddRankDependence(const RunFacts& facts, const sim::DryRunResult& result,
-                       std::vector<DiagnosticReport>& list) {
+void AddRankDependence(const RunFacts& facts, std::vector<DiagnosticReport>& list) {
   if (facts.script_runs.size() < 2) {
     return;
   }
-  const std::size_t networks = result.others.size() + 1;
+  std::size_t networks = 1;
+  for (const sim::ScriptRun& run : facts.script_runs) {
+    networks = std::max(networks, run.network + 1);
+  }
   list.push_back({.code = "rank-dependent-script",
                   .text = std::to_string(facts.script_runs.size()) + " runs give " +
                           (networks == 1 ? "one network"
                                          : std::to_string(networks) + " networks, all checked") +
                           "; it asks for its rank at " + facts.rank_asks_text});
+}
+
+/// Says that ranks hold tables of different length.
+void AddHandCuts(const sim::DryRunResult& result, std::vector<DiagnosticReport>& list) {
+  const CompiledProgram& program = result.program;
+  for (const strategies::HandCut& cut : program.hand_cuts) {
+    const strategies::Node& look_up = program.traced.at(cut.look_up);
+    const auto [least, most] = std::ranges::minmax(cut.rows);
+    list.push_back({.code = "hand-cut-table",
+                    .text = "the ranks hold " + std::to_string(least) + " to " +
+                            std::to_string(most) + " rows of '" + cut.parameters.front() +
+                            "'; their programs differ in this, all are checked",
+                    .place = PlaceReportOf(program.traced, look_up)});
+  }
 }
 
 std::string RanksText(std::int64_t count) {
@@ -213,7 +229,8 @@ SummaryReport BuildSummary(const RunFacts& facts, const sim::DryRunResult& resul
   for (const sim::RankProgram& other : result.others) {
     AddNewDiagnostics(other.program, summary.diagnostics);
   }
-  AddRankDependence(facts, result, summary.diagnostics);
+  AddRankDependence(facts, summary.diagnostics);
+  AddHandCuts(result, summary.diagnostics);
   summary.checked.network = program.traced.name;
   if (memory) {
     for (const RankClassReport& item : memory->classes) {

@@ -2,6 +2,7 @@
 
 #include "strategies/passes/assign.h"
 #include "strategies/passes/fuse.h"
+#include "strategies/passes/hand_cut.h"
 #include "strategies/passes/localize.h"
 #include "strategies/passes/program.h"
 #include "strategies/passes/propagate.h"
@@ -62,12 +63,13 @@ Result<Assignment> ChooseStrategies(Graph& graph, std::vector<Region>& regions,
 
 }  // namespace
 
-Result<CompiledProgram> Compile(Graph traced, const JobConfig& config) {
+Result<CompiledProgram> Compile(Graph traced, const JobConfig& config, RankId rank) {
   DRYDOCK_RETURN_IF_ERROR(ValidateJob(config));
   CompiledProgram program{.config = config, .traced = CleanTraced(std::move(traced))};
   DRYDOCK_RETURN_IF_ERROR(CheckNotEmpty(program.traced));
   if (CutsOperators(config.mode)) {
     program.traced = InsertDatasetNode(std::move(program.traced));
+    DRYDOCK_TRY(program.hand_cuts, TakeHandCuts(program.traced));
     if (config.dataset_repeat_on_right && !program.traced.inputs.empty()) {
       program.traced.nodes.front().attrs["dataset_repeat_dim_right"] = true;
     }
@@ -76,6 +78,7 @@ Result<CompiledProgram> Compile(Graph traced, const JobConfig& config) {
   DRYDOCK_TRY(Assignment assignment, ChooseStrategies(program.traced, regions, config));
   program.plans = std::move(assignment.plans);
   program.diagnostics = std::move(assignment.diagnostics);
+  DRYDOCK_RETURN_IF_ERROR(GiveRows(program, rank));
   CountUnknown(program.traced, program.diagnostics);
   DRYDOCK_TRY(LocalProgram local,
               BuildLocalProgram(program.traced, regions, program.plans, config));

@@ -215,6 +215,9 @@ void LocalBuilder::SetOutputs(NodeId id, const std::vector<ValueId>& ids,
   for (std::size_t i = 0; i < ids.size(); ++i) {
     Local& local = locals_[ToIndex(node.outputs[i])];
     local.id = ids[i];
+    if (ids[i] == kNoValue) {
+      continue;
+    }
     if (sharding) {
       local.layout = sharding.Share(sharding->outputs[i]);
     }
@@ -281,13 +284,7 @@ Status LocalBuilder::TranslatePlanned(NodeId id, const SharedValue<OpSharding>& 
   NodeSpec spec = SpecOf(id);
   spec.inputs = std::move(operands);
   DRYDOCK_TRY(std::vector<ValueId> outputs, EmitLocal(id, *sharding, std::move(spec)));
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    DRYDOCK_TRY(outputs[i],
-                WithForwardCommunication(id, *sharding, static_cast<std::int32_t>(i), outputs[i]));
-    DRYDOCK_RETURN_IF_ERROR(CheckLocalResult(id, i, outputs[i], sharding->outputs[i]));
-  }
-  SetOutputs(id, outputs, sharding);
-  return {};
+  return SetResults(id, sharding, std::move(outputs));
 }
 
 Result<ValueId> LocalBuilder::CompletePartial(NodeId id,

@@ -96,6 +96,9 @@ class LocalBuilder {
                                                    NodeSpec spec);
   [[nodiscard]] Status CheckLocalResult(NodeId id, std::size_t output, ValueId local,
                                         const TensorLayout& layout) const;
+  [[nodiscard]] Status CheckNotRead(NodeId id, std::size_t output) const;
+  [[nodiscard]] Status SetResults(NodeId id, const SharedValue<OpSharding>& sharding,
+                                  std::vector<ValueId> outputs);
   [[nodiscard]] NodeSpec SpecOf(NodeId id) const;
   [[nodiscard]] std::string NameOf(ValueId value) const;
   [[nodiscard]] std::string ShortNameOf(NodeId id) const;

@@ -15,19 +15,6 @@
 namespace drydock::strategies {
 namespace {
 
-/// Operators that may follow the gradients when those are slices: element by element, or updates.
-bool WorksOnSlices(const Node& node) {
-  switch (node.entry->kind) {
-    case OpKind::kView:
-    case OpKind::kTransparent:
-    case OpKind::kUpdate:
-    case OpKind::kNoGradient:
-      return true;
-    default:
-      return node.entry->elementwise || node.entry->cost == CostFamily::kArithmetic;
-  }
-}
-
 /// Numbers (stride, extent) of the digits of a group that the script made, outermost first.
 constexpr std::string_view kGroupDigits = "group_digits";
 
@@ -81,6 +68,18 @@ tl::unexpected<Error> FailCombination(const Node& node) {
 }
 
 }  // namespace
+
+bool WorksOnSlices(const Node& node) {
+  switch (node.entry->kind) {
+    case OpKind::kView:
+    case OpKind::kTransparent:
+    case OpKind::kUpdate:
+    case OpKind::kNoGradient:
+      return true;
+    default:
+      return node.entry->elementwise || node.entry->cost == CostFamily::kArithmetic;
+  }
+}
 
 SharedValue<OpSharding> LocalBuilder::FollowCuts(const Node& node) const {
   const auto cut = std::ranges::find_if(node.inputs, [this](ValueId id) { return IsCut(id); });
@@ -160,13 +159,7 @@ Status LocalBuilder::TranslateSlices(NodeId id, NodeSpec spec) {
     return TranslateUncut(id, std::move(spec));
   }
   DRYDOCK_TRY(std::vector<ValueId> outputs, EmitLocal(id, *sharding, std::move(spec)));
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    DRYDOCK_TRY(outputs[i],
-                WithForwardCommunication(id, *sharding, static_cast<std::int32_t>(i), outputs[i]));
-    DRYDOCK_RETURN_IF_ERROR(CheckLocalResult(id, i, outputs[i], sharding->outputs[i]));
-  }
-  SetOutputs(id, outputs, sharding);
-  return {};
+  return SetResults(id, sharding, std::move(outputs));
 }
 
 /// A node of which every rank computes what was traced: whole tensors, or element by element.

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/checked.h"
 #include "base/text.h"
 #include "strategies/passes/differentiate.h"
@@ -59,6 +61,39 @@ Status LocalBuilder::CheckLocalResult(NodeId id, std::size_t output, ValueId loc
                      "give output layouts that fit what the operator makes of its input slices");
   }
   return Fail(ErrorCode::kInternal, text);
+}
+
+/// A rank's own result that no layout describes is for its gradient alone.
+Status LocalBuilder::CheckNotRead(NodeId id, std::size_t output) const {
+  const Node& node = traced_.at(id);
+  const ValueId value = node.outputs[output];
+  const auto reads = [value](const Node& one) {
+    return std::ranges::find(one.inputs, value) != one.inputs.end();
+  };
+  if (std::any_of(traced_.nodes.begin() + ToInt(id), traced_.nodes.end(), reads) ||
+      std::ranges::find(traced_.outputs, value) != traced_.outputs.end()) {
+    return Fail(ErrorCode::kUnsupported,
+                "result " + std::to_string(output) + " of '" + node.op +
+                    "' is read, but with these cuts the ranks' parts of it are not the whole",
+                "cut into other slices, or leave the operator whole");
+  }
+  return {};
+}
+
+/// Completes partial results and checks what is there against the layouts.
+Status LocalBuilder::SetResults(NodeId id, const SharedValue<OpSharding>& sharding,
+                                std::vector<ValueId> outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] == kNoValue) {
+      DRYDOCK_RETURN_IF_ERROR(CheckNotRead(id, i));
+      continue;
+    }
+    DRYDOCK_TRY(outputs[i],
+                WithForwardCommunication(id, *sharding, static_cast<std::int32_t>(i), outputs[i]));
+    DRYDOCK_RETURN_IF_ERROR(CheckLocalResult(id, i, outputs[i], sharding->outputs[i]));
+  }
+  SetOutputs(id, outputs, sharding);
+  return {};
 }
 
 Result<Graph> LocalBuilder::BuildForward() && {

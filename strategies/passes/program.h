@@ -40,6 +40,16 @@ struct NodePlan {
   std::string_view fallback_rule = {};    ///< Pseudo rule in place of a missing one; else empty.
 };
 
+/// A table that the script cuts into parts of different length (attribute manual_split), and the
+/// optimizer states of its shape. Ranks whose parts differ in length run programs of their own
+/// (docs/adr/0010).
+struct HandCut {
+  std::vector<std::string> parameters = {};  ///< Names; the table is the first.
+  NodeId look_up = kNoNode;                  ///< In CompiledProgram::traced.
+  std::vector<std::int64_t> rows = {};       ///< Of each part.
+  RankExpr part = {};                        ///< Number of the part that a rank has.
+};
+
 /// What the compiler made of a traced step: the program of every rank, symbolic in the rank.
 struct CompiledProgram {
   JobConfig config = {};
@@ -52,14 +62,31 @@ struct CompiledProgram {
   std::vector<std::optional<TensorLayout>> output_layouts = {};
   std::vector<Diagnostic> diagnostics = {};
   std::int64_t redistribution_count = 0;  ///< Edges on which operators were inserted.
+  /// Tables whose rows differ between ranks. Everything else here speaks of the ranks whose parts
+  /// are as long as those of the rank that was compiled for: to them such a table is as many parts
+  /// as there are, all as long as their own.
+  std::vector<HandCut> hand_cuts = {};
 };
 
-/// Compiles a traced step for all ranks of the job.
+/// Compiles a traced step for all ranks of the job; with tables cut by hand, for `rank` and those
+/// with as many rows of them.
 ///
 /// @error kInvalidArgument  a strategy is illegal; place, operator, input, dimension, numbers,
 /// remedy
 /// @error kUnsupported      a mode or operator form that is not handled
-[[nodiscard]] Result<CompiledProgram> Compile(Graph traced, const JobConfig& config);
+[[nodiscard]] Result<CompiledProgram> Compile(Graph traced, const JobConfig& config,
+                                              RankId rank = RankId{0});
+
+/// False for steps that have one program for all ranks: no look-up is cut by hand.
+[[nodiscard]] bool MayHaveHandCuts(const Graph& traced);
+
+/// How many rows a rank has of each table in `hand_cuts`: ranks that have equally many run the same
+/// program.
+[[nodiscard]] std::vector<std::int64_t> HandCutRows(const CompiledProgram& program, RankId rank);
+
+/// Part of a whole parameter (index in `local.parameters`) that a rank holds.
+[[nodiscard]] std::vector<Range> OwnedRanges(const CompiledProgram& program, std::size_t parameter,
+                                             RankId rank);
 
 /// Program of one rank: every rank-dependent attribute is a number, every collective has attributes
 /// `group` (name), `group_ranks` ("0-1-2-3") and `rank_list`.

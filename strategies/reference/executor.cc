@@ -21,26 +21,26 @@ std::vector<Range> WholeRanges(const Shape& shape) {
 
 class LockStep {
  public:
-  LockStep(const CompiledProgram& program, const StepData& data)
-      : program_(program),
-        local_(program.local),
+  LockStep(std::span<const CompiledProgram* const> program_of_rank, const StepData& data)
+      : programs_(program_of_rank),
+        first_(*program_of_rank.front()),
         data_(data),
-        ranks_(static_cast<std::size_t>(program.config.world_size),
-               RankValues(program.local.values.size())) {}
+        ranks_(program_of_rank.size(), RankValues(first_.local.values.size())) {}
 
   Result<std::vector<RankOutcome>> Run() {
+    DRYDOCK_RETURN_IF_ERROR(CheckAlike());
     DRYDOCK_RETURN_IF_ERROR(Feed());
-    for (const Node& node : local_.nodes) {
-      DRYDOCK_RETURN_IF_ERROR(node.group && node.entry->kind == OpKind::kCollective
-                                  ? RunTogether(node)
-                                  : RunApart(node));
+    for (std::size_t n = 0; n < first_.local.nodes.size(); ++n) {
+      const Node& node = first_.local.nodes[n];
+      DRYDOCK_RETURN_IF_ERROR(
+          node.group && node.entry->kind == OpKind::kCollective ? RunTogether(node) : RunApart(n));
     }
     std::vector<RankOutcome> outcomes(ranks_.size());
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      for (const ValueId output : local_.outputs) {
+      for (const ValueId output : first_.local.outputs) {
         outcomes[r].outputs.push_back(ranks_[r][ToIndex(output)]);
       }
-      for (const Parameter& parameter : local_.parameters) {
+      for (const Parameter& parameter : first_.local.parameters) {
         outcomes[r].parameters.push_back(ranks_[r][ToIndex(parameter.value)]);
       }
     }
@@ -48,23 +48,43 @@ class LockStep {
   }
 
  private:
+  [[nodiscard]] const CompiledProgram& ProgramOf(std::int64_t rank) const {
+    return *programs_[static_cast<std::size_t>(rank)];
+  }
+
+  /// Values and nodes are spoken of by their numbers in the first program.
+  [[nodiscard]] Status CheckAlike() const {
+    for (const CompiledProgram* program : programs_) {
+      const Graph& local = program->local;
+      const bool alike =
+          local.values.size() == first_.local.values.size() &&
+          std::ranges::equal(local.nodes, first_.local.nodes, [](const Node& a, const Node& b) {
+            return a.op == b.op && a.inputs == b.inputs && a.outputs == b.outputs;
+          });
+      if (!alike) {
+        return Fail(ErrorCode::kInternal, "the programs of the ranks are not alike");
+      }
+    }
+    return {};
+  }
+
   Status Feed() {
-    if (data_.inputs.size() != local_.inputs.size() ||
-        data_.parameters.size() != program_.traced.parameters.size()) {
+    if (data_.inputs.size() != first_.local.inputs.size() ||
+        data_.parameters.size() != first_.traced.parameters.size()) {
       return Fail(ErrorCode::kInvalidArgument, "step data do not match the program's inputs");
     }
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       const auto position = static_cast<std::int64_t>(r);
-      for (std::size_t i = 0; i < local_.inputs.size(); ++i) {
-        ranks_[r][ToIndex(local_.inputs[i])] =
-            SliceArray(data_.inputs[i], InputRanges(i, position));
+      const Graph& local = ProgramOf(position).local;
+      for (std::size_t i = 0; i < local.inputs.size(); ++i) {
+        ranks_[r][ToIndex(local.inputs[i])] = SliceArray(data_.inputs[i], InputRanges(i, position));
       }
       FeedParameters(position, ranks_[r]);
-      for (const Constant& constant : local_.constants) {
+      for (const Constant& constant : local.constants) {
         if (!constant.data) {
           return Fail(ErrorCode::kUnsupported, "a constant without contents cannot be executed");
         }
-        ranks_[r][ToIndex(constant.value)] = {.shape = local_.at(constant.value).type.shape,
+        ranks_[r][ToIndex(constant.value)] = {.shape = local.at(constant.value).type.shape,
                                               .data = *constant.data};
       }
     }
@@ -75,13 +95,14 @@ class LockStep {
   /// data_parallel.
   [[nodiscard]] std::vector<Range> InputRanges(std::size_t input, std::int64_t position) const {
     const Shape& whole = data_.inputs[input].shape;
-    for (const NodePlan& plan : program_.plans) {
+    for (const NodePlan& plan : ProgramOf(position).plans) {
       if (plan.source == StrategySource::kDataset) {
         return SliceOf(plan.sharding->outputs[input], position);
       }
     }
     std::vector<Range> ranges = WholeRanges(whole);
-    const Shape& local = local_.at(local_.inputs[input]).type.shape;
+    const Graph& graph = ProgramOf(position).local;
+    const Shape& local = graph.at(graph.inputs[input]).type.shape;
     if (!whole.empty() && local[0] != whole[0]) {
       ranges[0] = {.begin = position * local[0], .end = (position + 1) * local[0]};
     }
@@ -89,22 +110,26 @@ class LockStep {
   }
 
   void FeedParameters(std::int64_t position, RankValues& values) const {
+    const CompiledProgram& program = ProgramOf(position);
+    const Graph& traced = program.traced;
     std::map<std::string_view, const NdArray*> by_name;
-    for (std::size_t p = 0; p < program_.traced.parameters.size(); ++p) {
-      by_name[program_.traced.at(program_.traced.parameters[p].value).name] = &data_.parameters[p];
+    for (std::size_t p = 0; p < traced.parameters.size(); ++p) {
+      by_name[traced.at(traced.parameters[p].value).name] = &data_.parameters[p];
     }
-    for (std::size_t p = 0; p < local_.parameters.size(); ++p) {
-      const ValueId id = local_.parameters[p].value;
-      values[ToIndex(id)] = SliceArray(*by_name.at(local_.at(id).name),
-                                       SliceOf(program_.parameter_layouts[p], position));
+    const RankId rank{static_cast<std::int32_t>(position)};
+    for (std::size_t p = 0; p < program.local.parameters.size(); ++p) {
+      const ValueId id = program.local.parameters[p].value;
+      values[ToIndex(id)] =
+          SliceArray(*by_name.at(program.local.at(id).name), OwnedRanges(program, p, rank));
     }
   }
 
-  Status RunApart(const Node& node) {
-    if (node.entry->evaluate == nullptr) {
-      return Fail(ErrorCode::kUnsupported, "'" + node.op + "' has no reference execution");
-    }
+  Status RunApart(std::size_t n) {
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      const Node& node = programs_[r]->local.nodes[n];
+      if (node.entry->evaluate == nullptr) {
+        return Fail(ErrorCode::kUnsupported, "'" + node.op + "' has no reference execution");
+      }
       DRYDOCK_TRY(std::vector<NdArray> results, Evaluate(node, static_cast<std::int64_t>(r)));
       Store(node, std::move(results), ranks_[r]);
     }
@@ -112,17 +137,18 @@ class LockStep {
   }
 
   Result<std::vector<NdArray>> Evaluate(const Node& node, std::int64_t position) {
+    const Graph& local = ProgramOf(position).local;
     std::vector<NdArray> inputs;
     std::vector<TensorType> input_types;
     std::vector<TensorType> output_types;
     for (const ValueId input : node.inputs) {
       if (input != kNoValue) {
         inputs.push_back(ranks_[static_cast<std::size_t>(position)][ToIndex(input)]);
-        input_types.push_back(local_.at(input).type);
+        input_types.push_back(local.at(input).type);
       }
     }
     for (const ValueId output : node.outputs) {
-      output_types.push_back(local_.at(output).type);
+      output_types.push_back(local.at(output).type);
     }
     AttrMap attrs;
     for (const auto& [name, attr] : node.attrs) {
@@ -147,10 +173,10 @@ class LockStep {
   /// New contents of a written operand; what it is a view of (a mirrored parameter) changes too.
   void StoreWritten(ValueId id, const NdArray& contents, RankValues& values) const {
     values[ToIndex(id)] = contents;
-    const Value& value = local_.at(id);
+    const Value& value = first_.local.at(id);
     if (value.kind == ValueKind::kOutput &&
-        local_.at(value.producer).entry->kind == OpKind::kView) {
-      StoreWritten(local_.at(value.producer).inputs.front(), contents, values);
+        first_.local.at(value.producer).entry->kind == OpKind::kView) {
+      StoreWritten(first_.local.at(value.producer).inputs.front(), contents, values);
     }
   }
 
@@ -186,8 +212,8 @@ class LockStep {
     return {};
   }
 
-  const CompiledProgram& program_;
-  const Graph& local_;
+  std::span<const CompiledProgram* const> programs_;
+  const CompiledProgram& first_;
   const StepData& data_;
   std::vector<RankValues> ranks_;
 };
@@ -195,7 +221,14 @@ class LockStep {
 }  // namespace
 
 Result<std::vector<RankOutcome>> RunAllRanks(const CompiledProgram& program, const StepData& data) {
-  return LockStep(program, data).Run();
+  const std::vector<const CompiledProgram*> program_of_rank(
+      static_cast<std::size_t>(program.config.world_size), &program);
+  return LockStep(program_of_rank, data).Run();
+}
+
+Result<std::vector<RankOutcome>> RunAllRanks(
+    std::span<const CompiledProgram* const> program_of_rank, const StepData& data) {
+  return LockStep(program_of_rank, data).Run();
 }
 
 }  // namespace drydock::strategies

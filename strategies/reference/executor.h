@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "base/result.h"
@@ -30,6 +31,11 @@ struct RankOutcome {
 /// @error kInvalidArgument  data do not fit the program
 [[nodiscard]] Result<std::vector<RankOutcome>> RunAllRanks(const CompiledProgram& program,
                                                            const StepData& data);
+
+/// The same where ranks run programs of their own, node for node the same operators on slices of
+/// other shapes (hand-cut tables): one program per rank.
+[[nodiscard]] Result<std::vector<RankOutcome>> RunAllRanks(
+    std::span<const CompiledProgram* const> program_of_rank, const StepData& data);
 
 /// Result of one collective for every member, members in group order; all inputs have one shape.
 /// @error kUnsupported  the operator or its reduction has no reference execution

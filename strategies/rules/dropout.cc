@@ -234,8 +234,13 @@ Result<std::vector<TensorType>> InferDropoutExt(const OpView& op) {
                                  {.shape = {MaskBytes(elements)}, .dtype = DType::kUInt8}};
 }
 
+/// True if the packed masks of all slices together are that of the whole: slices fill groups.
+bool MaskIsCut(std::int64_t elements, std::int64_t slices) {
+  return slices == 1 || (elements % slices == 0 && elements / slices % kMaskAlignment == 0);
+}
+
 /// The packed mask is cut by all axes together. Slices that do not fill whole groups of bits have
-/// masks of more bytes than their share, which a layout cannot say.
+/// masks of more bytes than their share, which no layout says: see LocalizeDropoutExt.
 Result<ShardRule> ShardDropoutExt(const OpView& op, const Strategy& strategy) {
   const TensorAxes axes = AxesInOrder(op.inputs[0].shape.size());
   DimAxes all = {};
@@ -246,17 +251,21 @@ Result<ShardRule> ShardDropoutExt(const OpView& op, const Strategy& strategy) {
     DRYDOCK_TRY(slices, MulChecked(slices, given ? strategy[0][d] : 1));
   }
   DRYDOCK_TRY(const std::int64_t elements, ElementCount(op.inputs[0].shape));
-  if (slices > 1 && (elements % slices != 0 || elements / slices % kMaskAlignment != 0)) {
-    return UnsupportedForm(op, "'" + std::string(op.op) + "' cut into slices of " +
-                                   std::to_string(elements / slices) +
-                                   " elements is not handled: the packed mask of a slice takes "
-                                   "multiples of " +
-                                   std::to_string(kMaskAlignment));
-  }
   return ShardRule{.axis_count = static_cast<std::int32_t>(axes.size()),
                    .inputs = {axes, TensorAxes(op.inputs[1].shape.size()),
                               TensorAxes(op.inputs[2].shape.size())},
-                   .outputs = {axes, {std::move(all)}}};
+                   .outputs = {axes, {MaskIsCut(elements, slices) ? std::move(all) : DimAxes()}}};
+}
+
+/// A mask that no layout describes stays with the rank, for its gradient.
+Result<std::vector<ValueId>> LocalizeDropoutExt(const LocalizeContext& context) {
+  DRYDOCK_TRY(std::vector<ValueId> outputs, EmitLocal(context, context.spec.attrs));
+  DRYDOCK_TRY(const std::int64_t whole, ElementCount(context.global.inputs[0].shape));
+  DRYDOCK_TRY(const std::int64_t own, ElementCount(context.builder.TypeOf(outputs[0]).shape));
+  if (own > 0 && !MaskIsCut(whole, whole / own)) {
+    outputs[1] = kNoValue;
+  }
+  return outputs;
 }
 
 Result<std::vector<ValueId>> GradientOfDropoutExt(const GradientContext& context) {
@@ -288,9 +297,9 @@ Result<std::vector<NdArray>> EvaluateDropoutGradExt(const EvaluateContext& conte
 }
 
 DRYDOCK_OP(DropoutExt, .family = "random", .signature = "DropoutExt()(input, #p, seed, offset)",
-           .infer = InferDropoutExt, .shard = ShardDropoutExt, .gradient = GradientOfDropoutExt,
-           .evaluate = EvaluateDropoutExt, .flops = FlopsPerInput<2>,
-           .cost = CostFamily::kActivation, .mirrored = "0",
+           .infer = InferDropoutExt, .shard = ShardDropoutExt, .localize = LocalizeDropoutExt,
+           .gradient = GradientOfDropoutExt, .evaluate = EvaluateDropoutExt,
+           .flops = FlopsPerInput<2>, .cost = CostFamily::kActivation, .mirrored = "0",
            .example = "(p=0.5)((4, 6), int64(1), int64(1))");
 
 DRYDOCK_OP(DropoutGradExt, .family = "gradient", .signature = "DropoutGradExt()(dout, mask, #p)",

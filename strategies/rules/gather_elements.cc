@@ -11,9 +11,8 @@
 #include "strategies/rules/known_ops.h"
 #include "strategies/rules/local_emit.h"
 
-/// Operators that pick single elements along one dimension by index: GatherD, the extremes with
-/// their positions, the largest k; and the kernels that put gradients back to where the elements
-/// came from.
+/// Operators that pick single elements along one dimension by index: GatherD, the largest k; and
+/// the kernels that put gradients back to where the elements came from.
 namespace drydock::strategies {
 namespace {
 
@@ -216,136 +215,6 @@ Result<std::vector<NdArray>> EvaluateTopK(const EvaluateContext& context) {
   return std::vector<NdArray>{std::move(values), std::move(indices)};
 }
 
-// ---- ArgMaxWithValue, ArgMinWithValue -> index, value
-// -------------------------------------------------
-
-struct Extreme {
-  std::size_t axis = 0;
-  bool keep_dims = false;
-};
-
-/// What an operator returns.
-enum class ExtremeForm : std::uint8_t { kIndexAndValue, kValueAndIndex, kIndex };
-
-/// mint operators call the attributes dim and keepdim; a lone index is by default that along the
-/// last dimension.
-template <ExtremeForm Form>
-Result<Extreme> ExtremeOf(const OpView& op) {
-  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, std::string::npos));
-  Extreme extreme = {};
-  const bool is_mint = Form == ExtremeForm::kValueAndIndex;
-  DRYDOCK_TRY(extreme.axis,
-              DimOf(op, is_mint ? "dim" : "axis", Form == ExtremeForm::kIndex ? -1 : 0));
-  DRYDOCK_TRY(extreme.keep_dims, BoolAttr(*op.attrs, is_mint ? "keepdim" : "keep_dims", false));
-  if (op.inputs[0].shape[extreme.axis] == 0) {
-    return FailOp(op, "empty",
-                  "'" + std::string(op.op) + "' of " + TupleText(op.inputs[0].shape) +
-                      " has nothing to choose from along dimension " +
-                      std::to_string(extreme.axis));
-  }
-  return extreme;
-}
-
-/// Types of index and value in the operator's order.
-template <ExtremeForm Form>
-Result<std::vector<TensorType>> InferExtreme(const OpView& op) {
-  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
-  DRYDOCK_TRY(const Extreme extreme, ExtremeOf<Form>(op));
-  const std::size_t axes[] = {extreme.axis};
-  const Shape shape = ReducedShape(op.inputs[0].shape, axes, extreme.keep_dims);
-  TensorType index{.shape = shape, .dtype = DType::kInt64};
-  const TensorType value{.shape = shape, .dtype = op.inputs[0].dtype};
-  switch (Form) {
-    case ExtremeForm::kIndexAndValue:
-      return std::vector<TensorType>{index, value};
-    case ExtremeForm::kValueAndIndex:
-      return std::vector<TensorType>{value, index};
-    case ExtremeForm::kIndex:
-      break;
-  }
-  DRYDOCK_TRY(const std::string name, TextAttr(*op.attrs, "output_type", "int32"));
-  DRYDOCK_TRY(index.dtype, ParseDType(name));
-  return std::vector<TensorType>{index};
-}
-
-/// The reference accepts a cut axis and then combines positions inside slices, which is not the
-/// position of the extreme; that is refused here as a form not handled.
-template <ExtremeForm Form>
-Result<ShardRule> ShardExtreme(const OpView& op, const Strategy& strategy) {
-  DRYDOCK_TRY(const Extreme extreme, ExtremeOf<Form>(op));
-  const bool cut =
-      strategy.size() == 1 && extreme.axis < strategy[0].size() && strategy[0][extreme.axis] > 1;
-  if (cut && Form != ExtremeForm::kValueAndIndex) {
-    return UnsupportedForm(op, "'" + std::string(op.op) + "' cut along its axis " +
-                                   std::to_string(extreme.axis) +
-                                   " would give positions inside slices, not in the whole tensor");
-  }
-  const std::size_t axes[] = {extreme.axis};
-  ShardRule rule = ReduceRule(op, axes, extreme.keep_dims, "max", false);
-  rule.communication.clear();
-  rule.uncut.push_back({.axis = static_cast<AxisIndex>(extreme.axis),
-                        .what = "the dimension '" + std::string(op.op) + "' is taken over"});
-  return rule;
-}
-
-Result<Strategy> DefaultIndex(const OpView& op, std::int64_t device_count) {
-  DRYDOCK_TRY(const Extreme extreme, ExtremeOf<ExtremeForm::kIndex>(op));
-  return BatchStrategy(op, device_count, {extreme.axis != 0});
-}
-
-/// Gradient of the value, put back to where the value was.
-template <ExtremeForm Form>
-Result<std::vector<ValueId>> GradientOfExtremeValue(const GradientContext& context) {
-  const bool index_first = Form == ExtremeForm::kIndexAndValue;
-  ValueId gradient = context.output_gradients[index_first ? 1 : 0];
-  ValueId index = context.node.outputs[index_first ? 0 : 1];
-  if (gradient == kNoValue) {
-    return NoGradients(context);
-  }
-  OpViewStorage storage = {};
-  const OpView view = ViewOf(context.builder.graph(), context.node, storage);
-  DRYDOCK_TRY(const Extreme extreme, ExtremeOf<Form>(view));
-  if (!extreme.keep_dims) {
-    const AttrMap axis = {{"axis", static_cast<std::int64_t>(extreme.axis)}};
-    DRYDOCK_TRY(index, context.Emit("ExpandDims", {index}, axis));
-    DRYDOCK_TRY(gradient, context.Emit("ExpandDims", {gradient}, axis));
-  }
-  return EmitPutBack(context, index, gradient, extreme.axis);
-}
-
-template <ExtremeForm Form, bool Max>
-Result<std::vector<NdArray>> EvaluateExtreme(const EvaluateContext& context) {
-  const OpView view{.inputs = context.input_types, .attrs = &context.attrs};
-  DRYDOCK_TRY(const Extreme extreme, ExtremeOf<Form>(view));
-  const NdArray& x = context.inputs[0];
-  Shape kept = x.shape;
-  kept[extreme.axis] = 1;
-  NdArray index{.shape = context.output_types[0].shape};
-  NdArray value{.shape = index.shape};
-  ForEachElement(kept, [&](std::span<const std::int64_t> at) {
-    std::vector<std::int64_t> source(at.begin(), at.end());
-    std::int64_t best = 0;
-    double found = x.data[OffsetOf(x.shape, source)];
-    for (std::int64_t i = 1; i < x.shape[extreme.axis]; ++i) {
-      source[extreme.axis] = i;
-      const double candidate = x.data[OffsetOf(x.shape, source)];
-      if (Max ? candidate > found : candidate < found) {
-        best = i;
-        found = candidate;
-      }
-    }
-    index.data.push_back(static_cast<double>(best));
-    value.data.push_back(found);
-  });
-  if (Form == ExtremeForm::kIndex) {
-    return std::vector<NdArray>{std::move(index)};
-  }
-  if (Form == ExtremeForm::kValueAndIndex) {
-    std::swap(index, value);
-  }
-  return std::vector<NdArray>{std::move(index), std::move(value)};
-}
-
 DRYDOCK_OP(GatherD, .family = "gather", .signature = "GatherD()(x, #dim, index)",
            .infer = InferGatherD, .shard = ShardGatherD, .default_strategy = DefaultGatherD,
            .localize = LocalizeGatherD, .gradient = GradientOfGatherD, .evaluate = EvaluateGatherD,
@@ -364,28 +233,6 @@ DRYDOCK_OP(TopK, .family = "axis_local", .signature = "TopK(sorted=True)(x, #k)"
            .infer = InferTopK, .shard = ShardTopK, .gradient = GradientOfTopK,
            .evaluate = EvaluateTopK, .flops = FlopsPerInput<1>, .cost = CostFamily::kSoftmax,
            .example = "(k=2)((4, 6))");
-
-#define DRYDOCK_EXTREME(id, arguments, form, is_max, gradient_fn, default_fn, takes_layout,        \
-                        example_call)                                                              \
-  DRYDOCK_OP(id, .family = "reduction", .signature = #id arguments, .infer = InferExtreme<form>,   \
-             .shard = ShardExtreme<form>, .default_strategy = default_fn, .gradient = gradient_fn, \
-             .evaluate = EvaluateExtreme<form, is_max>, .flops = FlopsPerInput<1>,                 \
-             .cost = CostFamily::kReduce, .accepts_layout = takes_layout, .example = example_call)
-
-constexpr ExtremeForm kIndexAndValue = ExtremeForm::kIndexAndValue;
-constexpr ExtremeForm kValueAndIndex = ExtremeForm::kValueAndIndex;
-constexpr ExtremeForm kIndex = ExtremeForm::kIndex;
-
-DRYDOCK_EXTREME(ArgMaxWithValue, "(axis=0, keep_dims=False)(input)", kIndexAndValue, true,
-                GradientOfExtremeValue<kIndexAndValue>, nullptr, false, "(axis=1)((4, 6))");
-DRYDOCK_EXTREME(ArgMinWithValue, "(axis=0, keep_dims=False)(input)", kIndexAndValue, false,
-                GradientOfExtremeValue<kIndexAndValue>, nullptr, false, "(axis=1)((4, 6))");
-DRYDOCK_EXTREME(MaxDim, "()(input, #dim, #keepdim=False)", kValueAndIndex, true,
-                GradientOfExtremeValue<kValueAndIndex>, nullptr, true, "(dim=1)((4, 6))");
-DRYDOCK_EXTREME(Argmax, "(axis=-1, output_type='int32')(input_x)", kIndex, true, GradientNotNeeded,
-                DefaultIndex, false, "");
-DRYDOCK_EXTREME(Argmin, "(axis=-1, output_type='int32')(x)", kIndex, false, GradientNotNeeded,
-                DefaultIndex, false, "");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -18,12 +18,6 @@ namespace {
 constexpr const char* kRows = "manual_split";
 constexpr const char* kRowsAndOffsets = "manual_split_with_offset";
 
-/// One part of the table.
-struct Part {
-  std::int64_t rows = 0;
-  std::int64_t offset = 0;  ///< Subtracted from the indices of this part.
-};
-
 tl::unexpected<Error> FailManual(const OpView& op, std::string why) {
   return FailOp(op, "strategy-manual",
                 "'" + std::string(op.op) + "' with a table cut by hand: " + std::move(why));
@@ -34,9 +28,9 @@ std::optional<std::int64_t> WholeNumber(const Attr& attr) {
   return number == nullptr ? std::nullopt : std::optional(*number);
 }
 
-std::optional<Part> PartFrom(const Attr& item, std::int64_t offset) {
+std::optional<HandPart> PartFrom(const Attr& item, std::int64_t offset) {
   if (const auto rows = WholeNumber(item)) {
-    return Part{.rows = *rows, .offset = offset};
+    return HandPart{.rows = *rows, .offset = offset};
   }
   const auto* pair = std::get_if<Attr::List>(&item.value);
   if (pair == nullptr || pair->size() != 2) {
@@ -44,34 +38,79 @@ std::optional<Part> PartFrom(const Attr& item, std::int64_t offset) {
   }
   const auto rows = WholeNumber((*pair)[0]);
   const auto given = WholeNumber((*pair)[1]);
-  return rows && given ? std::optional(Part{.rows = *rows, .offset = *given}) : std::nullopt;
+  return rows && given ? std::optional(HandPart{.rows = *rows, .offset = *given}) : std::nullopt;
 }
 
-Result<std::vector<Part>> PartsOf(const OpView& op) {
+/// The parts as the attribute lists them.
+Result<std::vector<HandPart>> ListedParts(const OpView& op) {
   const char* name = op.attrs->contains(kRowsAndOffsets) ? kRowsAndOffsets : kRows;
   const auto* list = std::get_if<Attr::List>(&op.attrs->find(name)->second.value);
-  std::vector<Part> parts = {};
+  std::vector<HandPart> parts = {};
   std::int64_t rows = 0;
   for (const Attr& item : list == nullptr ? Attr::List() : *list) {
-    const std::optional<Part> part = PartFrom(item, rows);
+    const std::optional<HandPart> part = PartFrom(item, rows);
     if (!part || part->rows < 1) {
       return FailManual(op, "attribute '" + std::string(name) +
-                                "' must list rows of parts, or "
-                                "pairs of rows and offset, but it holds " +
+                                "' must list rows of parts, or pairs of rows and offset, but it "
+                                "holds " +
                                 AttrText(item));
     }
     parts.push_back(*part);
     DRYDOCK_TRY(rows, AddChecked(rows, part->rows));
   }
+  return parts;
+}
+
+Status CheckPartSizes(const OpView& op, const std::vector<HandPart>& parts) {
+  const Shape& indices = op.inputs[1].shape;
+  const std::int64_t slice =
+      indices.empty() || parts.empty() ? 0 : indices.back() / std::ssize(parts);
+  for (const HandPart& part : parts) {
+    if (part.rows < slice) {
+      return FailManual(op, "a part of " + std::to_string(part.rows) +
+                                " rows is smaller than its slice of " + std::to_string(slice) +
+                                " indices");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<HandPart>> PartsByHand(const OpView& op) {
+  if (op.inputs.size() < 2 || op.inputs[0].shape.empty()) {
+    return FailManual(op, "it must be a table with rows, and indices");
+  }
+  DRYDOCK_TRY(std::vector<HandPart> parts, ListedParts(op));
+  std::int64_t rows = 0;
+  for (const HandPart& part : parts) {
+    DRYDOCK_TRY(rows, AddChecked(rows, part.rows));
+  }
   if (rows != op.inputs[0].shape[0]) {
     return FailManual(op, "its parts have " + std::to_string(rows) + " rows together, the table " +
                               std::to_string(op.inputs[0].shape[0]));
   }
+  DRYDOCK_RETURN_IF_ERROR(CheckPartSizes(op, parts));
   return parts;
 }
 
+Result<AttrMap> WithEqualParts(const OpView& op) {
+  DRYDOCK_TRY(const std::vector<HandPart> parts, ListedParts(op));
+  const std::int64_t rows = op.inputs[0].shape[0] / std::max<std::int64_t>(std::ssize(parts), 1);
+  Attr::List list = {};
+  for (const HandPart& part : parts) {
+    list.emplace_back(Attr::List{rows, part.offset});
+  }
+  AttrMap attrs = *op.attrs;
+  attrs.erase(kRows);
+  attrs[kRowsAndOffsets] = std::move(list);
+  return attrs;
+}
+
+namespace {
+
 Status CheckManualStrategy(const OpView& op, const GatherForm& form, const Strategy& strategy,
-                           const std::vector<Part>& parts) {
+                           const std::vector<HandPart>& parts) {
   const auto count = static_cast<std::int64_t>(parts.size());
   if (form.axis != 0 || form.index_rank == 0) {
     return FailManual(op, "it must be looked up on dimension 0, by indices that are no scalar");
@@ -90,30 +129,22 @@ Status CheckManualStrategy(const OpView& op, const GatherForm& form, const Strat
     return FailManual(op, "strategy " + StrategyText(strategy) + " must use all " +
                               std::to_string(op.device_count) + " devices");
   }
-  const std::int64_t slice = op.inputs[1].shape.back() / std::max<std::int64_t>(count, 1);
-  for (const Part& part : parts) {
-    if (part.rows < slice) {
-      return FailManual(op, "a part of " + std::to_string(part.rows) +
-                                " rows is smaller than its slice of " + std::to_string(slice) +
-                                " indices");
-    }
-  }
   return {};
 }
 
 /// Subtracts the number that the rank's digit selects from `offsets`.
 Result<ValueId> EmitShifted(const LocalizeContext& context, ValueId indices,
-                            const std::vector<Part>& parts) {
+                            const std::vector<HandPart>& parts) {
   const DType dtype = context.builder.TypeOf(indices).dtype;
   const RankExpr& own = context.sharding.axis_parts[0];
+  const std::int64_t step = parts.size() > 1 ? parts[1].offset : 0;
   std::vector<double> offsets = {};
   bool regular = true;
   for (std::size_t k = 0; k < parts.size(); ++k) {
-    regular = regular && parts[k].offset == static_cast<std::int64_t>(k) * parts[k].rows;
+    regular = regular && parts[k].offset == static_cast<std::int64_t>(k) * step;
     offsets.push_back(static_cast<double>(parts[k].offset));
   }
-  DRYDOCK_TRY(ValueId offset,
-              EmitRankScalar(context, Times(own, regular ? parts[0].rows : 1), dtype));
+  DRYDOCK_TRY(ValueId offset, EmitRankScalar(context, Times(own, regular ? step : 1), dtype));
   if (!regular) {
     const Shape shape = {static_cast<std::int64_t>(parts.size())};
     DRYDOCK_TRY(const ValueId table,
@@ -131,10 +162,10 @@ bool IsManualSplit(const OpView& op) {
 
 Result<ShardRule> ShardManualSplit(const OpView& op, const GatherForm& form,
                                    const Strategy& strategy) {
-  DRYDOCK_TRY(const std::vector<Part> parts, PartsOf(op));
+  DRYDOCK_TRY(const std::vector<HandPart> parts, PartsByHand(op));
   DRYDOCK_RETURN_IF_ERROR(CheckManualStrategy(op, form, strategy, parts));
-  const bool even =
-      std::ranges::all_of(parts, [&parts](const Part& part) { return part.rows == parts[0].rows; });
+  const bool even = std::ranges::all_of(
+      parts, [&parts](const HandPart& part) { return part.rows == parts[0].rows; });
   if (!even) {
     return UnsupportedForm(op, "'" + std::string(op.op) +
                                    "' with parts of different size is not handled: each rank would "
@@ -151,7 +182,7 @@ Result<ShardRule> ShardManualSplit(const OpView& op, const GatherForm& form,
 }
 
 Result<std::vector<ValueId>> LocalizeManualSplit(const LocalizeContext& context) {
-  DRYDOCK_TRY(const std::vector<Part> parts, PartsOf(context.global));
+  DRYDOCK_TRY(const std::vector<HandPart> parts, PartsByHand(context.global));
   NodeSpec spec = context.spec;
   DRYDOCK_TRY(spec.inputs[1], EmitShifted(context, spec.inputs[1], parts));
   DRYDOCK_TRY(const ValueId found, context.builder.Emit(std::move(spec)));

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "strategies/rules/array_math.h"
 #include "strategies/rules/common_rules.h"
+#include "strategies/rules/known_ops.h"
 #include "strategies/rules/local_emit.h"
 
 /// Caches of keys and values for inference, written in place. Positions are whole on every rank; a
@@ -189,13 +190,8 @@ Result<std::vector<TensorType>> InferReshapeAndCache(const OpView& op) {
   return std::vector<TensorType>{*cache};
 }
 
-/// Axes [b, c0, c1, s, h]. Every rank must write every slot of a cache that all hold: the tokens
-/// stay whole.
-Result<ShardRule> ShardReshapeAndCache(const OpView& op, const Strategy& strategy) {
-  if (!strategy.empty() && !strategy[0].empty() && strategy[0][0] > 1) {
-    return UnsupportedForm(op, "tokens of '" + std::string(op.op) +
-                                   "' cut over ranks that share one cache are not handled");
-  }
+/// Axes [b, c0, c1, s, h].
+Result<ShardRule> ShardReshapeAndCache(const OpView& op, const Strategy& /*strategy*/) {
   const auto cache_axes = [](const TensorType& type) {
     TensorAxes axes(type.shape.size());
     axes[0] = {1};
@@ -215,11 +211,36 @@ Result<ShardRule> ShardReshapeAndCache(const OpView& op, const Strategy& strateg
                                               : TensorAxes{{0}, {3}, {4}});
   }
   rule.outputs = {cache_axes(*TypeAt(op, kKeyCache))};
-  rule.uncut = {{.axis = 0, .what = "the tokens"},
-                {.axis = 1, .what = "a cache's blocks"},
+  rule.uncut = {{.axis = 1, .what = "a cache's blocks"},
                 {.axis = 2, .what = "a cache's block"},
                 {.axis = 3, .what = "the sequence"}};
   return rule;
+}
+
+/// The batch of key and value.
+Result<Strategy> DefaultReshapeAndCache(const OpView& op, std::int64_t device_count) {
+  std::vector<bool> batch(op.inputs.size(), false);
+  batch[0] = true;
+  if (PresentIndex(op, kValue) == 1) {
+    batch[1] = true;
+  }
+  return BatchStrategy(op, device_count, batch);
+}
+
+/// Ranks with different tokens hold the same cache: each writes the tokens of all.
+Result<std::vector<ValueId>> LocalizeReshapeAndCache(const LocalizeContext& context) {
+  const AxisIndex tokens[] = {0};
+  const GroupPattern group = HelperGroup(context, tokens);
+  NodeSpec spec = context.spec;
+  for (const std::size_t operand : {kKey, kValue}) {
+    if (GroupSize(group) > 1 && spec.inputs[operand] != kNoValue) {
+      DRYDOCK_TRY(spec.inputs[operand],
+                  EmitGroupCollective(context, ops::kAllGather, spec.inputs[operand], {}, group,
+                                      CommReason::kRedistribution,
+                                      "tokens of all ranks that share the cache"));
+    }
+  }
+  return EmitLocal(context, std::move(spec));
 }
 
 void WriteSlots(NdArray& cache, const NdArray& rows, const NdArray& slots) {
@@ -255,8 +276,9 @@ Result<std::vector<NdArray>> EvaluateReshapeAndCache(const EvaluateContext& cont
 DRYDOCK_OP(ReshapeAndCache, .family = "attention",
            .signature = "ReshapeAndCache()(key, ?value, ?key_cache, ?value_cache, ?slot_mapping)",
            .infer = InferReshapeAndCache, .shard = ShardReshapeAndCache,
-           .default_strategy = DefaultWhole, .gradient = NoBackward,
-           .evaluate = EvaluateReshapeAndCache, .flops = NoFlops, .writes = "2,3", .mirrored = "-",
+           .default_strategy = DefaultReshapeAndCache, .localize = LocalizeReshapeAndCache,
+           .gradient = NoBackward, .evaluate = EvaluateReshapeAndCache, .flops = NoFlops,
+           .writes = "2,3", .mirrored = "-",
            .example = "()((4, 1, 6), (4, 1, 6), (3, 2, 6), (3, 2, 6), int32(4))");
 
 // ---- GenerateEodMaskV2: inputs, ele_pos, cur_step, seed -----------------------------------------

@@ -14,6 +14,7 @@ namespace drydock::strategies {
 using InferFn = Result<std::vector<TensorType>> (*)(const OpView&);
 using ShardFn = Result<ShardRule> (*)(const OpView&, const Strategy&);
 using DefaultStrategyFn = Result<Strategy> (*)(const OpView&, std::int64_t device_count);
+/// One value per result, kNoValue for one that no layout describes: only its gradient may read it.
 using LocalizeFn = Result<std::vector<ValueId>> (*)(const LocalizeContext&);
 /// One value per input, kNoValue where there is no gradient.
 using GradientFn = Result<std::vector<ValueId>> (*)(const GradientContext&);

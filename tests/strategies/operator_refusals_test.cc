@@ -246,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(
                      {{1, 4}},
                      "L2Normalize:strategy-uncut"},
         StrategyCase{"MaxDim", {kGrid}, {{"dim", 1}}, {{1, 4}}, "MaxDim:strategy-uncut"},
-        StrategyCase{"Argmax", {kGrid}, {}, {{1, 4}}, "Argmax:unsupported"},
+        StrategyCase{"Argmax", {kGrid}, {}, {{1, 4}}, ""},
         StrategyCase{"PReLU", {kGrid, kFloats}, {}, {{1, 4}, {1}}, "PReLU:strategy-axis"},
         StrategyCase{"PReLU", {kGrid, {.shape = {1}}}, {}, {{1, 4}, {1}}, ""},
         StrategyCase{"Arange", {}, {{"start", 0}, {"end", 8}}, {{4}}, ""},

@@ -73,9 +73,7 @@ using Reasons = std::map<std::string_view, std::string_view>;
 const Reasons& OtherDefaults() {
   static const Reasons kOthers = {
       {"ApplyRotaryPosEmb", "query alone cannot be cut: the key shares its batch"},
-      {"DropoutExt", "the slices of the sample have no whole packed masks: docs/differences.md"},
-      {"MatmulDDS", "query alone cannot be cut: the key shares its heads and batch"},
-      {"ReshapeAndCache", "cut tokens are unsupported: docs/differences.md"}};
+      {"MatmulDDS", "query alone cannot be cut: the key shares its heads and batch"}};
   return kOthers;
 }
 

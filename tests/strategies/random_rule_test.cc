@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "strategies/graph/builder.h"
 #include "strategies/passes/program.h"
 #include "tests/strategies/gradient_check.h"
 #include "tests/strategies/op_cases.h"
@@ -126,7 +127,7 @@ TEST(PackedMask, GeneratedMaskDropsWhatDropoutDoes) {
   EXPECT_EQ(by_mask->front(), RunOp("Dropout", {x}, seeds)->front());
 }
 
-TEST(PackedMask, SlicesMustFillWholeGroupsOfBits) {
+TEST(PackedMask, SlicesOfWholeGroupsOfBitsCutIt) {
   const OpEntry& entry = *FindOp("DropoutExt");
   const DeviceContext devices{.stage_devices = 4, .job_devices = 4};
   const auto masks = [&](std::int64_t rows) {
@@ -135,11 +136,52 @@ TEST(PackedMask, SlicesMustFillWholeGroupsOfBits) {
         cases::CaseFrom(entry, {{rows, 64}, {1}, {1}}, {{rows, 64}, mask}, {{"p", 0.5}});
     return DeriveSharding(entry, one.View(), {{4, 1}, {1}, {1}}, devices);
   };
-  // 8 x 64 elements on 4 ranks: 128 bits each.
+  // 8 x 64 elements on 4 ranks: 128 bits each. 4 x 64: 64 each, whose masks are no quarter.
   const auto even = masks(8);
   ASSERT_TRUE(even) << even.error().message;
   EXPECT_EQ(SliceShape(even->outputs[1]), (Shape{16}));
-  EXPECT_EQ(masks(4).error().code, ErrorCode::kUnsupported);
+  const auto odd = masks(4);
+  ASSERT_TRUE(odd) << odd.error().message;
+  EXPECT_EQ(SliceShape(odd->outputs[1]), (Shape{32}));
+}
+
+/// sum of DropoutExt(w (4, 64)) cut into 4 rows, and its gradient; with the mask as a result.
+Result<CompiledProgram> DropoutOfRows(bool mask_is_read) {
+  GraphBuilder builder("net");
+  const ValueId w = *builder.AddParameter("w", {.shape = {4, 64}}, {});
+  const ValueId seed = *builder.AddConstant({.shape = {1}, .dtype = DType::kInt64}, {{1}});
+  const NodeId node =
+      *builder.AddNode({.op = "DropoutExt", .inputs = {w, seed, seed}, .attrs = {{"p", 0.5}}});
+  builder.mutable_graph().nodes[ToIndex(node)].in_strategy = Strategy{{4, 1}, {1}, {1}};
+  const std::vector<ValueId> results = builder.graph().at(node).outputs;
+  const ValueId loss = *builder.Emit({.op = "ReduceSum", .inputs = {results[0]}});
+  const ValueId gradient = *builder.Emit({.op = "_Gradient", .inputs = {loss, w}});
+  builder.SetOutputs(mask_is_read ? std::vector<ValueId>{loss, gradient, results[1]}
+                                  : std::vector<ValueId>{loss, gradient});
+  return Compile(
+      builder.graph(),
+      {.world_size = 4, .mode = ParallelMode::kSemiAutoParallel, .any_device_count = true});
+}
+
+TEST(PackedMask, OddSlicesKeepTheirOwnForTheGradient) {
+  // 64 bits per rank, in groups of 128: 16 bytes, read by the gradient kernel.
+  const auto program = DropoutOfRows(false);
+  ASSERT_TRUE(program) << FormatError(program.error());
+  std::int64_t readers = 0;
+  for (const Node& node : program->local.nodes) {
+    if (node.op == "DropoutGradExt") {
+      EXPECT_EQ(program->local.at(node.inputs[1]).type.shape, Shape{16});
+      ++readers;
+    }
+  }
+  EXPECT_EQ(readers, 1);
+}
+
+TEST(PackedMask, OddSlicesHaveNoneToRead) {
+  const auto program = DropoutOfRows(true);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(program.error().message.find("result 1 of 'DropoutExt'"), std::string::npos);
 }
 
 TEST(CandidateSampler, UniqueClassesComeOnce) {

@@ -192,15 +192,6 @@ TEST(ArgMaxWithValue, FirstPositionOfTheExtreme) {
   EXPECT_EQ(least->at(1), (NdArray{.shape = {2, 1}, .data = {1, 2}}));
 }
 
-TEST(ArgMaxWithValue, CutAxisIsOurLimit) {
-  const OpEntry& entry = *FindOp("ArgMaxWithValue");
-  const cases::OpCase one = cases::CaseFrom(entry, {{8, 4}}, {{4}, {4}}, {{"axis", 0}});
-  const auto sharding =
-      DeriveSharding(entry, one.View(), {{2, 1}}, {.stage_devices = 2, .job_devices = 2});
-  ASSERT_FALSE(sharding);
-  EXPECT_EQ(sharding.error().code, ErrorCode::kUnsupported);
-}
-
 TEST(PickedElements, GradientsAgreeWithDifferences) {
   const std::uint64_t seed = checks::SeedOr(13);
   SCOPED_TRACE("DRYDOCK_SEED=" + std::to_string(seed));

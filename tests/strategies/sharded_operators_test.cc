@@ -129,6 +129,15 @@ std::vector<Case> AxisLocalCases() {
        {{2, 4, 1}}},
       {"TopKOfThree", "TopK", x, {{"k", 3}}, {{4, 2, 1}}},
       {"ArgMaxWithValue", "ArgMaxWithValue", x, {{"axis", 2}}, {{2, 4, 1}}, {}, 8, 1},
+      {"ArgMaxOverCutDimension", "ArgMaxWithValue", x, {{"axis", 1}}, {{2, 4, 1}}, {}, 8, 1},
+      {"ArgMinOverCutDimensionKept",
+       "ArgMinWithValue",
+       x,
+       {{"axis", -1}, {"keep_dims", true}},
+       {{1, 2, 2}},
+       {},
+       8,
+       1},
       {"ArgMinWithValueKept",
        "ArgMinWithValue",
        x,
@@ -258,6 +267,26 @@ TEST(ShardedOperatorCheck, NoticesALossThatEveryRankKeepsForItself) {
   const Case one = {
       "", "SparseSoftmaxCrossEntropyWithLogits", {{{8, 5}}, {{8}, 5}}, {}, {{8, 1}, {8}}};
   EXPECT_NE(Difference(StepOf(one).Make()), "");
+}
+
+TEST(ShardedExtreme, EqualExtremesAreToldApartAsOnOneDevice) {
+  // Rows of zeros and ones: every slice of 2 columns may hold the extreme; the first one counts.
+  for (const char* op : {"Argmax", "Argmin"}) {
+    GraphBuilder builder(op);
+    const ValueId x = *builder.AddInput("x", {.shape = {8, 8}});
+    const NodeId node = *builder.AddNode({.op = op, .inputs = {x}, .attrs = {{"axis", 1}}});
+    builder.mutable_graph().nodes[ToIndex(node)].in_strategy = Strategy{{2, 4}};
+    builder.SetOutputs(builder.graph().at(node).outputs);
+    RandomStep step{.graph = builder.graph(),
+                    .job = {.world_size = 8, .mode = ParallelMode::kSemiAutoParallel}};
+    step.job.dataset.kind = DatasetStrategy::Kind::kFullBatch;
+    std::mt19937_64 random(checks::SeedOr(7));
+    step.data.inputs = {checks::RandomArray({8, 8}, random, 0.0, 2.0)};
+    for (double& value : step.data.inputs[0].data) {
+      value = std::floor(value);
+    }
+    EXPECT_EQ(Difference(step), "") << op << " DRYDOCK_SEED=" << checks::SeedOr(7);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, ShardedOperator, testing::ValuesIn(AllCases()),

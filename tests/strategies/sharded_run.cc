@@ -15,9 +15,9 @@ bool Near(double a, double b, double tolerance) {
   return std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b));
 }
 
-std::string CompareSlice(const NdArray& whole, const TensorLayout& layout, const NdArray& slice,
-                         std::int64_t rank, double tolerance) {
-  const NdArray expected = SliceArray(whole, SliceOf(layout, rank));
+std::string CompareSlice(const NdArray& whole, const std::vector<Range>& ranges,
+                         const NdArray& slice, std::int64_t rank, double tolerance) {
+  const NdArray expected = SliceArray(whole, ranges);
   if (expected.shape != slice.shape) {
     return "rank " + std::to_string(rank) + " holds shape " + TupleText(slice.shape) +
            ", expected " + TupleText(expected.shape);
@@ -42,15 +42,17 @@ std::string CompareRank(const CompiledProgram& sharded, const RankOutcome& whole
     }
     const TensorLayout layout =
         sharded.output_layouts[i].value_or(ReplicatedLayout(1, whole.outputs[i].shape));
-    const std::string text =
-        CompareSlice(whole.outputs[i], layout, outcome.outputs[i], rank, how.tolerance);
+    const std::string text = CompareSlice(whole.outputs[i], SliceOf(layout, rank),
+                                          outcome.outputs[i], rank, how.tolerance);
     if (!text.empty()) {
       return "output " + std::to_string(i) + ": " + text;
     }
   }
   for (std::size_t p = 0; p < sharded.local.parameters.size(); ++p) {
-    const std::string text = CompareSlice(whole.parameters[p], sharded.parameter_layouts[p],
-                                          outcome.parameters[p], rank, how.tolerance);
+    const std::vector<Range> owned =
+        OwnedRanges(sharded, p, RankId{static_cast<std::int32_t>(rank)});
+    const std::string text =
+        CompareSlice(whole.parameters[p], owned, outcome.parameters[p], rank, how.tolerance);
     if (!text.empty()) {
       return "parameter " + std::to_string(p) + ": " + text;
     }
@@ -94,6 +96,18 @@ void CompletePartialSums(const TensorLayout& layout, std::size_t output,
   }
 }
 
+const CompiledProgram& ProgramOf(const CompiledStep& step, std::size_t rank) {
+  return step.sharded_of_rank.empty() ? step.sharded : step.sharded_of_rank[rank];
+}
+
+Result<std::vector<RankOutcome>> RunSharded(const CompiledStep& step, const StepData& data) {
+  std::vector<const CompiledProgram*> programs;
+  for (std::int64_t r = 0; r < step.sharded.config.world_size; ++r) {
+    programs.push_back(&ProgramOf(step, static_cast<std::size_t>(r)));
+  }
+  return RunAllRanks(programs, data);
+}
+
 }  // namespace
 
 Result<CompiledStep> CompileStep(const RandomStep& step) {
@@ -102,12 +116,16 @@ Result<CompiledStep> CompileStep(const RandomStep& step) {
   if (!whole) {
     return Fail(ErrorCode::kInternal, "compile whole: " + FormatError(whole.error()));
   }
-  return CompiledStep{.sharded = std::move(sharded), .whole = *std::move(whole)};
+  CompiledStep compiled{.sharded = std::move(sharded), .whole = *std::move(whole)};
+  for (std::int32_t r = 0; !compiled.sharded.hand_cuts.empty() && r < step.job.world_size; ++r) {
+    DRYDOCK_TRY(compiled.sharded_of_rank.emplace_back(), Compile(step.graph, step.job, RankId{r}));
+  }
+  return compiled;
 }
 
 Result<std::string> CompareRuns(const CompiledStep& step, const StepData& data,
                                 const Comparison& how) {
-  DRYDOCK_TRY(std::vector<RankOutcome> ranks, RunAllRanks(step.sharded, data));
+  DRYDOCK_TRY(std::vector<RankOutcome> ranks, RunSharded(step, data));
   DRYDOCK_TRY(const std::vector<RankOutcome> single, RunAllRanks(step.whole, data));
   for (const std::size_t output : how.partial_outputs) {
     if (step.sharded.output_layouts[output]) {
@@ -118,8 +136,8 @@ Result<std::string> CompareRuns(const CompiledStep& step, const StepData& data,
     TakeMean(output, ranks);
   }
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    std::string text =
-        CompareRank(step.sharded, single.front(), ranks[r], static_cast<std::int64_t>(r), how);
+    std::string text = CompareRank(ProgramOf(step, r), single.front(), ranks[r],
+                                   static_cast<std::int64_t>(r), how);
     if (!text.empty()) {
       return text;
     }

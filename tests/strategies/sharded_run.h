@@ -11,6 +11,8 @@ namespace drydock::strategies {
 /// A step compiled for its job and, whole, for one device.
 struct CompiledStep {
   CompiledProgram sharded = {};
+  /// Per rank, if ranks have programs of their own (hand-cut tables); else empty.
+  std::vector<CompiledProgram> sharded_of_rank = {};
   CompiledProgram whole = {};
 };
 
