@@ -60,6 +60,7 @@ class Propagation {
           SearchFrom(given[i], last ? std::nullopt : std::optional(given[i + 1])));
     }
     DRYDOCK_RETURN_IF_ERROR(AgreeOnSharedWeights());
+    PlaceReshapedWeights();
     return FillIslands();
   }
 
@@ -266,6 +267,19 @@ class Propagation {
       assignment_.plans[ToIndex(edge.consumer)].sharding = before;
     }
     return {};
+  }
+
+  /// A weight that only a Reshape uses lies as the search wants it in front of that.
+  void PlaceReshapedWeights() {
+    for (const auto& [id, layouts] : reshapes_) {
+      const ValueId operand = graph_.at(id).inputs.front();
+      const bool shared = !links_.predecessors[ToIndex(id)].empty();
+      if (graph_.at(operand).kind == ValueKind::kParameter && !shared) {
+        choice_.Decide(id, {.sharding = {.device_matrix = layouts.input.device_matrix,
+                                         .inputs = {layouts.input},
+                                         .outputs = {layouts.output}}});
+      }
+    }
   }
 
   /// Operators that nothing reached are replicated, as the reference's first candidate is.

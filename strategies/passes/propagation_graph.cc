@@ -1,10 +1,12 @@
 #include "strategies/passes/propagation_graph.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/checked.h"
 #include "strategies/passes/wanted_layout.h"
 #include "strategies/rules/known_ops.h"
+#include "strategies/rules/op_signature.h"
 
 namespace drydock::strategies {
 namespace {
@@ -91,6 +93,28 @@ Source SourceOf(const Graph& graph, ValueId value) {
   return {};
 }
 
+/// True for a member of a tuple of operands: what Concat joins.
+bool IsTupleMember(const Node& node, std::size_t operand) {
+  const std::vector<SignatureArgument> call = ParseSignature(node.entry->signature).call;
+  const auto tuple = std::ranges::find(call, ArgumentKind::kTensorList, &SignatureArgument::kind);
+  const auto is_tensor = [](const SignatureArgument& argument) {
+    return argument.kind != ArgumentKind::kAttribute;
+  };
+  if (tuple == call.end()) {
+    return false;
+  }
+  const auto before = static_cast<std::size_t>(std::count_if(call.begin(), tuple, is_tensor));
+  const auto behind = static_cast<std::size_t>(std::count_if(tuple + 1, call.end(), is_tensor));
+  return operand >= before && operand + behind < node.inputs.size();
+}
+
+/// The reference connects a tuple's members only with operators that have one result.
+/// Source: mindspore/ccsrc/frontend/parallel/step_auto_parallel.cc (CreateEdgeAccrossMakeList)
+bool AreConnected(const Node& producer, const Node& consumer, std::size_t operand) {
+  const bool takes_part = TakesPart(producer) || producer.entry->kind == OpKind::kDataset;
+  return takes_part && (producer.outputs.size() < 2 || !IsTupleMember(consumer, operand));
+}
+
 }  // namespace
 
 double WithLatency(double bytes) {
@@ -123,7 +147,7 @@ PropagationGraph ConnectOperators(const Graph& graph, const std::vector<Region>&
         continue;
       }
       const Node& producer = graph.at(source.producer);
-      if (!TakesPart(producer) && producer.entry->kind != OpKind::kDataset) {
+      if (!AreConnected(producer, node, i)) {
         continue;
       }
       result.successors[ToIndex(source.producer)].push_back(result.edges.size());

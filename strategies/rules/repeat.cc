@@ -155,6 +155,7 @@ Result<ShardRule> ShardTile(const OpView& op, const Strategy& strategy) {
     const auto axis = static_cast<AxisIndex>(d);
     if (multiples[d] == 1 && d >= added) {
       rule.inputs[0][d - added] = {axis};
+      rule.not_searched.push_back(axis);  // the search cuts copies only
     } else if (multiples[d] == 1) {
       rule.uncut.push_back({.axis = axis, .what = "a new dimension"});
     }

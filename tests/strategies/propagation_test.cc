@@ -55,12 +55,7 @@ class Network {
   std::map<std::string, Strategy> Propagate(ValueId result, std::int64_t ranks,
                                             DatasetStrategy dataset = {
                                                 .kind = DatasetStrategy::Kind::kFullBatch}) {
-    builder_.SetOutputs({result});
-    JobConfig config{.world_size = ranks,
-                     .mode = ParallelMode::kAutoParallel,
-                     .search_mode = SearchMode::kShardingPropagation,
-                     .dataset = std::move(dataset)};
-    const auto program = Compile(std::move(builder_).Take(), config);
+    const auto program = CompileFor(result, ranks, std::move(dataset));
     EXPECT_TRUE(program) << program.error().message;
     std::map<std::string, Strategy> strategies;
     for (std::size_t n = 0; program && n < program->plans.size(); ++n) {
@@ -69,6 +64,16 @@ class Network {
       }
     }
     return strategies;
+  }
+  Result<CompiledProgram> CompileFor(ValueId result, std::int64_t ranks,
+                                     DatasetStrategy dataset = {
+                                         .kind = DatasetStrategy::Kind::kFullBatch}) {
+    builder_.SetOutputs({result});
+    const JobConfig config{.world_size = ranks,
+                           .mode = ParallelMode::kAutoParallel,
+                           .search_mode = SearchMode::kShardingPropagation,
+                           .dataset = std::move(dataset)};
+    return Compile(std::move(builder_).Take(), config);
   }
 
  private:
@@ -239,6 +244,37 @@ TEST(Propagation, TheFirstTensorBetweenTwoLayoutsDecidesTheCost) {
       DatasetStrategy{.kind = DatasetStrategy::Kind::kCuts, .cuts = {{1, 8}, {1, 8}}});
   EXPECT_EQ(found.at("MatMul"), (Strategy{{1, 1}, {1, 8}}));
   EXPECT_EQ(found.at("GeLU"), (Strategy{{1, 8}}));
+}
+
+// Both operators have the cuts of the data set in spite of the Concat behind them.
+TEST(Propagation, ATupleOfResultsOfOneOperatorDoesNotLeadToIt) {
+  Network net;
+  const ValueId half = net.Apply("Split", {net.Input({32, 64})},
+                                 {{"axis", std::int64_t{0}}, {"output_num", std::int64_t{2}}});
+  const ValueId joined =
+      net.Apply("Concat", {half, half}, {{"axis", std::int64_t{0}}}, Strategy{{1, 2}, {1, 2}});
+  EXPECT_EQ(net.Propagate(joined, 8).at("Split"), (Strategy{{1, 1}}));
+}
+
+// (4, 1) would go without redistribution; users may give it.
+TEST(Propagation, TheSearchCutsCopiesOfATileOnly) {
+  Network net;
+  const ValueId copies =
+      net.Apply("Tile", {net.Input({32, 64})}, {{"dims", std::vector<std::int64_t>{1, 2}}});
+  const ValueId sum = net.Apply("Add", {copies, net.Weight({128})}, {}, Strategy{{4, 1}, {1}});
+  EXPECT_EQ(net.Propagate(sum, 8).at("Tile"), (Strategy{{1, 1}}));
+}
+
+// The product wants (8, 1) behind the Reshape, and 8 rows of 512 are that without communication.
+TEST(Propagation, AReshapedWeightLiesAsItsReshapeWantsIt) {
+  Network net;
+  const ValueId relu = net.Apply("ReLU", {net.Input({64, 64})}, {}, Strategy{{8, 1}});
+  const ValueId rows =
+      net.Apply("Reshape", {net.Weight({8, 512})}, {{"shape", std::vector<std::int64_t>{64, 64}}});
+  const auto program = net.CompileFor(net.Apply("Mul", {relu, rows}), 8);
+  ASSERT_TRUE(program) << program.error().message;
+  const Graph& local = program->local;
+  EXPECT_EQ(local.at(local.parameters.front().value).type.shape, (Shape{1, 512}));
 }
 
 // Cost of numbers that are drawn: their slice. mindspore:
