@@ -45,16 +45,17 @@ void BM_PropagateStrategies_QuickStart(benchmark::State& state) {
 }
 BENCHMARK(BM_PropagateStrategies_QuickStart)->Unit(benchmark::kMicrosecond);
 
-/// Argument: ranks; 12 layers.
+/// Arguments: layers, ranks.
 void BM_PropagateStrategies_Gpt(benchmark::State& state) {
-  Propagate(state, GptStep(12, state.range(0), Sharding::kMatMulsOnly),
-            GptJob(state.range(0), Sharding::kMatMulsOnly));
+  Propagate(state, GptStep(state.range(0), state.range(1), Sharding::kMatMulsOnly),
+            GptJob(state.range(1), Sharding::kMatMulsOnly));
 }
 BENCHMARK(BM_PropagateStrategies_Gpt)
-    ->Arg(8)
-    ->Arg(64)
-    ->Arg(512)
-    ->Arg(4096)
+    ->Args({12, 8})
+    ->Args({12, 64})
+    ->Args({12, 512})
+    ->Args({12, 4096})
+    ->Args({222, 4096})
     ->Unit(benchmark::kMillisecond);
 
 void BM_Compile_QuickStart(benchmark::State& state) {

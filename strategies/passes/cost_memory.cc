@@ -26,22 +26,46 @@ EdgeCost CostOfTensor(const TensorLayout& from, const TensorLayout& to, DType dt
 
 }  // namespace
 
+std::uint32_t CostMemory::NumberOf(const TensorLayout& layout) {
+  PlainLayout form = StandardForm(ExtendedForm(layout));
+  const auto next = static_cast<std::uint32_t>(forms_.size());
+  return forms_.try_emplace({std::move(form.device_matrix), std::move(form.tensor_map)}, next)
+      .first->second;
+}
+
+CostMemory::First& CostMemory::FirstBetween(const TensorLayout& from, const TensorLayout& to,
+                                            DType dtype) {
+  constexpr int kHalf = 32;
+  const std::uint64_t key = std::uint64_t{NumberOf(from)} << kHalf | NumberOf(to);
+  const auto it = known_.find(key);
+  return it != known_.end()
+             ? it->second
+             : known_.emplace(key, First{.from = from, .to = to, .dtype = dtype}).first->second;
+}
+
 EdgeCost CostMemory::Between(const TensorLayout& from, const TensorLayout& to, DType dtype) {
   if (!by_first_tensor_) {
     return CostOfTensor(from, to, dtype, enable_alltoall_);
   }
-  const auto key_of = [](const TensorLayout& layout) {
-    PlainLayout form = StandardForm(ExtendedForm(layout));
-    return Form(std::move(form.device_matrix), std::move(form.tensor_map));
-  };
-  Key key = {key_of(from), key_of(to)};
-  const auto it = known_.find(key);
-  if (it != known_.end()) {
-    return it->second;
+  First& first = FirstBetween(from, to, dtype);
+  if (!first.cost) {
+    first.cost = CostOfTensor(first.from, first.to, first.dtype, enable_alltoall_);
   }
-  const EdgeCost cost = CostOfTensor(from, to, dtype, enable_alltoall_);
-  known_.emplace(std::move(key), cost);
-  return cost;
+  return *first.cost;
+}
+
+void CostMemory::Note(const TensorLayout& from, const TensorLayout& to, DType dtype) {
+  if (by_first_tensor_) {
+    static_cast<void>(FirstBetween(from, to, dtype));
+  }
+}
+
+void CostMemory::NoteEdge(const PropagationEdge& edge, const OpSharding& producer,
+                          const OpSharding& consumer) {
+  if (!edge.identity) {
+    Note(producer.outputs[static_cast<std::size_t>(edge.output)],
+         consumer.inputs[static_cast<std::size_t>(edge.tensor)], edge.dtype);
+  }
 }
 
 EdgeCost CostMemory::OfEdge(const PropagationEdge& edge, const OpSharding& producer,

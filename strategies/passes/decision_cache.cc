@@ -17,11 +17,12 @@ DecisionQuestion QuestionAbout(const Graph& graph, const Node& node) {
   return {.entry = node.entry,
           .inputs = std::move(storage.inputs),
           .outputs = std::move(storage.outputs),
+          .absent = AbsentBits(node.inputs),
           .attrs = node.attrs,
           .out_strategy = node.out_strategy};
 }
 
-const OpSharding* DecisionCache::Find(const DecisionQuestion& question) const {
+const SharedValue<OpSharding>* DecisionCache::Find(const DecisionQuestion& question) const {
   const auto ring = rings_.find(question.entry);
   if (ring == rings_.end()) {
     return nullptr;
@@ -30,7 +31,7 @@ const OpSharding* DecisionCache::Find(const DecisionQuestion& question) const {
   return answer == ring->second.answers.end() ? nullptr : &answer->sharding;
 }
 
-void DecisionCache::Add(DecisionQuestion question, OpSharding answer) {
+void DecisionCache::Add(DecisionQuestion question, SharedValue<OpSharding> answer) {
   Ring& ring = rings_[question.entry];
   Answer entry = {.question = std::move(question), .sharding = std::move(answer)};
   if (ring.answers.size() < kAnswersPerOp) {

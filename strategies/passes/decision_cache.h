@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "strategies/graph/graph.h"
+#include "strategies/graph/shared_value.h"
 #include "strategies/rules/op_entry.h"
 
 namespace drydock::strategies {
@@ -27,9 +28,11 @@ struct DecisionQuestion {
   const OpEntry* entry = nullptr;
   std::vector<TensorType> inputs = {};  ///< Present operands only.
   std::vector<TensorType> outputs = {};
+  std::uint64_t absent = 0;  ///< As OpView::absent.
   AttrMap attrs = {};
   Boxed<Strategy> out_strategy = {};
   bool by_one_edge = false;  ///< The rule for a single connection is used.
+  bool exact = false;        ///< Only a candidate with the layout at the one connection will do.
   std::vector<Connection> connections = {};
   friend bool operator==(const DecisionQuestion&, const DecisionQuestion&) = default;
 };
@@ -41,14 +44,15 @@ struct DecisionQuestion {
 /// repetition cost neither memory nor time.
 class DecisionCache {
  public:
-  /// The answer to an equal question, null if there is none. Valid until the next Add.
-  [[nodiscard]] const OpSharding* Find(const DecisionQuestion& question) const;
-  void Add(DecisionQuestion question, OpSharding answer);
+  /// The answer to an equal question, null if there is none; an empty answer: nothing will do.
+  /// Valid until the next Add.
+  [[nodiscard]] const SharedValue<OpSharding>* Find(const DecisionQuestion& question) const;
+  void Add(DecisionQuestion question, SharedValue<OpSharding> answer);
 
  private:
   struct Answer {
     DecisionQuestion question = {};
-    OpSharding sharding = {};
+    SharedValue<OpSharding> sharding = {};
   };
   /// Answers of one operator; `oldest` is overwritten next once the ring is full.
   struct Ring {

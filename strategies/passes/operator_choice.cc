@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "strategies/passes/candidate_choice.h"
+#include "strategies/passes/reshape_choice.h"
 
 namespace drydock::strategies {
 
@@ -35,23 +36,23 @@ std::size_t OperatorChoice::OperandCount(NodeId id) const {
       std::ranges::count_if(graph_.at(id).inputs, [](ValueId input) { return input != kNoValue; }));
 }
 
-void OperatorChoice::Decide(NodeId id, const Candidate& candidate) {
+void OperatorChoice::Decide(NodeId id, SharedValue<OpSharding> sharding) {
   assignment_.plans[ToIndex(id)] = {.source = StrategySource::kPropagated,
-                                    .sharding = candidate.sharding};
+                                    .sharding = std::move(sharding)};
 }
 
 void OperatorChoice::NoteCost(std::size_t e) {
   const PropagationEdge& edge = links_.edges[e];
   if (Decided(edge.producer) && Decided(edge.consumer)) {
-    static_cast<void>(costs_.OfEdge(edge, ShardingOf(edge.producer), ShardingOf(edge.consumer)));
+    costs_.NoteEdge(edge, ShardingOf(edge.producer), ShardingOf(edge.consumer));
   }
 }
 
 void OperatorChoice::DecideWeight(NodeId id, const TensorLayout& layout) {
-  Decide(id, {.sharding = {.strategy = {CutsOf(layout)},
-                           .device_matrix = layout.device_matrix,
-                           .inputs = {layout},
-                           .outputs = {layout}}});
+  Decide(id, OpSharding{.strategy = {CutsOf(layout)},
+                        .device_matrix = layout.device_matrix,
+                        .inputs = {layout},
+                        .outputs = {layout}});
   offering_.insert(id);
 }
 
@@ -65,7 +66,7 @@ Status OperatorChoice::DecideBest(NodeId id, const Candidate* best) {
                       .value(),
                   PlaceOf(graph_, graph_.at(id))));
   }
-  Decide(id, *best);
+  Decide(id, best->sharding);
   return {};
 }
 
@@ -92,8 +93,8 @@ Status OperatorChoice::Answer(NodeId id, const std::vector<std::size_t>& edges, 
   if (graph_.at(id).entry->accepts_layout) {
     offering_.insert(id);
   }
-  if (const OpSharding* known = cache_.Find(question)) {
-    Decide(id, {.sharding = *known});
+  if (const SharedValue<OpSharding>* known = cache_.Find(question)) {
+    Decide(id, *known);
     return {};
   }
   Status decided = DecideBy(id, edges, by_one_edge);
@@ -101,8 +102,42 @@ Status OperatorChoice::Answer(NodeId id, const std::vector<std::size_t>& edges, 
     decided = DecideBy(id, edges, by_one_edge);
   }
   DRYDOCK_RETURN_IF_ERROR(decided);
-  cache_.Add(std::move(question), ShardingOf(id));
+  cache_.Add(std::move(question), assignment_.plans[ToIndex(id)].sharding);
   return {};
+}
+
+Result<SharedValue<OpSharding>> OperatorChoice::WithLayout(NodeId id, const PropagationEdge& edge,
+                                                           const TensorLayout& wanted) const {
+  const auto output = static_cast<std::size_t>(edge.output);
+  const auto tensor = static_cast<std::size_t>(edge.tensor);
+  DRYDOCK_TRY(const std::vector<Candidate> candidates,
+              CandidatesOf(graph_, graph_.at(id), config_));
+  const auto it = std::ranges::find_if(candidates, [&](const Candidate& candidate) {
+    return SameForm(wanted, edge.producer == id ? candidate.sharding.outputs[output]
+                                                : candidate.sharding.inputs[tensor]);
+  });
+  return it == candidates.end() ? SharedValue<OpSharding>() : SharedValue<OpSharding>(it->sharding);
+}
+
+Result<bool> OperatorChoice::TakeLayout(NodeId id, const PropagationEdge& edge,
+                                        const TensorLayout& wanted) {
+  DecisionQuestion question = QuestionAbout(graph_, graph_.at(id));
+  question.exact = true;
+  const bool incoming = edge.consumer == id;
+  question.connections = {{.incoming = incoming,
+                           .position = incoming ? edge.tensor : edge.output,
+                           .dtype = edge.dtype,
+                           .other = wanted}};
+  const SharedValue<OpSharding>* known = cache_.Find(question);
+  if (known == nullptr) {
+    DRYDOCK_TRY(SharedValue<OpSharding> found, WithLayout(id, edge, wanted));
+    cache_.Add(question, std::move(found));
+    known = cache_.Find(question);
+  }
+  if (known->has_value()) {
+    Decide(id, *known);
+  }
+  return known->has_value();
 }
 
 /// True if there was an identity connection to relax.

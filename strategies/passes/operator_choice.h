@@ -52,7 +52,13 @@ class OperatorChoice {
   /// Takes one candidate. @error kInvalidArgument  there is none (null)
   [[nodiscard]] Status DecideBest(NodeId id, const Candidate* best);
 
-  void Decide(NodeId id, const Candidate& candidate);
+  /// Notes what was decided.
+  void Decide(NodeId id, SharedValue<OpSharding> sharding);
+
+  /// Takes the first candidate with exactly this layout at the operator's end of a connection, or
+  /// as the same question was answered before. False if there is none.
+  [[nodiscard]] Result<bool> TakeLayout(NodeId id, const PropagationEdge& edge,
+                                        const TensorLayout& wanted);
 
   /// Remembers what a connection between two decided operators costs: this may be the first tensor
   /// between their layouts.
@@ -62,6 +68,8 @@ class OperatorChoice {
   void DecideWeight(NodeId id, const TensorLayout& layout);
 
  private:
+  [[nodiscard]] Result<SharedValue<OpSharding>> WithLayout(NodeId id, const PropagationEdge& edge,
+                                                           const TensorLayout& wanted) const;
   [[nodiscard]] DecisionQuestion QuestionOf(NodeId id, const std::vector<std::size_t>& edges,
                                             bool by_one_edge) const;
   bool RelaxIdentity(const std::vector<std::size_t>& edges);

@@ -215,16 +215,8 @@ class Propagation {
       queue.push_back(id);
       return {};
     }
-    const auto output = static_cast<std::size_t>(edge.output);
-    const auto tensor = static_cast<std::size_t>(edge.tensor);
-    DRYDOCK_TRY(const std::vector<Candidate> candidates,
-                CandidatesOf(graph_, graph_.at(id), config_));
-    const auto it = std::ranges::find_if(candidates, [&](const Candidate& candidate) {
-      return SameForm(wanted, edge.producer == id ? candidate.sharding.outputs[output]
-                                                  : candidate.sharding.inputs[tensor]);
-    });
-    if (it != candidates.end()) {
-      choice_.Decide(id, *it);
+    DRYDOCK_TRY(const bool taken, choice_.TakeLayout(id, edge, wanted));
+    if (taken) {
       queue.push_back(id);
     }
     return {};
@@ -275,9 +267,9 @@ class Propagation {
       const ValueId operand = graph_.at(id).inputs.front();
       const bool shared = !links_.predecessors[ToIndex(id)].empty();
       if (graph_.at(operand).kind == ValueKind::kParameter && !shared) {
-        choice_.Decide(id, {.sharding = {.device_matrix = layouts.input.device_matrix,
-                                         .inputs = {layouts.input},
-                                         .outputs = {layouts.output}}});
+        choice_.Decide(id, OpSharding{.device_matrix = layouts.input.device_matrix,
+                                      .inputs = {layouts.input},
+                                      .outputs = {layouts.output}});
       }
     }
   }

@@ -70,7 +70,9 @@ Status ReshapeChoice::NoteCosts() {
       }
       DRYDOCK_TRY(const std::vector<ReshapeLayouts> pairs,
                   own ? OwnPairs(graph_.at(id)) : PairsOf(id));
-      static_cast<void>(CostsOf(id, pairs));
+      for (const ReshapeLayouts& pair : pairs) {
+        costs_.Note(pair.input, pair.output, DTypeOf(id));
+      }
       noted.push_back(std::move(question));
       if (noted.size() > kKnownAnswers) {
         noted.pop_front();
@@ -80,13 +82,16 @@ Status ReshapeChoice::NoteCosts() {
   return {};
 }
 
+DType ReshapeChoice::DTypeOf(NodeId reshape) const {
+  return graph_.at(graph_.at(reshape).inputs.front()).type.dtype;
+}
+
 std::vector<EdgeCost> ReshapeChoice::CostsOf(NodeId reshape,
                                              const std::vector<ReshapeLayouts>& pairs) {
-  const DType dtype = graph_.at(graph_.at(reshape).inputs.front()).type.dtype;
   std::vector<EdgeCost> costs;
   costs.reserve(pairs.size());
   for (const ReshapeLayouts& pair : pairs) {
-    costs.push_back(costs_.Between(pair.input, pair.output, dtype));
+    costs.push_back(costs_.Between(pair.input, pair.output, DTypeOf(reshape)));
   }
   return costs;
 }

@@ -66,6 +66,7 @@ class ReshapeChoice {
   [[nodiscard]] Result<std::vector<TensorLayout>> Entries(NodeId reshape, bool incoming) const;
   [[nodiscard]] Result<std::vector<ReshapeLayouts>> OwnPairs(const Node& reshape) const;
   [[nodiscard]] Result<std::vector<ReshapeLayouts>> PairsOf(NodeId reshape) const;
+  [[nodiscard]] DType DTypeOf(NodeId reshape) const;
   [[nodiscard]] std::vector<EdgeCost> CostsOf(NodeId reshape,
                                               const std::vector<ReshapeLayouts>& pairs);
   [[nodiscard]] Result<std::optional<ReshapeLayouts>> Search(NodeId reshape,

@@ -15,15 +15,16 @@ DecisionQuestion Question(std::int64_t rows) {
 
 TEST(DecisionCache, EqualQuestionGetsTheAnswer) {
   DecisionCache cache;
-  cache.Add(Question(16), {.strategy = {{4, 1}}});
-  const OpSharding* answer = cache.Find(Question(16));
+  cache.Add(Question(16), OpSharding{.strategy = {{4, 1}}});
+  const SharedValue<OpSharding>* answer = cache.Find(Question(16));
   ASSERT_NE(answer, nullptr);
-  EXPECT_EQ(answer->strategy, (Strategy{{4, 1}}));
+  ASSERT_TRUE(answer->has_value());
+  EXPECT_EQ((*answer)->strategy, (Strategy{{4, 1}}));
 }
 
 TEST(DecisionCache, AnotherLayoutAtTheOtherEndIsAnotherQuestion) {
   DecisionCache cache;
-  cache.Add(Question(16), {.strategy = {{4, 1}}});
+  cache.Add(Question(16), OpSharding{.strategy = {{4, 1}}});
   DecisionQuestion question = Question(16);
   question.connections.front().other.tensor_map = {{}, {0}};
   EXPECT_EQ(cache.Find(question), nullptr);
@@ -31,20 +32,39 @@ TEST(DecisionCache, AnotherLayoutAtTheOtherEndIsAnotherQuestion) {
 
 TEST(DecisionCache, AnotherAttributeIsAnotherQuestion) {
   DecisionCache cache;
-  cache.Add(Question(16), {.strategy = {{4, 1}}});
+  cache.Add(Question(16), OpSharding{.strategy = {{4, 1}}});
   DecisionQuestion question = Question(16);
   question.attrs["axis"] = 1;
   EXPECT_EQ(cache.Find(question), nullptr);
 }
 
+TEST(DecisionCache, AbsentOperandsAndExactLayoutsAreOtherQuestions) {
+  DecisionCache cache;
+  cache.Add(Question(16), OpSharding{.strategy = {{4, 1}}});
+  DecisionQuestion question = Question(16);
+  question.absent = 2;
+  EXPECT_EQ(cache.Find(question), nullptr);
+  question = Question(16);
+  question.exact = true;
+  EXPECT_EQ(cache.Find(question), nullptr);
+}
+
+TEST(DecisionCache, ThatNothingWillDoIsAnAnswer) {
+  DecisionCache cache;
+  cache.Add(Question(16), {});
+  const SharedValue<OpSharding>* answer = cache.Find(Question(16));
+  ASSERT_NE(answer, nullptr);
+  EXPECT_FALSE(answer->has_value());
+}
+
 TEST(DecisionCache, OldestAnswersMakeRoom) {
   DecisionCache cache;
   for (std::int64_t rows = 1; rows <= 1000; ++rows) {
-    cache.Add(Question(rows * 4), {.strategy = {{rows, 1}}});
+    cache.Add(Question(rows * 4), OpSharding{.strategy = {{rows, 1}}});
   }
   EXPECT_EQ(cache.Find(Question(4)), nullptr);
   ASSERT_NE(cache.Find(Question(4000)), nullptr);
-  EXPECT_EQ(cache.Find(Question(4000))->strategy, (Strategy{{1000, 1}}));
+  EXPECT_EQ((*cache.Find(Question(4000)))->strategy, (Strategy{{1000, 1}}));
 }
 
 }  // namespace
