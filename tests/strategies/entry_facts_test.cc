@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <memory>
 #include <random>
@@ -104,6 +105,18 @@ TEST_P(EntryFacts, DefaultStrategyIsLegal) {
   }
 }
 
+/// The example with extents times small numbers. Equal extents stay equal, so that what has to
+/// match still does.
+OpExample Scaled(OpExample example, const std::array<std::int64_t, 10>& factors) {
+  for (TensorType& input : example.inputs) {
+    for (std::int64_t& extent : input.shape) {
+      extent *= extent > 1 ? factors[static_cast<std::size_t>(extent % 10)] : 1;
+    }
+  }
+  example.outputs.clear();
+  return example;
+}
+
 TEST_P(EntryFacts, InferenceAnswersOnScaledOperands) {
   const auto example = ExampleOf(entry());
   if (!example || !HasTypes()) {
@@ -114,18 +127,11 @@ TEST_P(EntryFacts, InferenceAnswersOnScaledOperands) {
   std::mt19937_64 random(seed);
   int legal = 0;
   for (int trial = 0; trial < 24; ++trial) {
-    OpExample scaled = *example;
-    // Equal extents stay equal, so that what has to match still does.
-    std::int64_t factors[10] = {};
+    std::array<std::int64_t, 10> factors = {};
     for (std::int64_t& factor : factors) {
       factor = trial == 0 ? 1 : 1 + static_cast<std::int64_t>(random() % 3);
     }
-    for (TensorType& input : scaled.inputs) {
-      for (std::int64_t& extent : input.shape) {
-        extent *= extent > 1 ? factors[extent % 10] : 1;
-      }
-    }
-    scaled.outputs.clear();
+    const OpExample scaled = Scaled(*example, factors);
     const auto outputs = entry().infer(scaled.View());
     if (!outputs) {
       EXPECT_NE(outputs.error().code, ErrorCode::kInternal) << outputs.error().message;
