@@ -288,6 +288,17 @@ Scaled()(x)
 """)
         self.assertEqual(self.ops(run), ["Cast", "Mul"])
 
+    def test_cast_of_a_python_number_is_a_number(self):
+        # As in a Dropout written by hand, whose keep probability is cast to the type of its input.
+        run = self.trace(HEAD + """
+context.reset_auto_parallel_context()
+class Scale(nn.Cell):
+    def construct(self, x):
+        return x * ops.Cast()(0.5, ms.float32)
+Scale()(x)
+""")
+        self.assertEqual(self.ops(run), ["Mul"])
+
     def test_comparison_of_known_numbers_decides(self):
         run = self.trace(HEAD + """
 context.reset_auto_parallel_context()

@@ -251,9 +251,10 @@ def _folded(op, operands, attrs):
     """Result of a cast or a comparison of known numbers, which the reference evaluates while it compiles; else None."""
     if op != "Cast" and op not in _COMPARISONS or not all(_is_number(value) for value in operands):
         return None
-    numbers = [float(value.item() if isinstance(value, Tensor) else value) for value in operands]
+    values = [value.item() if isinstance(value, Tensor) else value for value in operands]
     if op == "Cast":
-        return Tensor(operands[0].item(), mstype.dtype_of(attrs["dtype"]))
+        return Tensor(values[0], mstype.dtype_of(attrs["dtype"]))
+    numbers = [float(value) for value in values]
     return Tensor(getattr(numbers[0], _COMPARISONS[op])(numbers[1]), mstype.bool_)
 
 
