@@ -162,6 +162,36 @@ class AxisCollector {
   std::vector<std::string> where_;  ///< First dimension seen of each axis; empty: none yet.
 };
 
+bool HasAxis(const std::vector<TensorAxes>& tensors, AxisIndex axis) {
+  return std::ranges::any_of(tensors, [axis](const TensorAxes& dims) {
+    return std::ranges::any_of(
+        dims, [axis](const DimAxes& axes) { return std::ranges::find(axes, axis) != axes.end(); });
+  });
+}
+
+/// A layout of a result as those of the operands are: without copies, unless these have them.
+TensorLayout LikeOperands(const TensorLayout& layout, const OpSharding& sharding) {
+  return sharding.interleave > 1 ? layout : WithoutCopies(layout);
+}
+
+/// Axes that only results have, like the copies of a Tile, are cut as the results' layouts say.
+void TakeResultAxes(const ShardRule& rule, const OpSharding& sharding,
+                    const std::vector<TensorLayout>& out_layouts, AxisDevices& axis_devices) {
+  for (std::size_t i = 0; i < out_layouts.size() && i < rule.outputs.size(); ++i) {
+    const TensorLayout layout = LikeOperands(out_layouts[i], sharding);
+    if (layout.device_matrix != sharding.device_matrix ||
+        layout.tensor_map.size() != rule.outputs[i].size()) {
+      continue;  // refused when it is compared with what follows from the inputs
+    }
+    for (std::size_t d = 0; d < layout.tensor_map.size(); ++d) {
+      const DimAxes& axes = rule.outputs[i][d];
+      if (axes.size() == 1 && !HasAxis(rule.inputs, axes.front())) {
+        axis_devices[static_cast<std::size_t>(axes.front())] = layout.tensor_map[d];
+      }
+    }
+  }
+}
+
 /// The layouts of the operands with copies only if some operand's copies differ; then all have
 /// them.
 Result<std::vector<TensorLayout>> WithUsedCopies(const OpEntry& entry, const OpView& view,
@@ -213,7 +243,7 @@ void Scatter(OpSharding& sharding, std::size_t output, const TensorLayout& scatt
 Status ApplyOutLayouts(const OpEntry& entry, const OpView& view, const AxisDevices& axis_devices,
                        const std::vector<TensorLayout>& out_layouts, OpSharding& sharding) {
   for (std::size_t i = 0; i < out_layouts.size() && i < sharding.outputs.size(); ++i) {
-    TensorLayout wanted = sharding.interleave > 1 ? out_layouts[i] : WithoutCopies(out_layouts[i]);
+    TensorLayout wanted = LikeOperands(out_layouts[i], sharding);
     wanted.shape = sharding.outputs[i].shape;
     const bool fits = wanted.tensor_map.size() == wanted.shape.size() && ValidateLayout(wanted);
     if (fits && SameOwnership(wanted, sharding.outputs[i])) {
@@ -312,7 +342,10 @@ Result<OpSharding> TryLayouts(const OpEntry& entry, const OpView& view,
                       .interleave = layouts.front().interleave};
   std::ranges::transform(layouts, std::back_inserter(sharding.strategy), CutsOf);
   DRYDOCK_TRY(const ShardRule rule, RuleOf(entry, view, sharding.strategy, devices));
-  DRYDOCK_TRY(const AxisDevices axis_devices, AxisCollector(rule, view, layouts).Collect());
+  DRYDOCK_TRY(AxisDevices axis_devices, AxisCollector(rule, view, layouts).Collect());
+  if (entry.accepts_out_layout) {
+    TakeResultAxes(rule, sharding, out_layouts, axis_devices);
+  }
   DRYDOCK_RETURN_IF_ERROR(FillSharding(rule, view, axis_devices, sharding));
   if (sharding.interleave > 1) {
     sharding.device_matrix.pop_back();  // what is left is the ranks'

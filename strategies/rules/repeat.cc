@@ -175,12 +175,24 @@ Result<Strategy> DefaultTile(const OpView& op, std::int64_t device_count) {
   return Strategy{entry};
 }
 
+/// Layouts of the result may cut copies, and only these.
+Status CheckCopies(const OpView& op, std::size_t dim, std::int64_t copies, std::int64_t cut) {
+  if (copies % cut == 0) {
+    return {};
+  }
+  return FailOp(op, "layout-divisible",
+                "the layout of the result of 'Tile' cuts dimension " + std::to_string(dim) +
+                    " into " + std::to_string(cut) + ", but its multiple " +
+                    std::to_string(copies) + " is not divisible by " + std::to_string(cut));
+}
+
 Result<std::vector<ValueId>> LocalizeTile(const LocalizeContext& context) {
   DRYDOCK_TRY(auto multiples, RequiredListAttr(context.global, "dims"));
   // From the output: layouts describe the input only, which may have fewer dimensions.
   const std::vector<std::int64_t> cuts = CutsOf(context.sharding.outputs[0]);
   for (std::size_t d = 0; d < multiples.size(); ++d) {
     if (multiples[d] > 1) {
+      DRYDOCK_RETURN_IF_ERROR(CheckCopies(context.global, d, multiples[d], cuts[d]));
       multiples[d] /= cuts[d];
     }
   }
@@ -232,7 +244,7 @@ Result<std::vector<NdArray>> EvaluateTile(const EvaluateContext& context) {
 DRYDOCK_OP(Tile, .family = "shape", .signature = "Tile()(input, #dims)", .infer = InferTile,
            .shard = ShardTile, .default_strategy = DefaultTile, .localize = LocalizeTile,
            .gradient = TileGradient, .evaluate = EvaluateTile, .flops = NoFlops,
-           .cost = CostFamily::kSoftmax, .accepts_layout = true,
+           .cost = CostFamily::kSoftmax, .accepts_layout = true, .accepts_out_layout = true,
            .example = "(dims=(2, 1))((4, 6))");
 
 }  // namespace

@@ -284,6 +284,33 @@ TEST(OutputLayout, AnyOtherIsRefusedWithTheOnesThatGo) {
             "(((2, 1), -1)) on device matrix (2, 2, 1)");
 }
 
+TEST(OutputLayout, CopiesOfATileMayBeCut) {
+  StepWith step;
+  const ValueId x = step.Op("Exp", {step.Weight({8, 1, 4})}, {});
+  const ValueId tiled = step.Op("Tile", {x}, {{{"dp"}, kNone, kNone}},
+                                {{"dims", std::vector<std::int64_t>{1, 6, 1}}});
+  step.AskFor({{"dp"}, {"mp"}, kNone});
+  const RandomStep whole = step.Finish(tiled);
+  EXPECT_EQ(Difference(whole), "");
+  const auto program = Compile(whole.graph, whole.job);
+  ASSERT_TRUE(program);
+  const Node& tile = *std::ranges::find(program->local.nodes, "Tile", &Node::op);
+  // Each of the 2 parts of the second dimension has 6 / 2 copies; the first is cut into 8 / 2 rows.
+  EXPECT_EQ(program->local.at(tile.outputs.front()).type.shape, (Shape{4, 3, 4}));
+}
+
+TEST(OutputLayout, PartsOfACopyAreRefused) {
+  StepWith step;
+  const ValueId x = step.Op("Exp", {step.Weight({8, 2})}, {});
+  const ValueId tiled =
+      step.Op("Tile", {x}, {{{"dp"}, kNone}}, {{"dims", std::vector<std::int64_t>{1, 3}}});
+  step.AskFor({{"dp"}, {"mp"}});
+  const RandomStep whole = step.Finish(tiled);
+  const auto program = Compile(whole.graph, whole.job);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().reason, "Tile:layout-divisible");
+}
+
 // Digits of 4 ranks x 2 copies: virtual rank 5 is rank 2, copy 1.
 TEST(NamedAxes, AxesOfExtentOneMayStandWhereNothingIsCut) {
   // The repetitions (4) belong to no axis of the rule; the last dimension of Softmax is uncut.
