@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "strategies/rules/array_math.h"
 #include "strategies/rules/common_gradients.h"
@@ -71,7 +73,7 @@ Status ExpectSystem(const OpView& op) {
 template <typename F>
 NdArray OverBatch(const NdArray& a, const NdArray& b, const Shape& shape, F f) {
   NdArray out{.shape = shape};
-  const std::int64_t count = a.shape.size() > 2 ? a.shape[0] : 1;
+  const std::int64_t count = drydock::Product(std::span(a.shape).first(a.shape.size() - 2));
   for (std::int64_t i = 0; i < count; ++i) {
     const Matrix result = f(MatrixAt(a, i), MatrixAt(b, i));
     out.data.insert(out.data.end(), result.data.begin(), result.data.end());
@@ -95,13 +97,31 @@ Result<Triangle> TriangleOf(const AttrMap& attrs) {
   return triangle;
 }
 
+/// Vectors as right sides stand for matrices of one column.
+Shape WithColumns(const Shape& a, Shape b) {
+  if (b.size() + 1 == a.size()) {
+    b.push_back(1);
+  }
+  return b;
+}
+
+/// Matrices [.., n, n] and right sides [.., n, k] or [.., n] of one batch.
 Result<std::vector<TensorType>> InferSolve(const OpView& op) {
-  DRYDOCK_RETURN_IF_ERROR(ExpectSystem(op));
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 2, std::string::npos));
+  DRYDOCK_RETURN_IF_ERROR(ExpectFloating(op, 0));
+  DRYDOCK_RETURN_IF_ERROR(ExpectSameDType(op));
   const Shape& a = op.inputs[0].shape;
   if (a[a.size() - 1] != a[a.size() - 2]) {
     return FailOp(
         op, "shape-mismatch",
         "'" + std::string(op.op) + "' takes square matrices, but they have shape " + TupleText(a));
+  }
+  const Shape b = WithColumns(a, op.inputs[1].shape);
+  if (a.size() != b.size() || !std::equal(a.begin(), a.end() - 1, b.begin())) {
+    return FailOp(op, "shape-mismatch",
+                  "'" + std::string(op.op) + "' cannot solve " + TupleText(a) +
+                      " for right sides of shape " + TupleText(op.inputs[1].shape));
   }
   return std::vector<TensorType>{op.inputs[1]};
 }
@@ -112,8 +132,18 @@ Result<std::vector<NdArray>> EvaluateSolve(const EvaluateContext& context) {
     Matrix part = TrianglePart(a, triangle.lower, triangle.unit);
     return SolveSquare(triangle.trans == 0 ? part : Transposed(part), b);
   };
+  NdArray b = context.inputs[1];
+  b.shape = WithColumns(context.inputs[0].shape, b.shape);
   return std::vector<NdArray>{
-      OverBatch(context.inputs[0], context.inputs[1], context.output_types[0].shape, solve)};
+      OverBatch(context.inputs[0], b, context.output_types[0].shape, solve)};
+}
+
+/// Right sides, or what has their shape, as matrices.
+Result<ValueId> EmitColumns(const GradientContext& context, const Shape& a, ValueId value) {
+  const Shape shape = context.TypeOf(value).shape;
+  const Shape columns = WithColumns(a, shape);
+  return columns == shape ? Result<ValueId>(value)
+                          : context.Emit(ops::kReshape, {value}, {{"shape", columns}});
 }
 
 /// Factor with ones where `a` is read: its triangle, without the diagonal if that counts as ones.
@@ -141,8 +171,8 @@ Result<std::vector<ValueId>> GradientOfSolve(const GradientContext& context) {
   DRYDOCK_TRY(gradients[1],
               context.Emit(context.node.op, {a, OutputGradient(context)}, std::move(attrs)));
   if (context.wanted[0]) {
-    ValueId left = gradients[1];
-    ValueId right = context.node.outputs[0];
+    DRYDOCK_TRY(ValueId left, EmitColumns(context, type.shape, gradients[1]));
+    DRYDOCK_TRY(ValueId right, EmitColumns(context, type.shape, context.node.outputs[0]));
     if (triangle.trans != 0) {
       std::swap(left, right);
     }

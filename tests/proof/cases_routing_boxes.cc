@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/checked.h"
 #include "tests/proof/proof_case.h"
 
 namespace drydock::strategies::proof {
@@ -135,8 +136,7 @@ Operand Dominant(Draw& draw, Shape shape) {
   std::vector<double> data = {};
   const std::int64_t n = shape.back();
   const std::int64_t rows = shape[shape.size() - 2];
-  const std::int64_t count = shape.size() > 2 ? shape[0] : 1;
-  for (std::int64_t i = 0; i < count * rows * n; ++i) {
+  for (std::int64_t i = 0; i < Product(shape); ++i) {
     const bool diagonal = i / n % rows == i % n;
     data.push_back(draw.Real(-0.5, 0.5) + (diagonal ? 3.0 : 0.0));
   }
@@ -146,9 +146,12 @@ Operand Dominant(Draw& draw, Shape shape) {
 ProofCase SolveCase(Draw& draw) {
   const std::int64_t n = draw.Uniform(1, 4);
   Shape a = {n, n};
-  Shape b = {n, draw.Uniform(1, 3)};
+  Shape b = {n};
   if (draw.Chance(2)) {
-    const std::int64_t batch = draw.Pick<std::int64_t>({2, 3, 4, 6, 12});
+    b.push_back(draw.Uniform(1, 3));  // matrices, else vectors
+  }
+  for (int dims = static_cast<int>(draw.Uniform(0, 2)); dims > 0; --dims) {
+    const std::int64_t batch = dims == 1 ? draw.Pick<std::int64_t>({2, 3, 4, 6, 12}) : 2;
     a.insert(a.begin(), batch);
     b.insert(b.begin(), batch);
   }

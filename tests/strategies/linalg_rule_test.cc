@@ -76,6 +76,14 @@ TEST(SolveTriangular, ReadsItsTriangleOnly) {
             (std::vector<double>{-4, 8}));
 }
 
+TEST(SolveTriangular, VectorsAreColumnsWithoutTheLastDimension) {
+  // Twice the system above, with the second right side doubled: 2 x + y = 8, 4 y = 16.
+  const NdArray a = {.shape = {2, 2, 2}, .data = {2, 1, 9, 4, 2, 1, 9, 4}};
+  const auto x = RunOp("SolveTriangular", {a, {.shape = {2, 2}, .data = {4, 8, 8, 16}}});
+  EXPECT_EQ(x->front().shape, (Shape{2, 2}));
+  EXPECT_EQ(x->front().data, (std::vector<double>{1, 2, 2, 4}));
+}
+
 TEST(LstsqV2, FitsALine) {
   // Least squares through (0, 0), (1, 1), (2, 5): slope 5/2, intercept -1/2.
   const NdArray a = {.shape = {3, 2}, .data = {0, 1, 1, 1, 2, 1}};
