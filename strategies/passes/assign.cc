@@ -1,6 +1,7 @@
 #include "strategies/passes/assign.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/text.h"
 #include "strategies/passes/equal_nodes.h"
@@ -90,6 +91,33 @@ Status RefuseStrategyOn(const Graph& graph, const Node& node) {
                 "remove the shard() call on this operator")
           .value(),
       graph, node));
+}
+
+/// The strategy of a Reshape is that of the parameter in front of it; elsewhere there must be none.
+/// Source: mindspore/ccsrc/frontend/parallel/parameter_manager.cc
+/// (GenerateTensorLayoutForParamReshapeWithStra)
+Result<NodePlan> PlanReshape(const Graph& graph, const Node& node, const JobConfig& config) {
+  const Value& operand = graph.at(node.inputs.front());
+  if (operand.kind != ValueKind::kParameter || !node.in_strategy ||
+      config.mode == ParallelMode::kAutoParallel) {
+    return tl::unexpected(RefuseStrategyOn(graph, node).error());
+  }
+  const OpEntry& any_cut = *FindOp(ops::kOnesLike);
+  const AttrMap none;
+  const OpView view{.op = node.op,
+                    .inputs = std::span(&operand.type, 1),
+                    .outputs = std::span(&operand.type, 1),
+                    .attrs = &none};
+  // A scalar has nothing to cut: ones say so as well as nothing.
+  const bool whole_scalar = operand.type.shape.empty() && *node.in_strategy == Strategy{{1}};
+  Result<OpSharding> sharding = DeriveSharding(
+      any_cut, view, whole_scalar ? Strategy{{}} : *node.in_strategy, DevicesOf(config));
+  if (!sharding) {
+    return tl::unexpected(AtNode(std::move(sharding).error(), graph, node));
+  }
+  sharding->outputs = {
+      ReplicatedLayout(StageDevices(config), graph.at(node.outputs.front()).type.shape)};
+  return NodePlan{.source = StrategySource::kUser, .sharding = *std::move(sharding)};
 }
 
 /// The rule that reads what the user said about a node: its own, or the one that takes layouts as
@@ -293,7 +321,8 @@ Result<Assignment> AssignGiven(const Graph& graph, const std::vector<Region>& re
       continue;
     }
     if (given && node.entry->kind == OpKind::kReshape) {
-      DRYDOCK_RETURN_IF_ERROR(RefuseStrategyOn(graph, node));
+      DRYDOCK_TRY(assignment.plans[n], PlanReshape(graph, node, config));
+      continue;
     }
     if (NeedsPlan(node) || node.entry->kind == OpKind::kCollective) {
       DRYDOCK_TRY(assignment.plans[n], PlanLikeEarlier(n, assignment, equal, [&] {

@@ -140,7 +140,8 @@ Status LocalBuilder::AddParameter(const Parameter& parameter) {
   Local& local = locals_[ToIndex(parameter.value)];
   TensorType type = value.type;
   if (CutsOperators(config_.mode)) {
-    std::optional<TensorLayout> layout = wanted_.Of(parameter.value);
+    std::optional<TensorLayout> layout =
+        wanted_.OfParameter(parameter.value, regions_, StageDevices(config_));
     layout = layout ? std::optional(PlainLayoutOf(*layout)) : layout;
     if (!layout && parameter.state_of != kNoValue &&
         traced_.at(parameter.state_of).type.shape == value.type.shape) {

@@ -261,15 +261,18 @@ class Propagation {
     return {};
   }
 
-  /// A weight that only a Reshape uses lies as the search wants it in front of that.
+  /// A weight of several operators lies in front of a Reshape as its own node was decided. One that
+  /// only a Reshape uses lies as if nothing had been searched for (WantedLayouts::OfParameter).
   void PlaceReshapedWeights() {
     for (const auto& [id, layouts] : reshapes_) {
-      const ValueId operand = graph_.at(id).inputs.front();
-      const bool shared = !links_.predecessors[ToIndex(id)].empty();
-      if (graph_.at(operand).kind == ValueKind::kParameter && !shared) {
-        choice_.Decide(id, OpSharding{.device_matrix = layouts.input.device_matrix,
-                                      .inputs = {layouts.input},
-                                      .outputs = {layouts.output}});
+      for (const std::size_t e : links_.predecessors[ToIndex(id)]) {
+        const NodeId weight = links_.edges[e].producer;
+        if (IsWeight(weight) && choice_.Decided(weight)) {
+          const TensorLayout& own = choice_.ShardingOf(weight).outputs.front();
+          choice_.Decide(id, OpSharding{.device_matrix = own.device_matrix,
+                                        .inputs = {own},
+                                        .outputs = {layouts.output}});
+        }
       }
     }
   }

@@ -1,5 +1,7 @@
 #include "strategies/passes/wanted_layout.h"
 
+#include <algorithm>
+
 #include "strategies/rules/op_entry.h"
 
 namespace drydock::strategies {
@@ -54,6 +56,33 @@ std::optional<TensorLayout> WantedLayouts::Of(ValueId value) const {
     }
   }
   return std::nullopt;
+}
+
+/// By a forward operator, or behind operators that pass the parameter on.
+bool WantedLayouts::IsReshaped(ValueId value, const std::vector<Region>& regions) const {
+  return std::ranges::any_of(users_[ToIndex(value)], [&](NodeId user) {
+    const Node& node = traced_.at(user);
+    if (regions[ToIndex(user)] != Region::kForward || node.inputs.front() != value) {
+      return false;
+    }
+    return node.entry->kind == OpKind::kReshape ||
+           (PassesLayoutOn(node) && IsReshaped(node.outputs.front(), regions));
+  });
+}
+
+std::optional<TensorLayout> WantedLayouts::OfParameter(ValueId value,
+                                                       const std::vector<Region>& regions,
+                                                       std::int64_t stage_devices) const {
+  std::optional<TensorLayout> wanted = Of(value);
+  if (wanted || !IsReshaped(value, regions)) {
+    return wanted;
+  }
+  const Shape& shape = traced_.at(value).type.shape;
+  std::vector<std::int64_t> map(shape.size(), -1);
+  if (!shape.empty() && shape[0] > 0 && shape[0] % stage_devices == 0) {
+    map[0] = 0;
+  }
+  return MakeLayout({stage_devices}, map, shape);
 }
 
 }  // namespace drydock::strategies

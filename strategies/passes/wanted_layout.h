@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -17,10 +18,19 @@ class WantedLayouts {
   /// that keep the shape and pass layouts on (Cast, Depend); nullopt if there is none.
   [[nodiscard]] std::optional<TensorLayout> Of(ValueId value) const;
 
+  /// The same for a parameter. One that the forward part only reshapes is cut into all devices
+  /// along its first dimension if that divides, whatever the result is wanted in. Source:
+  /// mindspore/ccsrc/frontend/parallel/parameter_manager.cc (CreateParameterLayout)
+  [[nodiscard]] std::optional<TensorLayout> OfParameter(ValueId value,
+                                                        const std::vector<Region>& regions,
+                                                        std::int64_t stage_devices) const;
+
   /// Layout in which operand `operand` of `node` is wanted; nullopt if the node has no plan.
   [[nodiscard]] std::optional<TensorLayout> AtOperand(NodeId node, std::size_t operand) const;
 
  private:
+  [[nodiscard]] bool IsReshaped(ValueId value, const std::vector<Region>& regions) const;
+
   const Graph& traced_;
   const std::vector<NodePlan>& plans_;
   std::vector<std::vector<NodeId>> users_;
