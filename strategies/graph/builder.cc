@@ -27,13 +27,17 @@ Status CheckType(const TensorType& type, std::string_view what) {
                        "give every dimension a fixed extent");
     }
   }
-  Result<std::int64_t> elements = ElementCount(type.shape);
+  // Extents of 0 count as 1, so that the product of any of the dimensions fits.
+  Shape filled = type.shape;
+  std::ranges::replace(filled, 0, 1);
+  Result<std::int64_t> elements = ElementCount(filled);
   if (elements) {
     elements = MulChecked(*elements, DTypeBytes(type.dtype));
   }
   if (!elements) {
-    return FailInput("tensor:overflow", std::string(what) + " has shape " + TupleText(type.shape) +
-                                            ", whose size in bytes does not fit 64 bits");
+    return FailInput("tensor:overflow",
+                     std::string(what) + " has shape " + TupleText(type.shape) +
+                         ", whose size in bytes does not fit 64 bits (extents of 0 count as 1)");
   }
   return {};
 }
