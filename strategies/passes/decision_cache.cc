@@ -1,15 +1,8 @@
 #include "strategies/passes/decision_cache.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace drydock::strategies {
-namespace {
-
-/// Far more than one operator has different uses in a layer; few enough to be compared one by one.
-constexpr std::size_t kAnswersPerOp = 64;
-
-}  // namespace
 
 DecisionQuestion QuestionAbout(const Graph& graph, const Node& node) {
   OpViewStorage storage;
@@ -23,23 +16,18 @@ DecisionQuestion QuestionAbout(const Graph& graph, const Node& node) {
 }
 
 const SharedValue<OpSharding>* DecisionCache::Find(const DecisionQuestion& question) const {
-  const auto ring = rings_.find(question.entry);
-  if (ring == rings_.end()) {
+  const auto answers = answers_.find(question.entry);
+  if (answers == answers_.end()) {
     return nullptr;
   }
-  const auto answer = std::ranges::find(ring->second.answers, question, &Answer::question);
-  return answer == ring->second.answers.end() ? nullptr : &answer->sharding;
+  const Answer* answer =
+      answers->second.FindIf([&](const Answer& one) { return one.question == question; });
+  return answer == nullptr ? nullptr : &answer->sharding;
 }
 
 void DecisionCache::Add(DecisionQuestion question, SharedValue<OpSharding> answer) {
-  Ring& ring = rings_[question.entry];
-  Answer entry = {.question = std::move(question), .sharding = std::move(answer)};
-  if (ring.answers.size() < kAnswersPerOp) {
-    ring.answers.push_back(std::move(entry));
-    return;
-  }
-  ring.answers[ring.oldest] = std::move(entry);
-  ring.oldest = (ring.oldest + 1) % kAnswersPerOp;
+  Recent<Answer>& answers = answers_[question.entry];
+  answers.Add({.question = std::move(question), .sharding = std::move(answer)});
 }
 
 }  // namespace drydock::strategies

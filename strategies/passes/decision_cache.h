@@ -7,6 +7,7 @@
 
 #include "strategies/graph/graph.h"
 #include "strategies/graph/shared_value.h"
+#include "strategies/passes/recent.h"
 #include "strategies/rules/op_entry.h"
 
 namespace drydock::strategies {
@@ -54,12 +55,7 @@ class DecisionCache {
     DecisionQuestion question = {};
     SharedValue<OpSharding> sharding = {};
   };
-  /// Answers of one operator; `oldest` is overwritten next once the ring is full.
-  struct Ring {
-    std::vector<Answer> answers = {};
-    std::size_t oldest = 0;
-  };
-  std::map<const OpEntry*, Ring> rings_;  ///< Look-up only: the order of addresses does not matter.
+  std::map<const OpEntry*, Recent<Answer>> answers_;  ///< Look-up only: any order of addresses.
 };
 
 }  // namespace drydock::strategies

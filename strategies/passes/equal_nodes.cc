@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace drydock::strategies {
-namespace {
-
-/// Far more than one operator has different uses in a layer; few enough to be compared one by one.
-constexpr std::size_t kNodesPerOp = 64;
-
-}  // namespace
 
 bool EqualNodes::SameTypes(const std::vector<ValueId>& a, const std::vector<ValueId>& b) const {
   return std::ranges::equal(a, b, [this](ValueId x, ValueId y) {
@@ -24,18 +18,13 @@ bool EqualNodes::AskTheSame(const Node& a, const Node& b) const {
 
 std::optional<NodeId> EqualNodes::FindOrAdd(NodeId id) {
   const Node& node = graph_.at(id);
-  Ring& ring = rings_[node.entry];
-  const auto equal = std::ranges::find_if(
-      ring.nodes, [&](NodeId other) { return AskTheSame(graph_.at(other), node); });
-  if (equal != ring.nodes.end()) {
+  Recent<NodeId>& nodes = nodes_[node.entry];
+  const NodeId* equal =
+      nodes.FindIf([&](NodeId other) { return AskTheSame(graph_.at(other), node); });
+  if (equal != nullptr) {
     return *equal;
   }
-  if (ring.nodes.size() < kNodesPerOp) {
-    ring.nodes.push_back(id);
-  } else {
-    ring.nodes[ring.oldest] = id;
-    ring.oldest = (ring.oldest + 1) % kNodesPerOp;
-  }
+  nodes.Add(id);
   return std::nullopt;
 }
 

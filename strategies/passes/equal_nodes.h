@@ -1,11 +1,11 @@
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "strategies/graph/graph.h"
+#include "strategies/passes/recent.h"
 
 namespace drydock::strategies {
 
@@ -22,15 +22,12 @@ class EqualNodes {
   [[nodiscard]] std::optional<NodeId> FindOrAdd(NodeId id);
 
  private:
-  struct Ring {
-    std::vector<NodeId> nodes = {};
-    std::size_t oldest = 0;  ///< Overwritten next once the ring is full.
-  };
   [[nodiscard]] bool SameTypes(const std::vector<ValueId>& a, const std::vector<ValueId>& b) const;
   [[nodiscard]] bool AskTheSame(const Node& a, const Node& b) const;
 
   const Graph& graph_;
-  std::map<const OpEntry*, Ring> rings_;  ///< Look-up only: the order of addresses does not matter.
+  std::map<const OpEntry*, Recent<NodeId>>
+      nodes_;  ///< Look-up only: the order of addresses does not matter.
 };
 
 }  // namespace drydock::strategies
