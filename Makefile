@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 30
 PROVE_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test release dev asan tsan fuzz prove operators bench check format tidy packages packages-check clean
+.PHONY: help quickstart test release dev asan tsan fuzz prove operators bench check format tidy packages packages-test packages-check clean
 
 help:
 	@sed -n 's/^#   /  /p' Makefile
@@ -25,11 +25,14 @@ help:
 packages:
 	@tests/tools/install_packages.sh build
 
-packages-check:
-	@tests/tools/install_packages.sh build check
+packages-test:
+	@tests/tools/install_packages.sh build test
 
-# $(call build,preset[,targets])
-build = cmake --preset $(1) >build/$(1).log || { cat build/$(1).log; exit 1; }; \
+packages-check:
+	@tests/tools/install_packages.sh build test check
+
+# $(call build,preset[,targets[,cmake options]])
+build = cmake --preset $(1) $(3) >build/$(1).log || { cat build/$(1).log; exit 1; }; \
         cmake --build build/$(1) -j $(JOBS) $(if $(2),--target $(2))
 
 quickstart: packages
@@ -37,14 +40,18 @@ quickstart: packages
 	@$(call build,release,drydock)
 	build/release/bin/msrun --sim_level=1 --worker_num=$(RANKS) --log_dir build/quickstart docs/examples/quickstart/net.py
 
-release dev: packages
+release: packages
+	@mkdir -p build
+	@$(call build,$@)
+
+dev: packages-test
 	@mkdir -p build
 	@$(call build,$@)
 
 test: dev
 	@tests/tools/run_tests.sh build/dev
 
-asan tsan: packages
+asan tsan: packages-check
 	@mkdir -p build
 	@$(call build,$@)
 	@tests/tools/run_tests.sh build/$@ -LE check
@@ -60,7 +67,9 @@ prove: packages-check
 operators: dev
 	@python3 -B tests/tools/operators_page.py build/dev/bin/msrun
 
-bench: release
+bench: packages-test
+	@mkdir -p build
+	@$(call build,release,,-DDRYDOCK_BENCH=ON)
 	@set -e; for program in build/release/bench/*_bench; do "$$program"; done
 
 check: packages-check

@@ -5,10 +5,10 @@
 #include <benchmark/benchmark.h>
 
 #include "bench/networks.h"
-#include "strategies/passes/assign.h"
-#include "strategies/passes/program.h"
-#include "strategies/passes/propagate.h"
-#include "strategies/passes/rewrite.h"
+#include "strategies/passes/choose/assign.h"
+#include "strategies/passes/choose/propagate.h"
+#include "strategies/passes/prepare/rewrite.h"
+#include "strategies/program/program.h"
 
 namespace drydock::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <benchmark/benchmark.h>
 
 #include "bench/networks.h"
-#include "strategies/graph/json_codec.h"
+#include "strategies/document/json_codec.h"
 
 namespace drydock::bench {
 namespace {

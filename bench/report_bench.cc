@@ -8,7 +8,7 @@
 #include "reports/report_set.h"
 #include "reports/terminal_summary.h"
 #include "sim/fleet/dry_run.h"
-#include "strategies/passes/program.h"
+#include "strategies/program/program.h"
 
 namespace drydock::bench {
 namespace {

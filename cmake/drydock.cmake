@@ -1,8 +1,10 @@
 # Helpers shared by the whole build.
 
+# A cached object must not depend on the folder of the checkout, and must be found although a header is precompiled.
 find_program(DRYDOCK_CCACHE ccache)
 if(DRYDOCK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${DRYDOCK_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${DRYDOCK_CCACHE})
 endif()
 
 add_library(drydock_options INTERFACE)
@@ -18,6 +20,35 @@ if(DRYDOCK_SANITIZE)
       -fno-sanitize=null,alignment,vptr,object-size,nonnull-attribute,returns-nonnull-attribute,pointer-overflow)
   endif()
 endif()
+
+# Four fifths of a compilation are the standard library's headers; they are read once. The option is off where a tool
+# wants to see what each file includes itself.
+option(DRYDOCK_PCH "Precompile the headers of the standard library" ON)
+set(DRYDOCK_PCH_HEADERS <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <numeric> <optional> <set> <span>
+    <string> <string_view> <tuple> <unordered_map> <utility> <variant> <vector> <tl/expected.hpp>)
+if(DRYDOCK_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(drydock_options INTERFACE -fpch-preprocess)
+elseif(DRYDOCK_PCH)
+  target_compile_options(drydock_options INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
+endif()
+
+# drydock_precompiled(name pic HEADERS...): library of precompiled headers, for code that is compiled as position independent
+# (ON) or not (OFF); drydock_precompile(target name): `target` uses them.
+function(drydock_precompiled name pic)
+  if(NOT DRYDOCK_PCH)
+    return()
+  endif()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${name}.cc CONTENT "")
+  add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/${name}.cc)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ${pic})
+  target_link_libraries(${name} PRIVATE drydock_options tl::expected)
+  target_precompile_headers(${name} PRIVATE ${ARGN})
+endfunction()
+function(drydock_precompile target name)
+  if(DRYDOCK_PCH)
+    target_precompile_headers(${target} REUSE_FROM ${name})
+  endif()
+endfunction()
 
 # DRYDOCK_TRACE_PRELOAD: what an interpreter without the address sanitizer must load before the recorder
 # that is built with it; empty without that sanitizer.
@@ -53,6 +84,7 @@ function(drydock_library name)
     target_include_directories(drydock_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
     target_link_libraries(drydock_${name} PUBLIC ${arg_DEPS}
       PRIVATE $<BUILD_INTERFACE:drydock_options> ${arg_PRIVATE_DEPS})
+    drydock_precompile(drydock_${name} drydock_headers)
   endif()
   add_library(drydock::${name} ALIAS drydock_${name})
 endfunction()
@@ -84,6 +116,7 @@ function(drydock_tests name)
   add_executable(${name}_test ${arg_SRCS})
   target_link_libraries(${name}_test PRIVATE drydock_options ${arg_DEPS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name}_test PRIVATE DRYDOCK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  drydock_precompile(${name}_test drydock_test_headers)
   math(EXPR last "${arg_SHARDS} - 1")
   foreach(index RANGE ${last})
     set(test gtest.${name}.${index})

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "launcher/commands.h"
-#include "strategies/rules/op_entry.h"
-#include "strategies/rules/op_outline.h"
+#include "strategies/operators/op_entry.h"
+#include "strategies/operators/op_outline.h"
 
 namespace drydock::launcher {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "launcher/files.h"
 #include "launcher/load_script.h"
-#include "strategies/graph/json_reader.h"
+#include "strategies/document/json_reader.h"
 
 namespace drydock::launcher {
 namespace {

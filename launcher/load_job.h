@@ -10,8 +10,8 @@
 #include "sim/fleet/dry_run.h"
 #include "sim/rank_range.h"
 #include "sim/tracer/trace_result.h"
-#include "strategies/graph/json_codec.h"
-#include "strategies/passes/program.h"
+#include "strategies/document/json_codec.h"
+#include "strategies/program/program.h"
 
 namespace drydock::launcher {
 

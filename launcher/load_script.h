@@ -8,7 +8,7 @@
 #include "launcher/load_job.h"
 #include "launcher/msrun_options.h"
 #include "sim/tracer/run_script.h"
-#include "strategies/passes/program.h"
+#include "strategies/program/program.h"
 
 namespace drydock::launcher {
 

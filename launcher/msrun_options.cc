@@ -5,7 +5,7 @@
 
 #include "launcher/exit_code.h"
 #include "sim/memory/device_memory.h"
-#include "strategies/graph/json_reader.h"
+#include "strategies/document/json_reader.h"
 
 namespace drydock::launcher {
 namespace {

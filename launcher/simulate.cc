@@ -14,7 +14,7 @@
 #include "reports/terminal_summary.h"
 #include "sim/fleet/compile_ranks.h"
 #include "sim/fleet/dry_run.h"
-#include "strategies/passes/program.h"
+#include "strategies/program/program.h"
 
 namespace drydock::launcher {
 namespace {

@@ -1,5 +1,5 @@
 #include "launcher/commands.h"
-#include "strategies/graph/json_reader.h"
+#include "strategies/document/json_reader.h"
 
 namespace drydock::launcher {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/ids.h"
 #include "reports/group_report.h"
 #include "reports/place.h"
-#include "strategies/passes/program.h"
+#include "strategies/program/program.h"
 
 /// What is sent in one step, between whom and why: schema `drydock.communication/1`. The members of
 /// each struct are described by its `Fields` table (reports/field_table.h).

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/ids.h"
-#include "strategies/passes/program.h"
+#include "strategies/program/program.h"
 
 namespace drydock::reports {
 

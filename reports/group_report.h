@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "strategies/passes/program.h"
+#include "strategies/program/program.h"
 
 /// Who communicates with whom. The members of each struct are described by its `Fields` table
 /// (reports/field_table.h).

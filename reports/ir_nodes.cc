@@ -5,9 +5,9 @@
 #include <set>
 #include <string_view>
 
-#include "strategies/rules/known_ops.h"
-#include "strategies/rules/op_entry.h"
-#include "strategies/rules/op_signature.h"
+#include "strategies/operators/known_ops.h"
+#include "strategies/operators/op_entry.h"
+#include "strategies/operators/op_signature.h"
 
 namespace drydock::reports {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "reports/ir_style.h"
-#include "strategies/passes/program.h"
+#include "strategies/program/program.h"
 
 namespace drydock::reports {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "reports/ir_writer.h"
-#include "strategies/rules/op_entry.h"
+#include "strategies/operators/op_entry.h"
 
 namespace drydock::reports {
 namespace {

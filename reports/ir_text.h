@@ -5,7 +5,7 @@
 
 #include "base/ids.h"
 #include "reports/ir_style.h"
-#include "strategies/passes/program.h"
+#include "strategies/program/program.h"
 
 namespace drydock::reports {
 

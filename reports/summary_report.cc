@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "strategies/graph/job_config.h"
-#include "strategies/rules/op_entry.h"
+#include "strategies/operators/op_entry.h"
 
 namespace drydock::reports {
 namespace {

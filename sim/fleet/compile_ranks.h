@@ -9,7 +9,7 @@
 #include "sim/rank_range.h"
 #include "strategies/graph/graph.h"
 #include "strategies/graph/job_config.h"
-#include "strategies/passes/program.h"
+#include "strategies/program/program.h"
 
 namespace drydock::sim {
 

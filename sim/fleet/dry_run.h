@@ -12,7 +12,7 @@
 #include "sim/memory/device_memory.h"
 #include "sim/memory/lifetimes.h"
 #include "sim/rank_range.h"
-#include "strategies/passes/program.h"
+#include "strategies/program/program.h"
 
 namespace drydock::sim {
 

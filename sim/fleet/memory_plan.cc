@@ -1,6 +1,6 @@
 #include "sim/fleet/memory_plan.h"
 
-#include "strategies/rules/op_entry.h"
+#include "strategies/operators/op_entry.h"
 
 namespace drydock::sim {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sim/memory/plan.h"
-#include "strategies/passes/program.h"
+#include "strategies/program/program.h"
 
 namespace drydock::sim {
 

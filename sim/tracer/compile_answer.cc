@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/tracer/graph_listing.h"
-#include "strategies/passes/localize.h"
-#include "strategies/passes/rewrite.h"
+#include "strategies/passes/localize/localize.h"
+#include "strategies/passes/prepare/rewrite.h"
 
 namespace drydock::sim {
 namespace {

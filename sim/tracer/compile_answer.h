@@ -4,7 +4,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "strategies/passes/program.h"
+#include "strategies/program/program.h"
 
 namespace drydock::sim {
 

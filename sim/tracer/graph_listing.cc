@@ -12,8 +12,8 @@
 
 #include "base/ids.h"
 #include "sim/tracer/json_values.h"
-#include "strategies/rules/op_entry.h"
-#include "strategies/rules/op_signature.h"
+#include "strategies/operators/op_entry.h"
+#include "strategies/operators/op_signature.h"
 
 namespace drydock::sim {
 namespace {

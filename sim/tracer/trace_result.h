@@ -43,8 +43,8 @@ struct TraceResult {
 /// @error kInternal         the text is not what the driver writes, or the driver failed
 [[nodiscard]] Result<TraceResult> ReadTraceResult(std::string_view text);
 
-/// The `job` section (strategies/graph/json_codec.h, ReadJobText) of what the script had set when
-/// it ended, also of a result that reports an error; empty if it is unknown.
+/// The `job` section (strategies/document/json_codec.h, ReadJobText) of what the script had set
+/// when it ended, also of a result that reports an error; empty if it is unknown.
 [[nodiscard]] std::string SettingsOf(std::string_view text);
 
 /// "net.py:12, net.py:20 and 3 more": a list of places, shortened.

@@ -8,10 +8,10 @@
 
 #include "sim/tracer/compile_answer.h"
 #include "sim/tracer/json_values.h"
-#include "strategies/graph/json_codec.h"
-#include "strategies/passes/rewrite.h"
-#include "strategies/rules/op_entry.h"
-#include "strategies/rules/op_signature.h"
+#include "strategies/document/json_codec.h"
+#include "strategies/operators/op_entry.h"
+#include "strategies/operators/op_signature.h"
+#include "strategies/passes/prepare/rewrite.h"
 
 namespace drydock::sim {
 namespace {

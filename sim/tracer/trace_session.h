@@ -8,9 +8,9 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "strategies/graph/builder.h"
 #include "strategies/graph/job_config.h"
-#include "strategies/passes/program.h"
+#include "strategies/operators/builder.h"
+#include "strategies/program/program.h"
 
 namespace drydock::sim {
 

@@ -10,7 +10,7 @@
 
 #include "base/checked.h"
 #include "strategies/layout/plain_layout.h"
-#include "strategies/rules/known_ops.h"
+#include "strategies/operators/known_ops.h"
 
 namespace drydock::strategies {
 namespace {

@@ -1,13 +1,13 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "strategies/passes/assign.h"
-#include "strategies/passes/fuse.h"
-#include "strategies/passes/hand_cut.h"
-#include "strategies/passes/localize.h"
-#include "strategies/passes/program.h"
-#include "strategies/passes/propagate.h"
-#include "strategies/passes/rewrite.h"
+#include "strategies/passes/choose/assign.h"
+#include "strategies/passes/choose/propagate.h"
+#include "strategies/passes/communicate/fuse.h"
+#include "strategies/passes/localize/localize.h"
+#include "strategies/passes/prepare/hand_cut.h"
+#include "strategies/passes/prepare/rewrite.h"
+#include "strategies/program/program.h"
 
 /// The pass pipeline: the one place that lists what runs, in order.
 namespace drydock::strategies {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "strategies/operators/known_ops.h"
 #include "strategies/reference/executor.h"
-#include "strategies/rules/halo.h"
-#include "strategies/rules/known_ops.h"
+#include "strategies/rules/windows/halo.h"
 
 namespace drydock::strategies {
 namespace {

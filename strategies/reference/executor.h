@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "strategies/passes/program.h"
-#include "strategies/reference/nd_array.h"
+#include "strategies/operators/nd_array.h"
+#include "strategies/program/program.h"
 
 namespace drydock::strategies {
 

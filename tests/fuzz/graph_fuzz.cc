@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "strategies/graph/json_codec.h"
+#include "strategies/document/json_codec.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace drydock::strategies;  // NOLINT(google-build-using-namespace): the entry point

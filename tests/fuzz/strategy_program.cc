@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "strategies/passes/program.h"
-#include "strategies/rules/op_signature.h"
-#include "strategies/rules/sharding.h"
+#include "strategies/operators/op_signature.h"
+#include "strategies/operators/sharding.h"
+#include "strategies/program/program.h"
 
 namespace drydock::strategies {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "strategies/layout/named_layout.h"
-#include "strategies/rules/sharding_parts.h"
+#include "strategies/operators/sharding_parts.h"
 #include "tests/proof/illegal_strategy.h"
 #include "tests/proof/proof_step.h"
 #include "tests/strategies/gradient_check.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/checked.h"
-#include "strategies/rules/strategy_check.h"
+#include "strategies/operators/strategy_check.h"
 
 namespace drydock::strategies::proof {
 namespace {

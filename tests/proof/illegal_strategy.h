@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "strategies/rules/sharding.h"
+#include "strategies/operators/sharding.h"
 
 /// Strategies that break one rule each, for tests that nothing illegal is accepted.
 namespace drydock::strategies::proof {

@@ -8,7 +8,7 @@
 
 #include "strategies/graph/attr.h"
 #include "strategies/graph/dtype.h"
-#include "strategies/reference/nd_array.h"
+#include "strategies/operators/nd_array.h"
 #include "tests/proof/draw.h"
 
 /// What the numeric proof needs to know about an operator: how to draw a small random application.

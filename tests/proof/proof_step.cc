@@ -2,7 +2,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
-#include "strategies/rules/op_entry.h"
+#include "strategies/operators/op_entry.h"
 #include "tests/proof/step_builder.h"
 #include "tests/strategies/random_strategy.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/rules/op_entry.h"
+#include "strategies/operators/op_entry.h"
 #include "tests/proof/proof_step.h"
 
 // Which operators the numeric proof covers, and why the others are left out.

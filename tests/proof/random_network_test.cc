@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/rules/op_entry.h"
+#include "strategies/operators/op_entry.h"
 #include "tests/strategies/sharded_run.h"
 
 // Proof by numbers: whatever the strategies, the ranks together compute what one device computes:

@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
-#include "strategies/rules/op_outline.h"
+#include "strategies/operators/op_outline.h"
 #include "tests/strategies/random_strategy.h"
 
 namespace drydock::strategies::proof {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "strategies/rules/sharding.h"
+#include "strategies/operators/sharding.h"
 #include "tests/proof/proof_step.h"
 
 namespace drydock::strategies::proof {

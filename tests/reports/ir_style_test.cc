@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/graph/builder.h"
+#include "strategies/operators/builder.h"
 
 namespace drydock::reports {
 namespace {

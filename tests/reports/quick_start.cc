@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "strategies/graph/builder.h"
+#include "strategies/operators/builder.h"
 
 namespace drydock::reports {
 namespace {

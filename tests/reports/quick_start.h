@@ -1,7 +1,7 @@
 #pragma once
 
 #include "strategies/graph/job_config.h"
-#include "strategies/passes/program.h"
+#include "strategies/program/program.h"
 
 namespace drydock::reports {
 

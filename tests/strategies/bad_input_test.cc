@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "strategies/rules/op_signature.h"
+#include "strategies/operators/op_signature.h"
 #include "tests/strategies/op_cases.h"
 
 // Whatever operands, attributes and strategies come in, every operator of the table answers: with a

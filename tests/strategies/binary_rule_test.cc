@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "strategies/rules/sharding.h"
+#include "strategies/operators/sharding.h"
 #include "tests/strategies/gradient_check.h"
 
 /// Operators of two broadcasting tensors, of several equal tensors, and the bias.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/rules/known_ops.h"
+#include "strategies/operators/known_ops.h"
 #include "tests/strategies/gradient_check.h"
 #include "tests/strategies/sharded_run.h"
 

@@ -1,4 +1,4 @@
-#include "strategies/passes/decision_cache.h"
+#include "strategies/passes/choose/decision_cache.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "strategies/passes/program.h"
+#include "strategies/program/program.h"
 #include "tests/strategies/op_cases.h"
 
 // Every strategy and layout that a rule refuses comes with remedies, and the remedies are legal by

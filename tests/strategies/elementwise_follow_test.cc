@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "strategies/graph/builder.h"
-#include "strategies/passes/program.h"
+#include "strategies/operators/builder.h"
+#include "strategies/program/program.h"
 
 // elementwise_op_strategy_follow: behind an element-wise operator the search wants no
 // redistribution.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/rules/sharding.h"
+#include "strategies/operators/sharding.h"
 #include "tests/strategies/gradient_check.h"
 
 /// Element-wise operators of one tensor: types, values, gradients, sharding.

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/rules/op_outline.h"
-#include "strategies/rules/op_signature.h"
+#include "strategies/operators/op_outline.h"
+#include "strategies/operators/op_signature.h"
 #include "tests/strategies/gradient_check.h"
 #include "tests/strategies/op_cases.h"
 

@@ -1,11 +1,11 @@
-#include "strategies/passes/equal_nodes.h"
+#include "strategies/passes/choose/equal_nodes.h"
 
 #include <cstdint>
 #include <optional>
 
 #include <gtest/gtest.h>
 
-#include "strategies/graph/builder.h"
+#include "strategies/operators/builder.h"
 
 namespace drydock::strategies {
 namespace {

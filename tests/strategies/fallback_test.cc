@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/graph/builder.h"
-#include "strategies/passes/program.h"
+#include "strategies/operators/builder.h"
+#include "strategies/program/program.h"
 
 // Operators without a rule, operators outside the table, and layouts that the user answers for.
 namespace drydock::strategies {

@@ -1,8 +1,8 @@
-#include "strategies/passes/fuse.h"
+#include "strategies/passes/communicate/fuse.h"
 
 #include <gtest/gtest.h>
 
-#include "strategies/graph/builder.h"
+#include "strategies/operators/builder.h"
 
 namespace drydock::strategies {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/checked.h"
-#include "strategies/rules/op_entry.h"
+#include "strategies/operators/op_entry.h"
 
 namespace drydock::strategies::checks {
 namespace {

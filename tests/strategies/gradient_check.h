@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "base/result.h"
-#include "strategies/graph/builder.h"
-#include "strategies/reference/nd_array.h"
+#include "strategies/operators/builder.h"
+#include "strategies/operators/nd_array.h"
 
 /// Runs single operators on numbers and compares their gradient functions with finite differences.
 namespace drydock::strategies::checks {

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/graph/builder.h"
-#include "strategies/graph/json_codec.h"
+#include "strategies/document/json_codec.h"
+#include "strategies/operators/builder.h"
 
 namespace drydock::strategies {
 namespace {

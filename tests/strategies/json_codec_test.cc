@@ -1,4 +1,4 @@
-#include "strategies/graph/json_codec.h"
+#include "strategies/document/json_codec.h"
 
 #include <cmath>
 #include <fstream>
@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "strategies/graph/builder.h"
-#include "strategies/graph/json_reader.h"
+#include "strategies/document/json_reader.h"
+#include "strategies/operators/builder.h"
 
 namespace drydock::strategies {
 namespace {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "base/checked.h"
-#include "strategies/graph/builder.h"
-#include "strategies/passes/program.h"
+#include "strategies/operators/builder.h"
+#include "strategies/program/program.h"
 #include "tests/strategies/op_cases.h"
 
 /// The `op_*` cases of layout.json (spec layout-and-redistribution section 16) through the rule

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "strategies/passes/program.h"
+#include "strategies/operators/sharding.h"
+#include "strategies/program/program.h"
 #include "strategies/reference/executor.h"
-#include "strategies/rules/sharding.h"
 #include "tests/strategies/gradient_check.h"
 
 /// Matrix products: shapes, gradients, sharding with its variants.

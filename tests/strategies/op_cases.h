@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/result.h"
-#include "strategies/graph/builder.h"
-#include "strategies/rules/op_example.h"
-#include "strategies/rules/sharding.h"
+#include "strategies/operators/builder.h"
+#include "strategies/operators/op_example.h"
+#include "strategies/operators/sharding.h"
 
 namespace drydock::strategies::cases {
 

@@ -1,8 +1,8 @@
-#include "strategies/rules/op_signature.h"
+#include "strategies/operators/op_signature.h"
 
 #include <gtest/gtest.h>
 
-#include "strategies/rules/op_entry.h"
+#include "strategies/operators/op_entry.h"
 
 namespace drydock::strategies {
 namespace {

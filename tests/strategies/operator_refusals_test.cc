@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/rules/sharding.h"
+#include "strategies/operators/sharding.h"
 #include "tests/strategies/gradient_check.h"
 
 /// Result types, refused applications and refused strategies of operators of many families.

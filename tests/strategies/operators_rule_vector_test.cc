@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/rules/strategy_check.h"
+#include "strategies/operators/strategy_check.h"
 #include "tests/strategies/operators_vector.h"
 
 /// operators.json: what the vector says of every operator's rule (default strategy, entries of a

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/rules/op_outline.h"
-#include "strategies/rules/op_signature.h"
+#include "strategies/operators/op_outline.h"
+#include "strategies/operators/op_signature.h"
 
 /// operators.json: the facts about every operator of our table, and its worked examples through the
 /// rule engine.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/rules/op_entry.h"
+#include "strategies/operators/op_entry.h"
 #include "tests/strategies/gradient_check.h"
 
 // One step of each optimizer on one or two weights, computed by hand.

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/graph/builder.h"
-#include "strategies/passes/program.h"
+#include "strategies/operators/builder.h"
+#include "strategies/program/program.h"
 
 /// What a network that is not trained returns (spec layout-and-redistribution section 6).
 namespace drydock::strategies {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/graph/builder.h"
-#include "strategies/passes/program.h"
+#include "strategies/operators/builder.h"
+#include "strategies/program/program.h"
 #include "tests/strategies/gradient_check.h"
 #include "tests/strategies/sharded_run.h"
 

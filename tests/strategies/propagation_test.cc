@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/graph/builder.h"
-#include "strategies/passes/program.h"
+#include "strategies/operators/builder.h"
+#include "strategies/program/program.h"
 
 // What sharding propagation decides, beside the strategies that MindSpore 2.10.0 itself chose for
 // the same networks (its compiler run without devices; strategies as its get_strategy() tells

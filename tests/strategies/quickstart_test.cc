@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "strategies/graph/builder.h"
-#include "strategies/passes/program.h"
-#include "strategies/rules/op_entry.h"
+#include "strategies/operators/builder.h"
+#include "strategies/operators/op_entry.h"
+#include "strategies/program/program.h"
 
 // The fully connected network of MindSpore's parallel quick start on 8 ranks; the expected numbers
 // are the worked example of spec layout-and-redistribution section 12 and the published dump of

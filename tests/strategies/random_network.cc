@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "base/checked.h"
-#include "strategies/rules/op_entry.h"
-#include "strategies/rules/sharding.h"
+#include "strategies/operators/op_entry.h"
+#include "strategies/operators/sharding.h"
 #include "tests/strategies/random_strategy.h"
 
 namespace drydock::strategies {

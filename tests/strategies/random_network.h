@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "strategies/graph/builder.h"
 #include "strategies/graph/job_config.h"
+#include "strategies/operators/builder.h"
 #include "strategies/reference/executor.h"
 
 namespace drydock::strategies {

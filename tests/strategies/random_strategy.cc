@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "strategies/rules/strategy_check.h"
+#include "strategies/operators/strategy_check.h"
 
 namespace drydock::strategies {
 namespace {

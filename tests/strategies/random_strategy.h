@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "strategies/rules/sharding.h"
+#include "strategies/operators/sharding.h"
 
 /// Random legal ways to cut an operator, for tests that compare sharded with whole runs.
 namespace drydock::strategies {

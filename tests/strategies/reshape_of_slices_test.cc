@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/graph/builder.h"
-#include "strategies/passes/program.h"
+#include "strategies/operators/builder.h"
+#include "strategies/program/program.h"
 
 // Reshape with the attribute skip_redistribution.
 namespace drydock::strategies {

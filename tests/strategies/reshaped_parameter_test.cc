@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/graph/builder.h"
-#include "strategies/passes/program.h"
+#include "strategies/operators/builder.h"
+#include "strategies/program/program.h"
 
 // Parameters that are only reshaped: cut along the first dimension, or as the Reshape's strategy
 // says. Expected values: the reference's own

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "strategies/rules/sharding.h"
+#include "strategies/operators/sharding.h"
 #include "tests/strategies/gradient_check.h"
 
 /// Reshape and relatives, Transpose, BroadcastTo, Tile, Concat, Split.

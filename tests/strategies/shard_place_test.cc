@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "strategies/graph/builder.h"
-#include "strategies/graph/json_codec.h"
-#include "strategies/passes/program.h"
+#include "strategies/document/json_codec.h"
+#include "strategies/operators/builder.h"
+#include "strategies/program/program.h"
 
 // A strategy is given in one line and the operator applied in another: refusals point to the first
 // and name the second.

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "strategies/passes/program.h"
+#include "strategies/program/program.h"
 #include "tests/strategies/random_network.h"
 
 namespace drydock::strategies {

@@ -1,4 +1,4 @@
-#include "strategies/rules/special_functions.h"
+#include "strategies/rules/elementwise/special_functions.h"
 
 #include <cmath>
 #include <numbers>

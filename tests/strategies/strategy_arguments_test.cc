@@ -1,4 +1,4 @@
-#include "strategies/rules/strategy_arguments.h"
+#include "strategies/operators/strategy_arguments.h"
 
 #include <vector>
 

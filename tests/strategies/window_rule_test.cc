@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "strategies/passes/program.h"
-#include "strategies/rules/halo.h"
-#include "strategies/rules/known_ops.h"
-#include "strategies/rules/sharding.h"
+#include "strategies/operators/known_ops.h"
+#include "strategies/operators/sharding.h"
+#include "strategies/program/program.h"
+#include "strategies/rules/windows/halo.h"
 #include "tests/strategies/gradient_check.h"
 
 // Operators with sliding windows: which border rows ranks exchange, and which cuts are refused.

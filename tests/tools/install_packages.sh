@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs those Debian packages of cmake/packages.txt that are missing.
 #
-#   install_packages.sh [SECTION...]     sections: build check frameworks (default: build)
+#   install_packages.sh [SECTION...]     sections: build test check frameworks (default: build)
 #
 # Asks nothing except, on a terminal, sudo's password. Does nothing at all when nothing is missing, or
 # with DRYDOCK_PACKAGES=skip (for systems where the libraries come from elsewhere).

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/graph/builder.h"
+#include "strategies/operators/builder.h"
 
 /// Networks whose ranks hold tables of different length: which ranks run which program, and what
 /// memory each takes.

@@ -14,7 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "strategies/graph/json_codec.h"
+#include "strategies/document/json_codec.h"
 
 namespace drydock::sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "strategies/graph/json_codec.h"
+#include "strategies/document/json_codec.h"
 
 namespace drydock::sim {
 namespace {

@@ -1,0 +1,171 @@
+#include "strategies/document/json_job.h"
+
+#include <array>
+
+#include "strategies/document/json_fields.h"
+
+namespace drydock::strategies {
+namespace {
+
+/// Fields whose text is the member itself.
+struct BoolMember {
+  std::string_view name = {};
+  bool JobConfig::*member = nullptr;
+};
+struct TextMember {
+  std::string_view name = {};
+  std::string JobConfig::*member = nullptr;
+};
+
+constexpr std::array<BoolMember, 8> kBools = {{
+    {"dataset_repeat_on_right", &JobConfig::dataset_repeat_on_right},
+    {"training", &JobConfig::training},
+    {"gradients_mean", &JobConfig::gradients_mean},
+    {"loss_repeated_mean", &JobConfig::loss_repeated_mean},
+    {"gradient_fp32_sync", &JobConfig::gradient_fp32_sync},
+    {"enable_alltoall", &JobConfig::enable_alltoall},
+    {"enable_parallel_optimizer", &JobConfig::enable_parallel_optimizer},
+    {"elementwise_op_strategy_follow", &JobConfig::elementwise_op_strategy_follow},
+}};
+constexpr std::array<TextMember, 3> kTexts = {{
+    {"device_target", &JobConfig::device_target},
+    {"max_device_memory", &JobConfig::max_device_memory},
+    {"save_graphs_path", &JobConfig::save_graphs_path},
+}};
+
+/// Field `name` as text, parsed by `parse`; a failure gets the field's place.
+template <typename T>
+Status ReadParsed(ObjectReader& object, std::string_view name, Result<T> (*parse)(std::string_view),
+                  T& target) {
+  const std::optional<JsonView> value = object.Find(name);
+  if (!value) {
+    return {};
+  }
+  DRYDOCK_TRY(const std::string text, ReadJsonText(*value, name));
+  const Result<T> parsed = parse(text);
+  if (!parsed) {
+    return tl::unexpected(WithPlace(parsed.error(), value->Place()));
+  }
+  target = *parsed;
+  return {};
+}
+
+Status ReadDataset(ObjectReader& object, DatasetStrategy& dataset) {
+  const std::optional<JsonView> value = object.Find("dataset_strategy");
+  if (!value) {
+    return {};
+  }
+  if (value->kind() == JsonKind::kArray) {
+    dataset.kind = DatasetStrategy::Kind::kCuts;
+    DRYDOCK_TRY(dataset.cuts, ReadJsonStrategy(*value, "dataset_strategy"));
+    return {};
+  }
+  DRYDOCK_TRY(const std::string text, ReadJsonText(*value, "dataset_strategy"));
+  if (text != "data_parallel" && text != "full_batch") {
+    return FailAtJson(*value, "graph:dataset-strategy",
+                      "dataset_strategy '" + text + "' is not known",
+                      "use \"data_parallel\", \"full_batch\" or cuts like [[8,1],[8]]");
+  }
+  dataset = {.kind = text == "full_batch" ? DatasetStrategy::Kind::kFullBatch
+                                          : DatasetStrategy::Kind::kDataParallel};
+  return {};
+}
+
+Status ReadNumbers(ObjectReader& object, JobConfig& job) {
+  DRYDOCK_TRY(job.world_size, IntField(object, "world_size", job.world_size));
+  DRYDOCK_TRY(job.pipeline_stages, IntField(object, "pipeline_stages", job.pipeline_stages));
+  DRYDOCK_TRY(const std::int64_t level, IntField(object, "save_graphs", job.save_graphs));
+  if (level < 0 || level > 3) {
+    return FailAtJson(object.object(), "graph:save-graphs",
+                      "save_graphs must be from 0 to 3, but it is " + std::to_string(level));
+  }
+  job.save_graphs = static_cast<std::int32_t>(level);
+  return {};
+}
+
+Status ReadFullyUse(ObjectReader& object, JobConfig& job) {
+  for (const auto& [name, value] : object.object().Members()) {
+    if (name.AsText() == "fully_use_devices" && value.kind() == JsonKind::kNull) {
+      job.fully_use_devices.reset();
+    }
+  }
+  if (const auto value = object.Find("fully_use_devices")) {
+    DRYDOCK_TRY(job.fully_use_devices, ReadJsonBool(*value, "fully_use_devices"));
+  }
+  return {};
+}
+
+void AppendDataset(std::string& out, const DatasetStrategy& dataset) {
+  switch (dataset.kind) {
+    case DatasetStrategy::Kind::kDataParallel:
+      out += "\"data_parallel\"";
+      return;
+    case DatasetStrategy::Kind::kFullBatch:
+      out += "\"full_batch\"";
+      return;
+    case DatasetStrategy::Kind::kCuts:
+      AppendJsonIntLists(out, dataset.cuts);
+      return;
+  }
+}
+
+void AppendName(std::string& out, std::string_view name) {
+  out += out.back() == '{' ? "" : ",";
+  out += "\"" + std::string(name) + "\":";
+}
+
+}  // namespace
+
+Result<JobConfig> ReadJsonJob(JsonView value, const JobConfig& base) {
+  DRYDOCK_TRY(ObjectReader object, ObjectReader::Make(value, "'job'"));
+  JobConfig job = base;
+  DRYDOCK_RETURN_IF_ERROR(ReadNumbers(object, job));
+  DRYDOCK_RETURN_IF_ERROR(ReadParsed(object, "mode", ParseParallelMode, job.mode));
+  DRYDOCK_RETURN_IF_ERROR(ReadParsed(object, "search_mode", ParseSearchMode, job.search_mode));
+  DRYDOCK_RETURN_IF_ERROR(
+      ReadParsed(object, "redistribution", ParseRedistributionSearch, job.redistribution));
+  DRYDOCK_RETURN_IF_ERROR(ReadParsed(object, "compat", ParseCompat, job.compat));
+  DRYDOCK_RETURN_IF_ERROR(ReadDataset(object, job.dataset));
+  DRYDOCK_RETURN_IF_ERROR(ReadFullyUse(object, job));
+  for (const BoolMember& field : kBools) {
+    DRYDOCK_TRY(job.*field.member, BoolField(object, field.name, job.*field.member));
+  }
+  for (const TextMember& field : kTexts) {
+    DRYDOCK_TRY(job.*field.member, TextField(object, field.name, job.*field.member));
+  }
+  DRYDOCK_RETURN_IF_ERROR(object.Finish());
+  return job;
+}
+
+void AppendJsonJob(std::string& out, const JobConfig& job) {
+  out += '{';
+  AppendName(out, "world_size");
+  out += std::to_string(job.world_size);
+  AppendName(out, "mode");
+  AppendJsonText(out, ParallelModeName(job.mode));
+  AppendName(out, "search_mode");
+  AppendJsonText(out, SearchModeName(job.search_mode));
+  AppendName(out, "redistribution");
+  AppendJsonText(out, RedistributionSearchName(job.redistribution));
+  AppendName(out, "compat");
+  AppendJsonText(out, CompatText(job.compat));
+  AppendName(out, "dataset_strategy");
+  AppendDataset(out, job.dataset);
+  AppendName(out, "pipeline_stages");
+  out += std::to_string(job.pipeline_stages);
+  AppendName(out, "fully_use_devices");
+  out += !job.fully_use_devices ? "null" : *job.fully_use_devices ? "true" : "false";
+  AppendName(out, "save_graphs");
+  out += std::to_string(job.save_graphs);
+  for (const BoolMember& field : kBools) {
+    AppendName(out, field.name);
+    out += job.*field.member ? "true" : "false";
+  }
+  for (const TextMember& field : kTexts) {
+    AppendName(out, field.name);
+    AppendJsonText(out, job.*field.member);
+  }
+  out += '}';
+}
+
+}  // namespace drydock::strategies

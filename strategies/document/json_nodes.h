@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "strategies/document/json_reader.h"
+#include "strategies/operators/builder.h"
+
+namespace drydock::strategies {
+
+/// The label a result has unless the document gives one: "MatMul0" for the first MatMul of the
+/// document, "Split0:1" for the second result of the first Split.
+[[nodiscard]] std::string DefaultLabel(std::string_view op, std::int64_t count, std::size_t output);
+
+/// Names by which the document refers to values.
+class LabelTable {
+ public:
+  /// @error kInvalidArgument  the label is taken; tells where
+  [[nodiscard]] Status Declare(std::string label, ValueId value, JsonView where);
+  [[nodiscard]] std::optional<ValueId> Find(std::string_view label) const;
+  /// The known label nearest to `label`, empty if none is near.
+  [[nodiscard]] std::string Nearest(std::string_view label) const;
+
+ private:
+  struct Declaration {
+    ValueId value = kNoValue;
+    JsonView where;
+  };
+  std::unordered_map<std::string, Declaration> declared_ = {};
+};
+
+/// Reads "nodes" into `builder`; operands are looked up in `labels`, results are added there.
+/// @error kInvalidArgument  undefined name, use before definition, cycle, illegal operand, unknown
+/// field
+/// @error kUnsupported      operator without an entry and without "output_types"
+[[nodiscard]] Status ReadJsonNodes(JsonView nodes, LabelTable& labels, GraphBuilder& builder);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,137 @@
+#include "strategies/passes/backward/differentiate.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "strategies/operators/known_ops.h"
+#include "strategies/operators/op_entry.h"
+
+namespace drydock::strategies {
+namespace {
+
+class ReverseSweep {
+ public:
+  ReverseSweep(GraphBuilder& builder, std::span<const ValueId> wrt)
+      : builder_(builder),
+        node_count_(builder.graph().nodes.size()),
+        depends_(builder.graph().values.size(), false),
+        gradients_(builder.graph().values.size(), kNoValue) {
+    for (const ValueId id : wrt) {
+      depends_[ToIndex(id)] = true;
+    }
+    for (const Node& node : builder.graph().nodes) {
+      const bool any = std::ranges::any_of(
+          node.inputs, [&](ValueId id) { return id != kNoValue && depends_[ToIndex(id)]; });
+      for (const ValueId output : node.outputs) {
+        depends_[ToIndex(output)] = any || depends_[ToIndex(output)];
+      }
+    }
+  }
+
+  Status Run(ValueId loss, ValueId start) {
+    gradients_[ToIndex(loss)] = start;
+    for (std::size_t n = node_count_; n-- > 0;) {
+      const Node node = builder_.graph().nodes[n];
+      const bool reached = std::ranges::any_of(
+          node.outputs, [&](ValueId id) { return gradients_[ToIndex(id)] != kNoValue; });
+      if (reached && node.entry->gradient != nullptr) {
+        DRYDOCK_RETURN_IF_ERROR(Visit(node, static_cast<NodeId>(n)));
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] ValueId GradientOf(ValueId id) const { return gradients_[ToIndex(id)]; }
+  [[nodiscard]] const std::vector<NodeId>& stopped() const { return stopped_; }
+
+ private:
+  Status Visit(const Node& node, NodeId id) {
+    std::vector<ValueId> arriving;
+    for (const ValueId output : node.outputs) {
+      arriving.push_back(gradients_[ToIndex(output)]);
+    }
+    const auto wanted = std::make_unique<bool[]>(node.inputs.size());
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      wanted[i] = node.inputs[i] != kNoValue && depends_[ToIndex(node.inputs[i])];
+    }
+    const std::span<const bool> wanted_span(wanted.get(), node.inputs.size());
+    if (std::ranges::none_of(wanted_span, [](bool w) { return w; })) {
+      return {};
+    }
+    if (node.entry->gradient == &NoBackward) {
+      stopped_.push_back(id);
+      return {};
+    }
+    const std::string prefix = node.op == ops::kMirror ? "grad_mirror" : "grad";
+    const NodeSpec spec{
+        .scope = "Gradients/" + node.scope,
+        .instance_name = node.instance_name.empty() ? "" : prefix + node.instance_name,
+        .place = node.place,
+        .phase = Phase::kBackward};
+    const GradientContext context{.builder = builder_,
+                                  .node = node,
+                                  .output_gradients = arriving,
+                                  .wanted = wanted_span,
+                                  .spec = spec};
+    Result<std::vector<ValueId>> results = node.entry->gradient(context);
+    if (!results) {
+      return tl::unexpected(
+          WithPlace(WithNote(std::move(results).error(), "while differentiating " + node.op),
+                    PlaceOf(builder_.graph(), node)));
+    }
+    for (std::size_t i = 0; i < node.inputs.size() && i < results->size(); ++i) {
+      if (wanted[i] && (*results)[i] != kNoValue) {
+        DRYDOCK_RETURN_IF_ERROR(Accumulate(node.inputs[i], (*results)[i], spec));
+      }
+    }
+    return {};
+  }
+
+  Status Accumulate(ValueId id, ValueId gradient, NodeSpec spec) {
+    ValueId& sum = gradients_[ToIndex(id)];
+    if (sum == kNoValue) {
+      sum = gradient;
+      return {};
+    }
+    spec.op = ops::kAdd;
+    spec.instance_name.clear();
+    spec.inputs = {sum, gradient};
+    DRYDOCK_TRY(sum, builder_.Emit(std::move(spec)));
+    return {};
+  }
+
+  GraphBuilder& builder_;
+  std::size_t node_count_;
+  std::vector<bool> depends_;
+  std::vector<ValueId> gradients_;
+  std::vector<NodeId> stopped_;
+};
+
+}  // namespace
+
+Result<Derivative> Differentiate(GraphBuilder& builder, ValueId loss, std::span<const ValueId> wrt,
+                                 ValueId sens) {
+  const NodeSpec spec{.scope = "Gradients/Default", .phase = Phase::kBackward};
+  ReverseSweep sweep(builder, wrt);
+  if (sens == kNoValue) {
+    NodeSpec ones = spec;
+    ones.op = ops::kOnesLike;
+    ones.inputs = {loss};
+    DRYDOCK_TRY(sens, builder.Emit(std::move(ones)));
+  }
+  DRYDOCK_RETURN_IF_ERROR(sweep.Run(loss, sens));
+  Derivative derivative{.stopped = sweep.stopped()};
+  for (const ValueId id : wrt) {
+    ValueId gradient = sweep.GradientOf(id);
+    if (gradient == kNoValue) {
+      NodeSpec zeros = spec;
+      zeros.op = ops::kZerosLike;
+      zeros.inputs = {id};
+      DRYDOCK_TRY(gradient, builder.Emit(std::move(zeros)));
+    }
+    derivative.gradients.push_back(gradient);
+  }
+  return derivative;
+}
+
+}  // namespace drydock::strategies

@@ -1,0 +1,106 @@
+#include "strategies/passes/localize/redistribute.h"
+
+#include "strategies/layout/group_name.h"
+#include "strategies/operators/known_ops.h"
+
+namespace drydock::strategies {
+namespace {
+
+using Kind = RedistributionOp::Kind;
+
+Attr ExprList(const std::vector<RankExpr>& exprs) {
+  Attr::List list;
+  for (const RankExpr& expr : exprs) {
+    list.push_back(expr.terms.empty() ? Attr(expr.constant) : Attr(expr));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string_view OpNameOf(RedistributionOp::Kind kind) {
+  switch (kind) {
+    case Kind::kAllGather:
+      return ops::kAllGather;
+    case Kind::kSplit:
+      return ops::kSplit;
+    case Kind::kConcat:
+      return ops::kConcat;
+    case Kind::kStridedSlice:
+      return ops::kStridedSlice;
+    case Kind::kReshape:
+      return ops::kReshape;
+    case Kind::kAlltoAll:
+      return ops::kAlltoAll;
+  }
+  return ops::kReshape;
+}
+
+AttrMap AttrsOf(const RedistributionOp& op) {
+  switch (op.kind) {
+    case Kind::kSplit:
+      return {{"axis", op.axis}, {"output_num", op.parts}};
+    case Kind::kConcat:
+      return {{"axis", op.axis}};
+    case Kind::kStridedSlice:
+      return {{"begin", ExprList(op.begin)},
+              {"end", ExprList(op.end)},
+              {"strides", std::vector<std::int64_t>(op.begin.size(), 1)}};
+    case Kind::kReshape:
+      return {{"shape", op.output_shape}};
+    case Kind::kAlltoAll:
+      return {
+          {"split_count", op.parts}, {"split_dim", op.split_dim}, {"concat_dim", op.concat_dim}};
+    case Kind::kAllGather:
+      return {};
+  }
+  return {};
+}
+
+std::string RedistributionInstanceName(const RedistributionLabel& label, std::size_t position,
+                                       std::string_view op) {
+  return "redistribution_op_" +
+         std::to_string(NameHash(label.producer_name + "_" + std::to_string(position))) +
+         std::string(op) + (label.trailing_underscore ? "_" : "");
+}
+
+Result<ValueId> EmitCollective(GraphBuilder& builder, NodeSpec spec, const GroupPattern& group,
+                               CommReason reason, std::string reason_text) {
+  spec.attrs["rank_size"] = GroupSize(group);
+  DRYDOCK_TRY(const NodeId id, builder.AddNode(std::move(spec)));
+  Node& node = builder.mutable_graph().nodes[ToIndex(id)];
+  node.group = group;
+  node.reason = reason;
+  node.reason_text = std::move(reason_text);
+  return node.outputs.front();
+}
+
+Result<ValueId> EmitRedistribution(GraphBuilder& builder, ValueId value, const TensorLayout& from,
+                                   const TensorLayout& to, const RedistributionOptions& options,
+                                   const RedistributionLabel& label, const NodeSpec& base) {
+  DRYDOCK_TRY(const std::vector<RedistributionOp> chain, InferRedistribution(from, to, options));
+  std::vector<ValueId> current = {value};
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    NodeSpec spec = base;
+    spec.op = OpNameOf(chain[i].kind);
+    spec.inputs = current;
+    spec.attrs = AttrsOf(chain[i]);
+    spec.instance_name = RedistributionInstanceName(label, i, spec.op);
+    const bool collective = chain[i].kind == Kind::kAllGather || chain[i].kind == Kind::kAlltoAll;
+    if (collective) {
+      DRYDOCK_TRY(const ValueId output,
+                  EmitCollective(builder, std::move(spec), chain[i].group,
+                                 CommReason::kRedistribution, label.reason_text));
+      current = {output};
+    } else {
+      DRYDOCK_TRY(const NodeId id, builder.AddNode(std::move(spec)));
+      Node& node = builder.mutable_graph().nodes[ToIndex(id)];
+      node.reason = CommReason::kRedistribution;
+      node.reason_text = label.reason_text;
+      current = node.outputs;
+    }
+  }
+  return current.front();
+}
+
+}  // namespace drydock::strategies

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "strategies/layout/redistribution.h"
+#include "strategies/operators/builder.h"
+
+namespace drydock::strategies {
+
+/// What a redistribution looks like to people and to IR dumps.
+struct RedistributionLabel {
+  std::string producer_name = {};  ///< Full name of the producing node, hashed into instance names.
+  std::string reason_text = {};    ///< "MatMul-op0 -> ReLU-op0".
+  bool trailing_underscore = true;  ///< Instance names of releases after 2.2 end in "_".
+};
+
+/// Appends the operators that bring `value` from layout `from` to layout `to` and returns the
+/// result; the value itself if nothing has to be done.
+[[nodiscard]] Result<ValueId> EmitRedistribution(GraphBuilder& builder, ValueId value,
+                                                 const TensorLayout& from, const TensorLayout& to,
+                                                 const RedistributionOptions& options,
+                                                 const RedistributionLabel& label,
+                                                 const NodeSpec& base);
+
+/// Name of the primitive instance number `position` of a redistribution.
+[[nodiscard]] std::string RedistributionInstanceName(const RedistributionLabel& label,
+                                                     std::size_t position, std::string_view op);
+
+/// Operator and attributes of a primitive, without group.
+[[nodiscard]] std::string_view OpNameOf(RedistributionOp::Kind kind);
+[[nodiscard]] AttrMap AttrsOf(const RedistributionOp& op);
+
+/// Appends one collective with its group, size and reason.
+[[nodiscard]] Result<ValueId> EmitCollective(GraphBuilder& builder, NodeSpec spec,
+                                             const GroupPattern& group, CommReason reason,
+                                             std::string reason_text);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "strategies/program/program.h"
+
+/// Tables that the script cuts into parts of different length (docs/adr/0010).
+///
+/// To a rank such a table is as many parts as there are, all as long as its own: an ordinary layout
+/// with equal slices, which is right in everything that concerns this rank. So the step is compiled
+/// once per different length, and no pass knows uneven slices.
+namespace drydock::strategies {
+
+/// Finds the parameters that look-ups cut by hand into parts of different length, and gives them,
+/// their optimizer states and what follows from these the rows of the first part. The look-ups
+/// keep the offsets of their parts.
+///
+/// @param graph  global shapes; optimizer states name their weight
+/// @error kInvalidArgument  the parts do not fit the table, two look-ups cut it differently, or one
+/// has no strategy (no search gives it one, spec operators 3.7)
+/// @error kUnsupported      an operator reads the table that cannot work on parts of their own
+/// length
+[[nodiscard]] Result<std::vector<HandCut>> TakeHandCuts(Graph& graph);
+
+/// Once strategies are chosen: finds out which part of the tables `rank` has and gives `traced` and
+/// the layouts of `plans` the rows of that.
+[[nodiscard]] Status GiveRows(CompiledProgram& program, RankId rank);
+
+}  // namespace drydock::strategies

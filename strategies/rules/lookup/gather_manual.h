@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "strategies/operators/op_entry.h"
+#include "strategies/rules/lookup/gather_form.h"
+
+/// Look-ups in a table whose parts belong to parts of the indices: attribute manual_split (rows of
+/// each part) or manual_split_with_offset (rows and offset of each part). Source: spec operators
+/// 3.7, mode MANUAL.
+namespace drydock::strategies {
+
+/// One part of a table.
+struct HandPart {
+  std::int64_t rows = 0;
+  std::int64_t offset = 0;  ///< Subtracted from the indices of this part.
+};
+
+/// True if the operator carries one of the attributes.
+[[nodiscard]] bool IsManualSplit(const OpView& op);
+
+/// The parts of the table that `op` looks up.
+/// @error kInvalidArgument  "<op>:strategy-manual"  they are not the table, or too short for their
+/// indices
+[[nodiscard]] Result<std::vector<HandPart>> PartsByHand(const OpView& op);
+
+/// The attributes of `op` with as many parts, at the offsets that they had, that share the rows of
+/// the table equally.
+/// @error kInvalidArgument  what is listed are no parts
+[[nodiscard]] Result<AttrMap> WithEqualParts(const OpView& op);
+
+/// Rule for a cut table.
+/// @error kInvalidArgument  "<op>:strategy-manual"  the parts do not fit the table or the strategy
+/// @error kUnsupported      parts of different size: only those of a parameter become equal before
+/// (strategies/passes/prepare/hand_cut.h)
+[[nodiscard]] Result<ShardRule> ShardManualSplit(const OpView& op, const GatherForm& form,
+                                                 const Strategy& strategy);
+
+/// Indices minus the offset of the rank's part, then the plain look-up; no communication.
+[[nodiscard]] Result<std::vector<ValueId>> LocalizeManualSplit(const LocalizeContext& context);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,223 @@
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "strategies/operators/known_ops.h"
+#include "strategies/rules/common/array_math.h"
+#include "strategies/rules/common/common_gradients.h"
+#include "strategies/rules/common/common_rules.h"
+
+/// Collectives between the ranks of a node's group (attribute `rank_size` = ranks in it) and their
+/// gradients, which are collectives of the same group. They cannot be evaluated by one rank alone.
+/// Source: spec layout-and-redistribution section 9; spec operators 3.16.
+namespace drydock::strategies {
+namespace {
+
+Result<std::int64_t> RankSize(const OpView& op) {
+  DRYDOCK_TRY(const std::int64_t size, IntAttr(*op.attrs, "rank_size", 0));
+  if (size < 1) {
+    return FailOp(op, "attribute",
+                  "'" + std::string(op.op) +
+                      "' needs attribute 'rank_size', the number of ranks in its group");
+  }
+  return size;
+}
+
+/// Group of a forward collective. Unknown groups (written by the user by name) are our limit.
+Result<GroupPattern> GroupOf(const GradientContext& context) {
+  if (!context.node.group.has_value()) {
+    return Fail(ErrorCode::kUnsupported,
+                "the gradient of '" + context.node.op +
+                    "' is not available for a group given by its name only");
+  }
+  return *context.node.group;
+}
+
+/// Backward collective with the forward one's fusion attribute.
+Result<ValueId> EmitBackward(const GradientContext& context, std::string_view op, ValueId input,
+                             const GroupPattern& group, AttrMap attrs) {
+  if (const auto fusion = context.node.attrs.find("fusion"); fusion != context.node.attrs.end()) {
+    attrs.insert(*fusion);
+  }
+  return context.EmitCollective(op, input, group, std::move(attrs));
+}
+
+/// Times 1 / (ranks of the group) if attribute mean_flag is set.
+Result<ValueId> MeanIfAsked(const GradientContext& context, ValueId value, std::int64_t size) {
+  DRYDOCK_TRY(const bool mean, BoolAttr(context.node.attrs, "mean_flag", false));
+  return mean ? EmitScaled(context, value, 1.0 / static_cast<double>(size))
+              : Result<ValueId>(value);
+}
+
+Result<ValueId> EmitSum(const GradientContext& context, ValueId value, const GroupPattern& group) {
+  return EmitBackward(context, ops::kAllReduce, value, group, {{"op", "sum"}});
+}
+
+// ---- AllReduce ----------------------------------------------------------------------------------
+
+/// x == y as a factor: where a maximum or minimum came from.
+Result<ValueId> ChosenHere(const GradientContext& context) {
+  const ValueId x = context.node.inputs[0];
+  DRYDOCK_TRY(const ValueId equal, context.Emit("Equal", {x, context.node.outputs[0]}));
+  return CastTo(context, equal, context.TypeOf(x).dtype);
+}
+
+/// sum: AllReduce of dY; max, min: that times (x == y); prod: AllReduce of dY * y, divided by x.
+Result<std::vector<ValueId>> AllReduceGradient(const GradientContext& context) {
+  DRYDOCK_TRY(const GroupPattern group, GroupOf(context));
+  DRYDOCK_TRY(const std::string op, TextAttr(context.node.attrs, "op", "sum"));
+  ValueId gradient = OutputGradient(context);
+  if (op == "prod") {
+    DRYDOCK_TRY(gradient, context.Emit(ops::kMul, {gradient, context.node.outputs[0]}));
+  }
+  DRYDOCK_TRY(gradient, EmitSum(context, gradient, group));
+  if (op == "prod") {
+    DRYDOCK_TRY(gradient, context.Emit(ops::kRealDiv, {gradient, context.node.inputs[0]}));
+  } else if (op == "max" || op == "min") {
+    DRYDOCK_TRY(const ValueId chosen, ChosenHere(context));
+    DRYDOCK_TRY(gradient, context.Emit(ops::kMul, {gradient, chosen}));
+  }
+  return std::vector<ValueId>{gradient};
+}
+
+DRYDOCK_OP(AllReduce, .family = "communication",
+           .signature = "AllReduce(op='sum', group='hccl_world_group')(input_x)",
+           .kind = OpKind::kCollective, .infer = InferSame, .gradient = AllReduceGradient,
+           .flops = NoFlops, .cost = CostFamily::kFree);
+
+// ---- AllGather and ReduceScatter ----------------------------------------------------------------
+
+Result<std::vector<TensorType>> InferAllGather(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, std::string::npos));
+  DRYDOCK_TRY(const std::int64_t size, RankSize(op));
+  TensorType type = op.inputs[0];
+  DRYDOCK_TRY(type.shape[0], MulChecked(type.shape[0], size));
+  return std::vector<TensorType>{type};
+}
+
+Result<std::vector<ValueId>> AllGatherGradient(const GradientContext& context) {
+  DRYDOCK_TRY(const GroupPattern group, GroupOf(context));
+  DRYDOCK_TRY(
+      const ValueId scattered,
+      EmitBackward(context, ops::kReduceScatter, OutputGradient(context), group, {{"op", "sum"}}));
+  DRYDOCK_TRY(const ValueId gradient, MeanIfAsked(context, scattered, GroupSize(group)));
+  return std::vector<ValueId>{gradient};
+}
+
+Result<std::vector<TensorType>> InferReduceScatter(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, std::string::npos));
+  DRYDOCK_TRY(const std::int64_t size, RankSize(op));
+  TensorType type = op.inputs[0];
+  if (type.shape[0] % size != 0) {
+    return FailOp(op, "not-divisible",
+                  "'ReduceScatter' cannot cut dimension 0 of " + TupleText(type.shape) + " into " +
+                      std::to_string(size) + " parts, one for each rank of its group");
+  }
+  type.shape[0] /= size;
+  return std::vector<TensorType>{type};
+}
+
+Result<std::vector<ValueId>> ReduceScatterGradient(const GradientContext& context) {
+  DRYDOCK_TRY(const GroupPattern group, GroupOf(context));
+  DRYDOCK_TRY(const std::string op, TextAttr(context.node.attrs, "op", "sum"));
+  if (op != "sum") {
+    return Fail(ErrorCode::kUnsupported,
+                "the gradient of 'ReduceScatter' is only defined for sums, not for '" + op + "'");
+  }
+  DRYDOCK_TRY(const ValueId gradient,
+              EmitBackward(context, ops::kAllGather, OutputGradient(context), group, {}));
+  return std::vector<ValueId>{gradient};
+}
+
+DRYDOCK_OP(AllGather, .family = "communication",
+           .signature = "AllGather(group='hccl_world_group')(input_x)", .kind = OpKind::kCollective,
+           .infer = InferAllGather, .gradient = AllGatherGradient, .flops = NoFlops,
+           .cost = CostFamily::kFree);
+DRYDOCK_OP(ReduceScatter, .family = "communication",
+           .signature = "ReduceScatter(op='sum', group='hccl_world_group')(input_x)",
+           .kind = OpKind::kCollective, .infer = InferReduceScatter,
+           .gradient = ReduceScatterGradient, .flops = NoFlops, .cost = CostFamily::kFree);
+
+// ---- AlltoAll -----------------------------------------------------------------------------------
+
+struct Exchange {
+  std::int64_t parts = 1;
+  std::size_t split_dim = 0;
+  std::size_t concat_dim = 0;
+};
+
+Result<Exchange> ExchangeOf(const OpView& op) {
+  const std::size_t rank = op.inputs[0].shape.size();
+  DRYDOCK_TRY(const std::int64_t parts, IntAttr(*op.attrs, "split_count", 0));
+  DRYDOCK_TRY(const std::int64_t split, IntAttr(*op.attrs, "split_dim", 0));
+  DRYDOCK_TRY(const std::int64_t concat, IntAttr(*op.attrs, "concat_dim", 0));
+  Exchange exchange{.parts = parts};
+  DRYDOCK_TRY(exchange.split_dim, NormalisedAxis(op, split, rank));
+  DRYDOCK_TRY(exchange.concat_dim, NormalisedAxis(op, concat, rank));
+  return exchange;
+}
+
+Result<std::vector<TensorType>> InferAlltoAll(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, std::string::npos));
+  DRYDOCK_TRY(const Exchange exchange, ExchangeOf(op));
+  TensorType type = op.inputs[0];
+  const std::int64_t extent = type.shape[exchange.split_dim];
+  if (exchange.parts < 1 || extent % exchange.parts != 0) {
+    return FailOp(op, "not-divisible",
+                  "'AlltoAll' cannot cut dimension " + std::to_string(exchange.split_dim) + " of " +
+                      TupleText(type.shape) + " into " + std::to_string(exchange.parts) + " parts");
+  }
+  type.shape[exchange.split_dim] = extent / exchange.parts;
+  DRYDOCK_TRY(type.shape[exchange.concat_dim],
+              MulChecked(type.shape[exchange.concat_dim], exchange.parts));
+  return std::vector<TensorType>{type};
+}
+
+/// The same exchange with the two dimensions swapped.
+Result<std::vector<ValueId>> AlltoAllGradient(const GradientContext& context) {
+  DRYDOCK_TRY(const GroupPattern group, GroupOf(context));
+  const auto attr = [&context](std::string_view name) {
+    const auto found = context.node.attrs.find(name);
+    return found == context.node.attrs.end() ? Attr(0) : found->second;
+  };
+  DRYDOCK_TRY(const ValueId gradient,
+              EmitBackward(context, ops::kAlltoAll, OutputGradient(context), group,
+                           {{"split_count", attr("split_count")},
+                            {"split_dim", attr("concat_dim")},
+                            {"concat_dim", attr("split_dim")}}));
+  return std::vector<ValueId>{gradient};
+}
+
+DRYDOCK_OP(AlltoAll, .family = "communication",
+           .signature =
+               "AlltoAll(split_count, split_dim, concat_dim, "
+               "group='hccl_world_group')(input_x)",
+           .kind = OpKind::kCollective, .infer = InferAlltoAll, .gradient = AlltoAllGradient,
+           .flops = NoFlops, .cost = CostFamily::kFree);
+
+// ---- Mirror of a parameter ----------------------------------------------------------------------
+
+/// Nothing forward; backward the sum of the gradient over the ranks that hold the same slice.
+Result<std::vector<ValueId>> MirrorGradient(const GradientContext& context) {
+  DRYDOCK_TRY(const std::int64_t devices, IntAttr(context.node.attrs, "dev_num", 1));
+  if (devices == 1) {
+    return GradientPassedOn(context);
+  }
+  DRYDOCK_TRY(const GroupPattern group, GroupOf(context));
+  DRYDOCK_TRY(const ValueId sum, EmitSum(context, OutputGradient(context), group));
+  DRYDOCK_TRY(const ValueId gradient, MeanIfAsked(context, sum, devices));
+  return std::vector<ValueId>{gradient};
+}
+
+DRYDOCK_OP_NAMED(MirrorOperator, "_MirrorOperator", .family = "virtual",
+                 .signature = "_MirrorOperator(group='', dev_num=1, mean_flag=False)(input)",
+                 .kind = OpKind::kView, .infer = InferSame, .gradient = MirrorGradient,
+                 .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
+
+}  // namespace
+}  // namespace drydock::strategies
