@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launcher/files.h"
+#include "tests/source_dir.h"
 
 namespace drydock::launcher {
 namespace {
@@ -26,7 +27,7 @@ using ::testing::UnorderedElementsAre;
 
 using Words = std::vector<std::string>;
 
-const std::string kExample = DRYDOCK_SOURCE_DIR "/docs/examples/graph/mlp.json";
+const std::string kExample = SourceDir() + "/docs/examples/graph/mlp.json";
 
 /// Runs command lines in this process, with their output in strings and reports in a fresh folder.
 class ProgramTest : public ::testing::Test {
@@ -120,7 +121,7 @@ TEST_F(ProgramTest, UsageErrorsAreTwo) {
 
 TEST_F(ProgramTest, ManualPageIsUpToDate) {
   EXPECT_EQ(Run({"drydock", "man"}), 0);
-  EXPECT_EQ(out_.str(), *ReadFile(DRYDOCK_SOURCE_DIR "/docs/man/msrun.1", 1 << 20))
+  EXPECT_EQ(out_.str(), *ReadFile(SourceDir() + "/docs/man/msrun.1", 1 << 20))
       << "run 'drydock man > docs/man/msrun.1'";
 }
 

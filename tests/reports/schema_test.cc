@@ -11,6 +11,7 @@
 #include "reports/report_set.h"
 #include "tests/reports/dry_run_sample.h"
 #include "tests/reports/schema_check.h"
+#include "tests/source_dir.h"
 
 namespace drydock::reports {
 namespace {
@@ -19,7 +20,7 @@ using nlohmann::json;
 using testing::ElementsAre;
 
 std::string PathOf(const std::string& name) {
-  return std::string(DRYDOCK_SOURCE_DIR) + "/docs/" + name;
+  return SourceDir() + "/docs/" + name;
 }
 
 std::string ReadDoc(const std::string& name) {

@@ -10,6 +10,7 @@
 
 #include "strategies/document/json_reader.h"
 #include "strategies/operators/builder.h"
+#include "tests/source_dir.h"
 
 namespace drydock::strategies {
 namespace {
@@ -310,7 +311,7 @@ TEST(GraphDocument, TooManyNodesAreRefused) {
 }
 
 std::string FileText(const std::string& path) {
-  std::ifstream file(std::string(DRYDOCK_SOURCE_DIR) + "/" + path);
+  std::ifstream file(SourceDir() + "/" + path);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "tests/source_dir.h"
+
 namespace drydock::strategies::cases {
 namespace {
 
@@ -35,7 +37,7 @@ std::optional<OpCase> SampleOf(const OpEntry& entry) {
 
 json VectorDocument(const std::string& name) {
   const char* folder = std::getenv("DRYDOCK_VECTORS");
-  std::ifstream file(std::string(folder != nullptr ? folder : DRYDOCK_SOURCE_DIR "/tests/vectors") +
+  std::ifstream file(std::string(folder != nullptr ? folder : SourceDir() + "/tests/vectors") +
                      "/" + name);
   return json::parse(file, nullptr, /*allow_exceptions=*/false);
 }

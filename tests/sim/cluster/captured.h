@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/source_dir.h"
+
 namespace drydock::sim {
 
 /// One frame of tests/vectors/frames.json.
@@ -43,8 +45,7 @@ inline std::string FromHex(std::string_view hex) {
 inline std::vector<CapturedExchange> LoadCaptures() {
   const char* const folder = std::getenv("DRYDOCK_VECTORS");
   const std::string path =
-      std::string(folder != nullptr ? folder : DRYDOCK_SOURCE_DIR "/tests/vectors") +
-      "/frames.json";
+      std::string(folder != nullptr ? folder : SourceDir() + "/tests/vectors") + "/frames.json";
   std::ifstream file(path);
   EXPECT_TRUE(file.good()) << path;
   const nlohmann::json document = nlohmann::json::parse(file);

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "strategies/document/json_codec.h"
+#include "tests/source_dir.h"
 
 namespace drydock::sim {
 namespace {
@@ -50,7 +51,7 @@ class TraceScriptTest : public ::testing::Test {
                   .world_size = 8,
                   .timeout_s = 60,
                   .trace_library = DRYDOCK_TRACE_LIBRARY,
-                  .python_folder = DRYDOCK_SOURCE_DIR "/sim/tracer/python"};
+                  .python_folder = SourceDir() + "/sim/tracer/python"};
     for (char** line = environ; *line != nullptr; ++line) {
       if (!std::string_view(*line).starts_with("TMPDIR=")) {
         job.environment.emplace_back(*line);

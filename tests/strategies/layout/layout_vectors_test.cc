@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/source_dir.h"
+
 namespace drydock::strategies::vectors {
 
 TensorLayout LayoutFrom(const json& device_matrix, const json& tensor_map, const json& shape) {
@@ -38,7 +40,7 @@ constexpr const char* kOperatorKinds = "op_";
 
 json ReadCases() {
   const char* folder = std::getenv("DRYDOCK_VECTORS");
-  const std::string base = folder != nullptr ? folder : DRYDOCK_SOURCE_DIR "/tests/vectors";
+  const std::string base = folder != nullptr ? folder : SourceDir() + "/tests/vectors";
   std::ifstream file(base + "/layout.json");
   const json document = json::parse(file, nullptr, /*allow_exceptions=*/false);
   return document.is_object() ? document.value("cases", json::array()) : json::array();
