@@ -58,8 +58,34 @@ _BOOLS = frozenset((
     "dump_device_local_norm", "auto_parallel_new_interface", "init_param_in_compile"))
 _TEXTS = frozenset(("strategy_ckpt_load_file", "strategy_ckpt_save_file", "group_ckpt_save_file",
                     "dump_local_norm_path"))
-_SCHEDULERS = ("1f1b", "gpipe", "seqpipe", "seqvpp", "seqsmartvpp")
+SCHEDULERS = ("1f1b", "gpipe", "seqpipe", "seqvpp", "seqsmartvpp", "zero_bubble_v")
 _PYNATIVE_MODES = ("stand_alone", "data_parallel", "auto_parallel")
+
+# Settings that change a step and are not followed: what the figures leave out. Each is counted where it is given.
+_NOT_FOLLOWED = {
+    "strategy_ckpt_load_file": "strategies are not read from the file of %s",
+    "force_fp32_communication": "%s: gradients are exchanged in their own type",
+    "dump_local_norm": "%s: the norms of gradients are not recorded",
+    "dump_device_local_norm": "%s: the norms of gradients are not recorded",
+    "parameter_broadcast": "%s: the Broadcast of the parameters in front of the first step is not recorded",
+    "auto_pipeline": "%s is not followed",
+}
+# Files that MindSpore writes and a dry run does not.
+_FILES = ("strategy_ckpt_save_file", "group_ckpt_save_file", "dump_local_norm_path")
+
+
+def unfollowed(key, value):
+    """(what the figures leave out, which file is not written), each "" if nothing."""
+    if key == "strategy_ckpt_config":
+        left_out, file = unfollowed("strategy_ckpt_load_file", value.get("load_file"))
+        return left_out, file or unfollowed("strategy_ckpt_save_file", value.get("save_file"))[1]
+    if key == "communi_parallel_mode" and value != "all_group_parallel":
+        return "communi_parallel_mode '%s' is taken as all_group_parallel" % value, ""
+    if not value:
+        return "", ""
+    left_out = _NOT_FOLLOWED[key] % key if key in _NOT_FOLLOWED else ""
+    return left_out, "no file is written for %s" % key if key in _FILES else ""
+
 
 ALGO_DEFAULTS = {
     "fully_use_devices": None, "elementwise_op_strategy_follow": False, "tensor_slice_align_enable": False,
@@ -201,7 +227,7 @@ def _check_pipeline_config(where, key, value, mode):
         if name not in value:
             raise user_error(KeyError, where + ":pipeline_config", "pipeline_config lacks '%s'" % name)
     need(bool, where, "pipeline_interleave", value["pipeline_interleave"])
-    _choice(where, "pipeline_scheduler", value["pipeline_scheduler"], _SCHEDULERS)
+    _choice(where, "pipeline_scheduler", value["pipeline_scheduler"], SCHEDULERS)
     if not value["pipeline_interleave"] and value["pipeline_scheduler"] != "1f1b":
         raise user_error(TypeError, where + ":pipeline_config", "without pipeline_interleave the scheduler is '1f1b'")
     return value

@@ -73,6 +73,17 @@ def set_auto_parallel_context(**kwargs):
             _apply_comm_fusion(value)
         _parallel[key] = value
         _given.add(key)
+    note_limits(kwargs)
+
+
+def note_limits(settings):
+    """Counts parallel settings that are not followed, with the line of the script that gives them."""
+    for key, value in settings.items():
+        left_out, file = _rules.unfollowed(key, value)
+        if left_out:
+            session.warn_limit(left_out, at_line=True)
+        if file:
+            session.warn(file)
 
 
 def _apply_comm_fusion(config):

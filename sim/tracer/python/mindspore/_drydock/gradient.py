@@ -38,17 +38,24 @@ def gradients(loss, wrt, sens=None):
         loss = cast(loss, mstype.float32)  # no gradient flows through; all are zero
     with phase("backward"):
         program.losses.append(loss)
-        if isinstance(sens, Tensor) and (sens.shape == loss.shape or loss.size == 1):
-            start = _as_start(sens, loss)
+        start = _start(sens, loss)
+        if start is not None:
             return tracing.apply("_Gradient", [loss] + list(wrt) + [start], {"has_sens": True})
         found = tracing.apply("_Gradient", [loss] + list(wrt), {})
         return [scale(gradient, sens) for gradient in found]
 
 
-def _as_start(sens, loss):
-    """The incoming gradient in the loss' shape and element type."""
+def _start(sens, loss):
+    """The incoming gradient in the loss' shape and element type; None if it is 1 or does not fit.
+
+    A number is a constant of that shape, with which backward starts, as nn/wrap/cell_wrapper.py of the reference fills it.
+    """
     from mindspore.ops import functional
     from mindspore.ops.primitive import cast
+    if isinstance(sens, (int, float)) and not isinstance(sens, bool) and sens != 1:
+        return functional.fill(loss.dtype, loss.shape, float(sens))
+    if not isinstance(sens, Tensor) or sens.shape != loss.shape and loss.size != 1:
+        return None
     sens = cast(sens, loss.dtype)
     return sens if sens.shape == loss.shape else functional.reshape(sens, loss.shape)
 

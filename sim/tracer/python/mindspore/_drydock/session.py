@@ -37,6 +37,7 @@ class Session:
         self.program = None        # the one being recorded
         self.programs = []         # all, in order
         self.warnings = []         # texts, first occurrence only
+        self._limits_said = set()  # texts without their lines
         self.compile_at_once = True  # False under the launcher, which compiles after the script
         self.last_compile = None   # facts about the last compile of this process, as a dictionary
 
@@ -44,8 +45,17 @@ class Session:
         if text not in self.warnings:
             self.warnings.append(text)
 
-    def warn_limit(self, text):
-        """Something the dry run leaves out: counted in the summary, an error under --strict."""
+    def warn_limit(self, text, at_line=False):
+        """Something the dry run leaves out: counted in the summary, an error under --strict.
+
+        `at_line`: with the line of the script that asks for it; said once, for the first such line.
+        """
+        if at_line:
+            if text in self._limits_said:
+                return
+            self._limits_said.add(text)
+            from mindspore._drydock import frames
+            text += " (%s)" % frames.place_text(frames.user_place())
         self.warn("unsupported: " + text)
 
 

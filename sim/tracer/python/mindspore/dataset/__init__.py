@@ -5,7 +5,8 @@ from mindspore.dataset.engine.datasets import BatchDataset, Dataset, RepeatDatas
 from mindspore.dataset.engine.generator import GeneratorDataset, NumpySlicesDataset  # noqa: F401
 from mindspore.dataset.engine.samples import (Cifar10Dataset, Cifar100Dataset, FashionMnistDataset,  # noqa: F401
                                               ImageFolderDataset, MindDataset, MnistDataset, TFRecordDataset)
-from mindspore.dataset.samplers import DistributedSampler, RandomSampler, SequentialSampler  # noqa: F401
+from mindspore.dataset.samplers import (DistributedSampler, RandomSampler, Sampler, SequentialSampler,  # noqa: F401
+                                        SubsetRandomSampler, SubsetSampler, WeightedRandomSampler)
 
 
 MappableDataset = SourceDataset = VisionBaseDataset = Dataset

@@ -31,3 +31,16 @@ def apply(operations, inputs):
         else:
             raise user_error(TypeError, "map:operation-type", "map() takes functions, not %s" % type(item).__name__)
     return columns
+
+
+def of_batch(function, inputs, count, info):
+    """Columns after a function that takes the rows of a batch as lists, one per column, and the batch's place."""
+    result = function(*[[column.value() for _ in range(count)] for column in inputs], info)
+    lists = result if isinstance(result, tuple) else (result,)
+    columns = []
+    for items in lists:
+        if not hasattr(items, "__len__") or len(items) == 0:
+            raise user_error(RuntimeError, "batch:per-batch-map", "per_batch_map must give a list of rows per column")
+        one = rows.Column.of(items[0])
+        columns.append(rows.BatchColumn((len(items),) + one.shape, one.dtype))
+    return columns

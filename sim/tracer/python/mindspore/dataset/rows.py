@@ -37,6 +37,10 @@ class Column:
         return values.as_array(values.zeros(self.shape, self.dtype), self.shape, self.dtype)
 
 
+class BatchColumn(Column):
+    """A column whose shape holds the rows of a batch already."""
+
+
 def as_columns(row, source):
     """Columns of a row produced by user code."""
     items = row if isinstance(row, (tuple, list)) else (row,)

@@ -1,5 +1,5 @@
 """Parts of Cell: walking over parameters and cells, names, and settings without effect on a trace."""
-from mindspore._drydock.errors import user_error
+from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.session import session
 
 
@@ -114,7 +114,14 @@ class Settings:
                   recompute_slice_activation=False, **unknown):
         if unknown:
             raise user_error(ValueError, "Cell:recompute", "recompute() has no argument '%s'" % next(iter(unknown)))
-        session.warn_limit("recompute() of cells is not modelled: memory is reported without it")
+        session.warn_limit("recompute() of cells is not modelled: memory is reported without it", at_line=True)
+
+    def offload(self, backward_prefetch="Auto"):
+        session.warn_limit("offload() of cells is not modelled: memory is reported without it", at_line=True)
+
+    def place(self, role, rank_id):
+        raise Unsupported("mindspore.nn.Cell.place", "place() of cells on other processes is not handled",
+                          "leave place() out to see what one process needs for all of the network")
 
     def set_comm_fusion(self, fusion_type, recurse=True):
         if isinstance(fusion_type, bool) or not isinstance(fusion_type, int) or fusion_type < 0:
@@ -131,8 +138,8 @@ class Settings:
         return self
 
     _get_attr_from_cell = set_data_parallel = set_jit_config = set_broadcast_flag = flatten_weights = _setting_without_effect
-    set_inputs = set_auto_parallel = set_boost = init_parameters_data = offload = _setting_without_effect
-    set_param_fl = set_parallel_input_with_inputs = place = _setting_without_effect
+    set_inputs = set_auto_parallel = set_boost = init_parameters_data = _setting_without_effect
+    set_param_fl = set_parallel_input_with_inputs = _setting_without_effect
     register_forward_hook = register_forward_pre_hook = register_backward_hook = _setting_without_effect
     register_backward_pre_hook = set_mixed_precision_type = _setting_without_effect
 

@@ -13,6 +13,9 @@ from mindspore.ops import _promotion, _strategy
 from mindspore.ops._table import REQUIRED
 
 
+_NOT_MODELLED = ("recompute", "offload")  # attributes that change what a step keeps
+
+
 class Primitive:
     """See mindspore.ops.Primitive."""
 
@@ -25,6 +28,8 @@ class Primitive:
 
     # -- attributes ---------------------------------------------------------------------------------
     def add_prim_attr(self, name, value):
+        if value is True and name in _NOT_MODELLED:
+            session.warn_limit("%s of operators is not modelled: memory is reported without it" % name, at_line=True)
         self.__dict__[name] = value
         self.attrs[name] = value
         if name not in _strategy.FIELDS:
@@ -53,9 +58,10 @@ class Primitive:
         return self.add_prim_attr("recompute", mode)
 
     def place(self, role, rank_id):
-        return self.add_prim_attr("_process_node_role", role)
+        raise Unsupported("mindspore.ops.Primitive.place", "place() of operators on other processes is not handled",
+                          "leave place() out to see what one process needs for all of the network")
 
-    def _offload(self):
+    def _offload(self, backward_prefetch="Auto"):
         return self.add_prim_attr("offload", True)
 
     def set_prim_instance_name(self, name):

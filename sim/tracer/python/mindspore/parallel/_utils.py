@@ -1,4 +1,6 @@
 """Internal helpers that user code imports."""
+import contextlib
+
 from mindspore import context
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
@@ -42,6 +44,39 @@ def _reset_op_id():
 
 def _reset_op_id_with_offset():
     return None
+
+
+def _is_auto_parallel(net):
+    return net is not None and type(net).__name__ == "AutoParallel"
+
+
+def _init_auto_parallel_context(net):
+    """The settings of an AutoParallel become those of the process; any other network changes nothing."""
+    if _is_auto_parallel(net):
+        net.begin_settings()
+
+
+def _clear_auto_parallel_context(net):
+    if _is_auto_parallel(net):
+        net.end_settings()
+
+
+@contextlib.contextmanager
+def parallel_settings(net):
+    """Inside, the settings of an AutoParallel hold: around whatever compiles a network that it is part of.
+
+    Source: mindspore/python/mindspore/train/model.py (every public method), nn/cell.py (compile).
+    """
+    _init_auto_parallel_context(net)
+    try:
+        yield
+    finally:
+        _clear_auto_parallel_context(net)
+
+
+def _get_auto_parallel_net(net):
+    """The AutoParallel among a network's cells, else the network."""
+    return next((cell for _, cell in net.cells_and_names() if _is_auto_parallel(cell)), net)
 
 
 def _infer_rank_list(train_map, predict_map=None):

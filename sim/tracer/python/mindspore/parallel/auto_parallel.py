@@ -1,4 +1,5 @@
 """AutoParallel: parallel settings of one network. Source: spec tracing-frontend 10.4."""
+from mindspore import _context_rules as _rules
 from mindspore import context
 from mindspore._drydock import tracing
 from mindspore._drydock.errors import user_error
@@ -6,7 +7,15 @@ from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
 from mindspore.communication.management import get_group_size, get_rank
 from mindspore.nn.cell import Cell
+from mindspore.parallel._utils import parallel_settings
 
+# What holds whatever set_auto_parallel_context said before. Source: mindspore/python/mindspore/parallel/_utils.py.
+_DEFAULTS = {
+    "dataset_strategy": "data_parallel", "enable_alltoall": True, "gradients_mean": False, "gradient_fp32_sync": True,
+    "loss_repeated_mean": True, "force_fp32_communication": False, "parameter_broadcast": False, "comm_fusion": {},
+    "strategy_ckpt_load_file": "", "strategy_ckpt_save_file": "", "group_ckpt_save_file": "",
+    "enable_parallel_optimizer": False, "pipeline_stages": 1,
+}
 _MODES = ("semi_auto", "sharding_propagation", "recursive_programming")
 
 
@@ -27,15 +36,19 @@ class AutoParallel(Cell):
             _fail(TypeError, "network-type", "AutoParallel() takes a Cell or a function")
         self.network = network
         self._mode = parallel_mode
-        self._settings = {"dataset_strategy": "data_parallel", "enable_alltoall": True}
+        self._settings = dict(_DEFAULTS)
         self._devices = get_group_size()
         self._place = {}            # of this process, where others than the session say what it is
         if self._devices != session.world_size:
             self._place = {"device_num": self._devices, "global_rank": int(get_rank())}
-        self._stages = 1
         self._strategy_file = None  # (mode, path) of the operators' strategies
+        self._in_force = 0          # calls on the way for which these settings are those of the process
 
-    def _apply(self):
+    def begin_settings(self):
+        """Makes these settings those of the process: while the network is made, compiled or called."""
+        self.__dict__["_in_force"] += 1
+        if self._in_force > 1:
+            return
         if self._devices == 1:
             settings = {"parallel_mode": "stand_alone"}
         elif self._mode == "semi_auto":
@@ -48,68 +61,88 @@ class AutoParallel(Cell):
             from mindspore.parallel import _op_strategy
             _op_strategy.configure(*self._strategy_file)
 
+    def end_settings(self):
+        self.__dict__["_in_force"] -= 1
+        if self._in_force == 0:
+            context.reset_auto_parallel_context()
+
     def __call__(self, *args, **kwargs):
         if session.depth > 0:
+            if not self._in_force:
+                session.warn("AutoParallel around a part of the network that is called has no effect: "
+                             "give the outermost cell to AutoParallel, or the wrapped network to Model")
             return self._enter(*args, **kwargs)
-        self._apply()
-        names = tracing.input_names(getattr(self.network, "construct", self.network),
-                                    skip=1 if isinstance(self.network, Cell) else 0)
-        result = tracing.run(self, self._enter, args, kwargs, names)
-        context.reset_auto_parallel_context()
-        return result
+        with parallel_settings(self):
+            return tracing.run(self, self._enter, args, kwargs, self._names())
 
     def compile_alone(self, args, kwargs):
-        self._apply()
-        names = tracing.input_names(getattr(self.network, "construct", self.network),
-                                    skip=1 if isinstance(self.network, Cell) else 0)
-        program = tracing.compile_alone(self, self._enter, args, kwargs, names)
-        context.reset_auto_parallel_context()
-        return program
+        with parallel_settings(self):
+            return tracing.compile_alone(self, self._enter, args, kwargs, self._names())
+
+    def _names(self):
+        return tracing.input_names(getattr(self.network, "construct", self.network),
+                                   skip=1 if isinstance(self.network, Cell) else 0)
 
     def construct(self, *args, **kwargs):
         return self.network(*args, **kwargs)
 
-    # -- settings: each only stores ----------------------------------------------------------------------
+    # -- settings: checked at once, in force from begin_settings() on ------------------------------------
+    def _set(self, **settings):
+        for key, value in settings.items():
+            _rules.check_parallel(key, value, context.GRAPH_MODE)
+        self._settings.update(settings)
+        context.note_limits(settings)
+
     def dataset_strategy(self, config):
         if config is None:
             _fail(ValueError, "dataset-strategy", "dataset_strategy must not be None")
-        self._settings["dataset_strategy"] = config
+        self._set(dataset_strategy=config)
 
     def enable_gradients_mean(self):
-        self._settings["gradients_mean"] = True
+        self._set(gradients_mean=True)
 
     def disable_gradient_fp32_sync(self):
-        self._settings["gradient_fp32_sync"] = False
+        self._set(gradient_fp32_sync=False)
 
     def disable_loss_repeated_mean(self):
-        self._settings["loss_repeated_mean"] = False
+        self._set(loss_repeated_mean=False)
 
     def enable_fp32_communication(self):
-        self._settings["force_fp32_communication"] = True
+        self._set(force_fp32_communication=True)
 
     def comm_fusion(self, config):
-        self._settings["comm_fusion"] = config
+        self._set(comm_fusion={} if config is None else config)
 
     def hsdp(self, shard_size=-1, threshold=64, optimizer_level="level1"):
-        if isinstance(shard_size, bool) or not isinstance(shard_size, int) or (shard_size != -1 and shard_size < 2):
-            _fail(ValueError, "hsdp", "shard_size of hsdp() must be -1 or a whole number above 1")
+        if isinstance(shard_size, bool) or not isinstance(shard_size, int) or (shard_size != -1 and shard_size < 1):
+            _fail(ValueError, "hsdp", "shard_size of hsdp() must be -1 or a whole number above 0")
+        if isinstance(threshold, bool) or not isinstance(threshold, int) or threshold < 0:
+            _fail(ValueError, "hsdp", "threshold of hsdp() must be a whole number from 0 on")
         if optimizer_level not in ("level1", "level2", "level3"):
             _fail(ValueError, "hsdp", "optimizer_level of hsdp() must be level1, level2 or level3")
-        self._settings["enable_parallel_optimizer"] = True
-        self._settings["parallel_optimizer_config"] = {
-            "optimizer_weight_shard_size": shard_size, "parallel_optimizer_threshold": threshold,
-            "optimizer_level": optimizer_level}
+        config = {"parallel_optimizer_threshold": threshold, "optimizer_level": optimizer_level}
+        if shard_size > 1:
+            config["optimizer_weight_shard_size"] = shard_size
+        self._set(enable_parallel_optimizer=True, parallel_optimizer_config=config)
 
     def pipeline(self, stages=1, output_broadcast=False, interleave=False, scheduler="1f1b"):
         if isinstance(stages, bool) or not isinstance(stages, int):
             _fail(TypeError, "pipeline-stages", "stages of pipeline() must be a whole number")
         if stages < 1:
             _fail(ValueError, "pipeline-stages", "stages of pipeline() must be positive")
-        self._stages = stages
-        self._settings["pipeline_stages"] = stages
+        for name, value in (("output_broadcast", output_broadcast), ("interleave", interleave)):
+            if not isinstance(value, bool):
+                _fail(TypeError, "pipeline-" + name, "%s of pipeline() must be True or False" % name)
+        if scheduler not in _rules.SCHEDULERS:
+            _fail(ValueError, "pipeline-scheduler", "scheduler of pipeline() must be one of %s, not %r"
+                  % (", ".join(_rules.SCHEDULERS), scheduler))
+        self._set(pipeline_stages=stages)
+        if stages > 1:
+            self._set(pipeline_result_broadcast=output_broadcast, pipeline_config={
+                "pipeline_interleave": interleave, "pipeline_scheduler": scheduler})
 
     def get_pipeline_stages(self):
-        return self._stages
+        return self._settings.get("pipeline_stages", 1)
 
     def load_operator_strategy_file(self, file_path):
         self._keep_strategies("LOAD", file_path)
@@ -122,13 +155,33 @@ class AutoParallel(Cell):
         _op_strategy.check_path(path)
         self._strategy_file = (mode, path)
 
-    def _without_effect(self, *args, **kwargs):
-        return None
+    def load_param_strategy_file(self, file_path):
+        self._set(strategy_ckpt_load_file=file_path)
 
-    no_init_parameters_in_compile = set_group_ckpt_save_file = print_local_norm = _without_effect
-    dump_local_norm = enable_device_local_norm = transformer_opt = _without_effect
-    load_param_strategy_file = save_param_strategy_file = _without_effect
-    disable_strategy_file_only_for_trainable_params = _without_effect
+    def save_param_strategy_file(self, file_path):
+        self._set(strategy_ckpt_save_file=file_path)
+
+    def set_group_ckpt_save_file(self, file_path):
+        self._set(group_ckpt_save_file=file_path)
+
+    def print_local_norm(self):
+        self._set(dump_local_norm=True)
+
+    def dump_local_norm(self, file_path):
+        self._set(dump_local_norm=True, dump_local_norm_path=file_path)
+
+    def enable_device_local_norm(self):
+        self._set(dump_device_local_norm=True)
+
+    def transformer_opt(self, file_path):
+        if file_path is not None:
+            context.set_context(ascend_config={"parallel_speed_up_json_path": file_path})
+
+    def no_init_parameters_in_compile(self):
+        """Parameters have no values in a dry run, whenever they get them."""
+
+    def disable_strategy_file_only_for_trainable_params(self):
+        """About the file of save_param_strategy_file(), which is not written."""
 
 
 __getattr__ = module_getattr(__name__)

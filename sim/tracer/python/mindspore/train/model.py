@@ -1,4 +1,10 @@
-"""Model: training, evaluation and prediction with one call. Source: spec tracing-frontend 9.2 and 11."""
+"""Model: training, evaluation and prediction with one call. Source: spec tracing-frontend 9.2 and 11.
+
+A network that is wrapped with AutoParallel brings its parallel settings: they hold while the Model is made and in each of
+its calls. Source: mindspore/python/mindspore/train/model.py.
+"""
+import functools
+
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore.common import dtype as mstype
@@ -6,7 +12,18 @@ from mindspore.common.tensor import Tensor
 from mindspore.nn.cell import Cell
 from mindspore.nn.wrap.cell_wrapper import TrainOneStepCell, WithEvalCell, WithLossCell
 from mindspore.nn.wrap.loss_scale import TrainOneStepWithLossScaleCell
+from mindspore.parallel._utils import parallel_settings
 from mindspore.train.callback import RunContext, callback_list
+
+
+def _with_settings(method):
+    """The parallel settings of the network hold in the method."""
+    @functools.wraps(method)
+    def inside(self, *args, **kwargs):
+        with parallel_settings(self._network):
+            return method(self, *args, **kwargs)
+
+    return inside
 
 
 class Model:
@@ -28,8 +45,9 @@ class Model:
         self._loss_fn = loss_fn
         self._optimizer = optimizer
         self._metrics = metrics
-        self._parallel_mode = _parallel_mode()
-        self._train_network = self._build_train_network()
+        with parallel_settings(network):
+            self._parallel_mode = _parallel_mode()
+            self._train_network = self._build_train_network()
         self._eval_network = eval_network
         self._predict_network = network
 
@@ -60,6 +78,7 @@ class Model:
     def eval_network(self):
         return self._eval_network
 
+    @_with_settings
     def train(self, epoch, train_dataset, callbacks=None, dataset_sink_mode=False, sink_size=-1, initial_epoch=0):
         """One step of one epoch; callbacks are called as in a job of one step."""
         _check_count("epoch", epoch)
@@ -83,12 +102,14 @@ class Model:
         hooks.call("on_train_epoch_end", context)
         hooks.call("on_train_end", context)
 
+    @_with_settings
     def fit(self, epoch, train_dataset, valid_dataset=None, valid_frequency=1, callbacks=None,
             dataset_sink_mode=False, valid_dataset_sink_mode=False, sink_size=-1, initial_epoch=0):
         self.train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size)
         if valid_dataset is not None:
             self.eval(valid_dataset, callbacks, valid_dataset_sink_mode)
 
+    @_with_settings
     def eval(self, valid_dataset, callbacks=None, dataset_sink_mode=False):
         """One step of the evaluation network; metrics are zero."""
         if self._eval_network is None:
@@ -103,18 +124,23 @@ class Model:
         names = self._metrics if isinstance(self._metrics, (set, list, tuple, dict)) else []
         return {name: 0.0 for name in sorted(names, key=str)}
 
+    @_with_settings
     def predict(self, *predict_data, **kwargs):
         self._predict_network.set_train(False)
         return self._predict_network(*predict_data)
 
-    def build(self, train_dataset=None, valid_dataset=None, sink_size=-1, epoch=1):
+    def build(self, train_dataset=None, valid_dataset=None, sink_size=-1, epoch=1, sink_mode=True):
         if train_dataset is not None:
-            self.train(1, train_dataset)
+            self.train(epoch, train_dataset, dataset_sink_mode=sink_mode, sink_size=sink_size)
+        if valid_dataset is not None:
+            self.eval(valid_dataset, dataset_sink_mode=sink_mode)
 
+    @_with_settings
     def infer_train_layout(self, train_dataset, dataset_sink_mode=True, sink_size=-1):
         self.train(1, train_dataset)
         return self._train_network.parameter_layout_dict
 
+    @_with_settings
     def infer_predict_layout(self, *predict_data, **kwargs):
         self.predict(*predict_data)
         return self._predict_network.parameter_layout_dict

@@ -3,7 +3,8 @@ from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.rank import RankInt
 from mindspore._drydock.session import session
-from mindspore.dataset import rows
+from mindspore.dataset import rows, samplers
+from mindspore.dataset.engine import lengths
 
 _pairs = zip  # the reference calls one of its functions zip, too
 
@@ -17,9 +18,13 @@ class Dataset:
     def __init__(self, names=(), columns=(), length=1):
         self._names = list(names)
         self._columns = list(columns)
-        self._length = length
+        self._size = lengths.Known(length) if isinstance(length, int) else length
         self._batch_size = 1
         self._repeat_count = 1
+
+    @property
+    def _length(self):
+        return lengths.total(self._size)
 
     def _derive(self, kind=None, **changes):
         derived = (kind or Dataset).__new__(kind or Dataset)
@@ -28,30 +33,38 @@ class Dataset:
         return derived
 
     # -- operations ---------------------------------------------------------------------------------
-    def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, **kwargs):
+    def batch(self, batch_size, drop_remainder=False, num_parallel_workers=None, per_batch_map=None, input_columns=None,
+              output_columns=None, **kwargs):
         if callable(batch_size):
-            batch_size = batch_size(None)
+            batch_size = batch_size(_BatchInfo())
         if isinstance(batch_size, bool) or not isinstance(batch_size, int):
             raise user_error(TypeError, "batch:size-type", "batch() takes a whole number, not %r" % (batch_size,))
         batch_size = int(batch_size)
         if batch_size < 1:
             raise user_error(ValueError, "batch:size-range", "the batch size must be positive, not %d" % batch_size)
-        length = self._length // batch_size if drop_remainder else -(-self._length // batch_size)
-        if length == 0:
+        count = self._size.up_to(batch_size)  # the rows of the first batch
+        if drop_remainder and count < batch_size or count == 0:
             raise user_error(RuntimeError, "batch:empty",
-                             "a batch of %d rows from %d rows with drop_remainder gives nothing"
-                             % (batch_size, self._length))
-        columns = [rows.Column((min(batch_size, self._length),) + c.shape, c.dtype) for c in self._columns]
-        return self._derive(BatchDataset, _columns=columns, _length=length, _batch_size=batch_size)
+                             "a batch of %d rows from %d rows with drop_remainder gives nothing" % (batch_size, count))
+        size = lengths.after(self._size, lambda rows: rows // batch_size if drop_remainder else -(-rows // batch_size),
+                             lambda limit: limit * batch_size)
+        source = self
+        if per_batch_map is not None:
+            from mindspore.dataset import mapping
+            names = self._names[:1] if input_columns is None else _names_of(input_columns)
+            columns = mapping.of_batch(per_batch_map, [self._column(name) for name in names], count, _BatchInfo())
+            wanted = names if output_columns is None else _names_of(output_columns)
+            source = self._replace(names, rows.check_names(wanted, len(columns), "batch()"), columns)
+        columns = [c if isinstance(c, rows.BatchColumn) else rows.Column((count,) + c.shape, c.dtype)
+                   for c in source._columns]
+        return source._derive(BatchDataset, _columns=columns, _size=size, _batch_size=batch_size)
 
     def map(self, operations, input_columns=None, output_columns=None, **kwargs):
         from mindspore.dataset import mapping
-        names = self._names[:1] if input_columns is None else (
-            [input_columns] if isinstance(input_columns, str) else list(input_columns))
+        names = self._names[:1] if input_columns is None else _names_of(input_columns)
         inputs = [self._column(name) for name in names]
         outputs = mapping.apply(operations, inputs)
-        wanted = names if output_columns is None else (
-            [output_columns] if isinstance(output_columns, str) else list(output_columns))
+        wanted = names if output_columns is None else _names_of(output_columns)
         wanted = rows.check_names(wanted, len(outputs), "map()")
         return self._replace(names, wanted, outputs)
 
@@ -70,20 +83,19 @@ class Dataset:
         return self._columns[self._names.index(name)]
 
     def project(self, columns):
-        names = [columns] if isinstance(columns, str) else list(columns)
+        names = _names_of(columns)
         return self._derive(_names=names, _columns=[self._column(name) for name in names])
 
     def rename(self, input_columns, output_columns):
-        old = [input_columns] if isinstance(input_columns, str) else list(input_columns)
-        new = [output_columns] if isinstance(output_columns, str) else list(output_columns)
-        renamed = dict(_pairs(old, new))
+        renamed = dict(_pairs(_names_of(input_columns), _names_of(output_columns)))
         return self._derive(_names=[renamed.get(name, name) for name in self._names])
 
     def repeat(self, count=None):
         count = 1 if count is None or count == -1 else count
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise user_error(ValueError, "repeat:count", "repeat() takes a positive number")
-        return self._derive(RepeatDataset, _length=self._length * count, _repeat_count=count)
+        size = lengths.after(self._size, lambda rows: rows * count, lambda limit: limit)
+        return self._derive(RepeatDataset, _size=size, _repeat_count=count)
 
     def shuffle(self, buffer_size):
         if isinstance(buffer_size, bool) or not isinstance(buffer_size, int):
@@ -93,10 +105,11 @@ class Dataset:
         return self._derive()
 
     def take(self, count=-1):
-        return self._derive(_length=self._length if count == -1 else min(count, self._length))
+        return self._derive() if count == -1 else self._derive(_size=lengths.at_most(self._size, count))
 
     def skip(self, count):
-        return self._derive(_length=max(self._length - count, 0))
+        return self._derive(_size=lengths.after(self._size, lambda rows: max(rows - count, 0),
+                                                lambda limit: limit + count))
 
     def zip(self, datasets):
         others = datasets if isinstance(datasets, (tuple, list)) else (datasets,)
@@ -104,7 +117,7 @@ class Dataset:
 
     def split(self, sizes, randomize=True):
         parts = [int(s * self._length) if isinstance(s, float) else s for s in sizes]
-        return [self._derive(_length=part) for part in parts]
+        return [self._derive(_size=lengths.Known(part)) for part in parts]
 
     def filter(self, predicate, input_columns=None, num_parallel_workers=None):
         return self._derive()
@@ -113,7 +126,7 @@ class Dataset:
         return self.batch(batch_size, drop_remainder)
 
     def add_sampler(self, new_sampler):
-        return None
+        self._size = samplers.size_after(new_sampler, self._size)
 
     use_sampler = add_sampler
 
@@ -149,7 +162,7 @@ class Dataset:
 
     # -- iteration ----------------------------------------------------------------------------------
     def _rows(self, num_epochs=1):
-        for _ in range(min(session.steps, self._length)):
+        for _ in range(self._size.up_to(session.steps)):
             yield [column.tensor() for column in self._columns]
 
     def create_tuple_iterator(self, columns=None, num_epochs=-1, output_numpy=False, do_copy=False):
@@ -186,15 +199,32 @@ def zip(datasets):  # noqa: A001 (the reference's name)
     """Columns of all data sets side by side."""
     names = [name for dataset in datasets for name in dataset._names]
     columns = [column for dataset in datasets for column in dataset._columns]
-    return Dataset(names, columns, min(dataset._length for dataset in datasets))
+    sizes = [dataset._size for dataset in datasets]
+    if all(isinstance(size, lengths.Known) for size in sizes):
+        return Dataset(names, columns, min(size.rows for size in sizes))
+    return Dataset(names, columns, lengths.Changed(lambda limit: min(size.up_to(limit) for size in sizes)))
 
 
-def shard_length(length, num_shards, shard_id):
+def _names_of(columns):
+    return [columns] if isinstance(columns, str) else list(columns)
+
+
+class _BatchInfo:
+    """What functions that are called per batch learn: it is the first one."""
+
+    def get_epoch_num(self):
+        return 0
+
+    def get_batch_num(self):
+        return 0
+
+
+def shard_size(size, num_shards, shard_id):
     """Rows of one shard; checks the pair without asking which rank this is."""
     if (num_shards is None) != (shard_id is None):
         raise user_error(RuntimeError, "dataset:shards", "num_shards and shard_id go together")
     if num_shards is None:
-        return length
+        return size
     if isinstance(num_shards, bool) or not isinstance(num_shards, int):
         raise user_error(TypeError, "dataset:shards", "num_shards must be a whole number")
     if num_shards < 1:
@@ -205,7 +235,7 @@ def shard_length(length, num_shards, shard_id):
         if not 0 <= shard_id < num_shards:
             raise user_error(ValueError, "dataset:shards", "shard_id must be from 0 to %d, not %d"
                              % (num_shards - 1, shard_id))
-    return -(-length // num_shards)
+    return lengths.shared(size, num_shards)
 
 
 __getattr__ = module_getattr("mindspore.dataset")

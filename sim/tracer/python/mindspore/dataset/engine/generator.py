@@ -1,31 +1,29 @@
 """Data sets made by user code: one row is pulled from it."""
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
-from mindspore._drydock.session import session
-from mindspore.dataset import rows
-from mindspore.dataset.engine.datasets import Dataset, shard_length
+from mindspore.dataset import rows, samplers
+from mindspore.dataset.engine import lengths
+from mindspore.dataset.engine.datasets import Dataset, shard_size
 
 
 def _first_row(source):
-    """First row of a generator function, iterable or random-access object."""
-    if callable(source) and not hasattr(source, "__getitem__"):
-        iterator = source()
-    elif hasattr(source, "__getitem__") and hasattr(source, "__len__"):
+    """First row of a generator function, iterable or random-access object, and how many there are."""
+    if hasattr(source, "__getitem__") and hasattr(source, "__len__"):
         if len(source) == 0:
             raise user_error(RuntimeError, "GeneratorDataset:empty", "the source of GeneratorDataset is empty")
-        return source[0]
-    else:
-        iterator = source
+        return source[0], lengths.Known(len(source))
+    iterator = source() if callable(source) else source
     if not hasattr(iterator, "__next__"):
         if not hasattr(iterator, "__iter__"):
             raise user_error(TypeError, "GeneratorDataset:source",
                              "the source of GeneratorDataset must give rows, not be a %s" % type(source).__name__)
         iterator = iter(iterator)
     try:
-        return next(iterator)
+        row = next(iterator)
     except StopIteration:
         raise user_error(RuntimeError, "GeneratorDataset:empty",
                          "the source of GeneratorDataset gives no rows") from None
+    return row, lengths.Known(len(source)) if hasattr(source, "__len__") else lengths.Counted(iterator, 1)
 
 
 class GeneratorDataset(Dataset):
@@ -36,14 +34,13 @@ class GeneratorDataset(Dataset):
                  python_multiprocessing=True, max_rowsize=None, **kwargs):
         if column_names is None and schema is None:
             raise user_error(ValueError, "GeneratorDataset:columns", "GeneratorDataset needs column_names")
-        columns = rows.as_columns(_first_row(source), "the source of GeneratorDataset")
+        row, size = _first_row(source)
+        columns = rows.as_columns(row, "the source of GeneratorDataset")
         names = rows.check_names(column_names or ["column%d" % i for i in range(len(columns))], len(columns),
                                  "GeneratorDataset")
-        try:
-            length = len(source)
-        except TypeError:
-            length = session.steps if num_samples is None else num_samples
-        super().__init__(names, columns, shard_length(max(length, 1), num_shards, shard_id))
+        if num_samples:
+            size = lengths.at_most(size, num_samples)
+        super().__init__(names, columns, shard_size(samplers.size_after(sampler, size), num_shards, shard_id))
         self.source = source
 
 
@@ -61,9 +58,10 @@ class NumpySlicesDataset(Dataset):
             raise user_error(ValueError, "NumpySlicesDataset:empty", "NumpySlicesDataset needs data")
         columns = rows.as_columns(tuple(part[0] for part in parts), "NumpySlicesDataset")
         names = ["column_%d" % i for i in range(len(columns))] if column_names is None else column_names
-        length = min(len(part) for part in parts)
+        size = lengths.Known(min(len(part) for part in parts))
+        size = samplers.size_after(sampler, lengths.at_most(size, num_samples) if num_samples else size)
         super().__init__(rows.check_names(names, len(columns), "NumpySlicesDataset"), columns,
-                         shard_length(length if num_samples is None else min(length, num_samples), num_shards, shard_id))
+                         shard_size(size, num_shards, shard_id))
 
 
 __getattr__ = module_getattr("mindspore.dataset")

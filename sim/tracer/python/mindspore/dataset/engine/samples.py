@@ -5,7 +5,9 @@ from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
-from mindspore.dataset.engine.datasets import Dataset, shard_length
+from mindspore.dataset import samplers
+from mindspore.dataset.engine import lengths
+from mindspore.dataset.engine.datasets import Dataset, shard_size
 from mindspore.dataset.rows import Column
 
 
@@ -38,12 +40,11 @@ class _KnownDataset(Dataset):
             raise user_error(ValueError, self._kind + ":usage", "usage of %s must be one of %s, not %r"
                              % (self._kind, ", ".join(sorted(self._lengths)), usage))
         _check_folder(self._kind, dataset_dir, self._files)
-        length = self._lengths.get(usage or "train")
-        if num_samples:
-            length = min(length, num_samples)
+        size = lengths.Known(self._lengths.get(usage or "train"))
+        size = samplers.size_after(sampler, lengths.at_most(size, num_samples) if num_samples else size)
         super().__init__([name for name, _, _ in self._known_columns],
                          [Column(shape, dtype) for _, shape, dtype in self._known_columns],
-                         shard_length(length, num_shards, shard_id))
+                         shard_size(size, num_shards, shard_id))
 
 
 class MnistDataset(_KnownDataset):

@@ -1,10 +1,13 @@
 """Networks around networks: loss, training step, evaluation."""
+import os
+
 from mindspore._drydock import gradient, tracing
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore.nn.cell import Cell
+from mindspore.nn.layer.basic import Identity
 from mindspore.nn.wrap.grad_reducer import DistributedGradReducer
-from mindspore.ops import operations as P
+from mindspore.ops import composite, operations as P
 
 
 def _check_cell(owner, name, value):
@@ -57,25 +60,31 @@ class TrainOneStepCell(Cell):
         self.return_grad = return_grad
         if sens == 0:
             raise user_error(ValueError, "TrainOneStepCell:sens", "sens must not be 0")
-        self.sens = sens
-        self.reducer_flag = False
-        self.grad_reducer = None
+        self.sense_flag = sens is not None
+        self.sens = 1.0 if sens is None else sens
+        self.grad = composite.GradOperation(get_by_list=True, sens_param=True)
+        self.grad_no_sens = composite.GradOperation(get_by_list=True)
         self._add_reducer()
+        self.use_graceful_exit = os.environ.get("MS_ENABLE_GRACEFUL_EXIT") == "1"
 
     def _add_reducer(self):
         from mindspore import context
-        mode = context.get_auto_parallel_context("parallel_mode")
-        if mode in ("data_parallel", "hybrid_parallel"):
-            self.reducer_flag = True
+        self.parallel_mode = context.get_auto_parallel_context("parallel_mode")
+        self.reducer_flag = self.parallel_mode in ("data_parallel", "hybrid_parallel")
+        self.grad_reducer = Identity()
+        if self.reducer_flag:
+            self.mean = context.get_auto_parallel_context("gradients_mean")
+            self.degree = context.device_count()
             self.grad_reducer = DistributedGradReducer(self.weights)
 
     def construct(self, *inputs):
         loss = self.network(*inputs)
         grads = gradient.gradients(gradient.first_output(loss, False), list(self.weights), self.sens)
-        if self.reducer_flag:
-            grads = self.grad_reducer(tuple(grads))
-        self.optimizer(tuple(grads))
-        return (loss, grads) if self.return_grad else loss
+        grads = self.grad_reducer(tuple(grads))
+        self.optimizer(grads)
+        if not self.return_grad:
+            return loss
+        return loss, {weight.name: grad for weight, grad in zip(self.weights, grads)}
 
 
 class VirtualDatasetCell(Cell):

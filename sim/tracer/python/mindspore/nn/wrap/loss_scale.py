@@ -107,9 +107,8 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         grads = gradient.gradients(first, list(self.weights), scaling)
         with phase("backward"):
             grads = [tensor_grad_scale(self.scale_sense, g) for g in grads]
-        if self.reducer_flag:
-            grads = self.grad_reducer(tuple(grads))
-        self.optimizer(tuple(grads))
+        grads = self.grad_reducer(tuple(grads))
+        self.optimizer(grads)
         return loss, self.get_overflow_status(None, None), self.scale_sense
 
 

@@ -1,6 +1,7 @@
 """Wrappers that call a network once per part of a batch. Source: spec tracing-frontend 8."""
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.session import session
 from mindspore.common.tensor import Tensor
 from mindspore.nn.cell import Cell
 from mindspore.nn.layer.container import CellList
@@ -113,6 +114,9 @@ class GradAccumulationCell(_Parts):
     def __init__(self, network, micro_size):
         super().__init__(network, micro_size, {"grad_accu_num": micro_size}, "forward_end", "micro_size")
         self.micro_size = micro_size
+        if micro_size > 1:
+            session.warn_limit("accumulation of gradients is not modelled: all parts of a batch are reported as alive "
+                               "together, without sums of gradients that are kept", at_line=True)
 
 
 GradAccumulation = GradAccumulationCell
