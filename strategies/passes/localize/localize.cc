@@ -1,18 +1,105 @@
 #include "strategies/passes/localize/localize.h"
 
-#include "strategies/passes/localize/local_builder.h"
+#include <map>
 
+#include "strategies/passes/backward/expand_gradients.h"
+#include "strategies/passes/localize/behind_gradients.h"
+#include "strategies/passes/localize/copies.h"
+#include "strategies/passes/localize/forward.h"
+#include "strategies/passes/localize/leaves.h"
+#include "strategies/passes/localize/local_draft.h"
+
+/// From a traced program to the program of one rank.
+///
+///   leaves             what the rank holds before the step            leaves.cc
+///   then, in the order of the script, part by part:
+///     forward          on slices, with its communication              forward.cc
+///     gradient         the derivative of what stands there            backward/expand_gradients.cc
+///     behind it        averaging, clipping, optimizers                behind_gradients.cc
+///   helpers that only steer these passes are removed                  prepare/rewrite.cc
+///
+/// Most scripts have each part once; one that trains two networks in turn has them twice. A pass
+/// that works on a finished forward part stands between it and its gradient.
 namespace drydock::strategies {
+namespace {
+
+Status LocalizePart(LocalDraft& draft, const NodeRange& part) {
+  switch (part.region) {
+    case Region::kForward:
+      return LocalizeForward(draft, part);
+    case Region::kGradient:
+      return ExpandGradients(draft, part);
+    case Region::kPost:
+      return LocalizeBehindGradients(draft, part);
+  }
+  return {};
+}
+
+/// Local counterparts of what the network returns.
+Result<std::vector<ValueId>> LocalOutputs(LocalDraft& draft) {
+  std::vector<ValueId> outputs;
+  for (const ValueId output : draft.traced.outputs) {
+    DRYDOCK_RETURN_IF_ERROR(JoinCopies(draft, output));
+    outputs.push_back(draft.Of(output).id);
+  }
+  return outputs;
+}
+
+/// Takes the program out of the draft, with the layouts of what is left of its leaves.
+Result<LocalProgram> Finish(LocalDraft draft) {
+  DRYDOCK_TRY(std::vector<ValueId> outputs, LocalOutputs(draft));
+  draft.builder.SetOutputs(std::move(outputs));
+  LocalProgram program{.graph = CleanLocal(std::move(draft.builder).Take()),
+                       .redistribution_count = draft.redistribution_count,
+                       .diagnostics = std::move(draft.diagnostics)};
+  for (const ValueId output : draft.traced.outputs) {
+    const SharedValue<TensorLayout>& layout = draft.Of(output).layout;
+    program.output_layouts.push_back(layout ? std::optional(JoinedLayout(*layout)) : std::nullopt);
+  }
+  std::map<std::string, TensorLayout> by_name;
+  for (const Parameter& parameter : draft.traced.parameters) {
+    by_name[draft.traced.at(parameter.value).name] = *LayoutOf(draft, parameter.value);
+  }
+  for (const Parameter& parameter : program.graph.parameters) {
+    program.parameter_layouts.push_back(by_name[program.graph.at(parameter.value).name]);
+  }
+  return program;
+}
+
+}  // namespace
 
 Result<LocalProgram> BuildLocalProgram(const Graph& traced, const std::vector<Region>& regions,
                                        const std::vector<NodePlan>& plans,
                                        const JobConfig& config) {
-  return LocalBuilder(traced, regions, plans, config).Build();
+  LocalDraft draft = StartDraft(traced, regions, plans, config);
+  DRYDOCK_RETURN_IF_ERROR(PlaceLeaves(draft));
+  for (const NodeRange& part : PartsOf(regions)) {
+    DRYDOCK_RETURN_IF_ERROR(LocalizePart(draft, part));
+  }
+  return Finish(std::move(draft));
 }
 
 Result<Graph> BuildForwardProgram(const Graph& traced, const std::vector<Region>& regions,
                                   const std::vector<NodePlan>& plans, const JobConfig& config) {
-  return LocalBuilder(traced, regions, plans, config).BuildForward();
+  LocalDraft draft = StartDraft(traced, regions, plans, config);
+  DRYDOCK_RETURN_IF_ERROR(PlaceLeaves(draft));
+  std::vector<ValueId> losses;
+  for (const NodeRange& part : PartsOf(regions)) {
+    if (part.region == Region::kForward) {
+      DRYDOCK_RETURN_IF_ERROR(LocalizeForward(draft, part));
+    }
+    for (std::size_t n = part.first; part.region == Region::kGradient && n < part.end; ++n) {
+      const ValueId loss = traced.nodes[n].inputs.front();
+      DRYDOCK_RETURN_IF_ERROR(JoinCopies(draft, loss));
+      losses.push_back(draft.Of(loss).id);
+    }
+  }
+  if (losses.empty()) {
+    DRYDOCK_TRY(losses, LocalOutputs(draft));
+  }
+  std::erase(losses, kNoValue);
+  draft.builder.SetOutputs(std::move(losses));
+  return RemoveDeadNodes(std::move(draft.builder).Take());
 }
 
 }  // namespace drydock::strategies

@@ -18,12 +18,7 @@ struct LocalProgram {
   std::vector<Diagnostic> diagnostics = {};  ///< What the backward program leaves out.
 };
 
-/// True if an operator computes on slices of gradients or weights what it computes on the whole:
-/// element by element, or an update.
-[[nodiscard]] bool WorksOnSlices(const Node& node);
-
-/// Builds the program of one rank, symbolic in the rank: local shapes, forward communication,
-/// redistribution, mirrors, virtual division, backward by differentiation, optimizer on slices.
+/// Builds the program of one rank, symbolic in the rank, by the passes that localize.cc lists.
 ///
 /// @error kInvalidArgument  a parameter is wanted in two layouts
 /// @error kUnsupported      a reduction over gradients that are cut

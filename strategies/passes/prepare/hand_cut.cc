@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
-#include "strategies/passes/localize/localize.h"
+#include "strategies/passes/localize/behind_gradients.h"
 #include "strategies/passes/localize/wanted_layout.h"
 #include "strategies/rules/lookup/gather_manual.h"
 

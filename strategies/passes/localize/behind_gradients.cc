@@ -1,0 +1,209 @@
+#include "strategies/passes/localize/behind_gradients.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "strategies/operators/sharding_parts.h"
+#include "strategies/passes/choose/assign.h"
+#include "strategies/passes/localize/operands.h"
+#include "strategies/passes/localize/redistribute.h"
+#include "strategies/passes/localize/slices.h"
+
+/// What stands behind the gradients: averaging, clipping, optimizers.
+///
+/// Nothing there is planned. Operators work on the slices of gradients and weights as these are
+/// cut; where one combines elements of different ranks (a norm), its rule says how, as for any
+/// operator. Collectives that the script writes keep the groups that it names.
+///
+/// Example: the norm of a gradient (64, 32) that is cut (4, 1): each rank sums the squares of its
+/// (16, 32), and the rule of ReduceSum adds an AllReduce over 4 ranks.
+namespace drydock::strategies {
+namespace {
+
+/// Numbers (stride, extent) of the digits of a group that the script made, outermost first.
+constexpr std::string_view kGroupDigits = "group_digits";
+
+/// Group of a collective that the script writes: what `group_digits` says, all ranks without it.
+Result<GroupPattern> ScriptGroup(const Node& node, std::int64_t world_size) {
+  if (node.group) {
+    return *node.group;
+  }
+  DRYDOCK_TRY(const auto given, IntListAttr(node.attrs, kGroupDigits));
+  if (!given) {
+    return MakeGroupPattern({RankDigit{.stride = 1, .extent = world_size}});
+  }
+  std::vector<RankDigit> digits;
+  std::int64_t inside = world_size;  // ranks between two members that differ in the digit before
+  bool sound = given->size() % 2 == 0;
+  for (std::size_t i = 0; sound && i + 1 < given->size(); i += 2) {
+    const RankDigit digit{.stride = (*given)[i], .extent = (*given)[i + 1]};
+    sound = digit.stride >= 1 && digit.extent >= 1 && digit.stride <= inside &&
+            digit.extent <= inside / digit.stride;
+    inside = digit.stride;
+    digits.push_back(digit);
+  }
+  if (!sound) {
+    return FailInput(node.op + ":group", "the group of '" + node.op + "' is not within the job",
+                     "group_digits are pairs of stride and extent, outermost first");
+  }
+  return MakeGroupPattern(std::move(digits));
+}
+
+/// Layout of a whole operand beside a cut one: like that from the right if the operator goes
+/// element by element, else whole.
+TensorLayout Beside(const TensorLayout& cut, const Shape& shape, bool element_by_element) {
+  TensorLayout layout{.device_matrix = cut.device_matrix,
+                      .tensor_map = std::vector<std::vector<std::int64_t>>(shape.size()),
+                      .shape = shape};
+  const std::size_t common = std::min(shape.size(), cut.shape.size());
+  for (std::size_t back = 1; element_by_element && back <= common; ++back) {
+    if (shape[shape.size() - back] == cut.shape[cut.shape.size() - back]) {
+      layout.tensor_map[shape.size() - back] = cut.tensor_map[cut.shape.size() - back];
+    }
+  }
+  return layout;
+}
+
+tl::unexpected<Error> FailCombination(const Node& node) {
+  return Fail(ErrorCode::kUnsupported,
+              "'" + node.op +
+                  "' combines elements of a gradient or weight that is cut over ranks; " +
+                  "its result would differ per rank",
+              "use sums, means and extremes, whose parts can be combined");
+}
+
+SharedValue<OpSharding> FollowCuts(const LocalDraft& draft, const Node& node) {
+  const auto cut =
+      std::ranges::find_if(node.inputs, [&draft](ValueId id) { return IsCut(draft, id); });
+  std::vector<TensorLayout> layouts;
+  for (const ValueId input : node.inputs) {
+    if (input == kNoValue) {
+      continue;
+    }
+    if (IsCut(draft, input) && !draft.Of(input).layout) {
+      return {};
+    }
+    layouts.push_back(IsCut(draft, input)
+                          ? *LayoutOf(draft, input)
+                          : Beside(*LayoutOf(draft, *cut), draft.traced.at(input).type.shape,
+                                   WorksOnSlices(node)));
+  }
+  OpEntry entry = *node.entry;
+  entry.accepts_layout = true;  // said of layouts that users write
+  OpViewStorage storage;
+  Result<OpSharding> sharding =
+      TryLayouts(entry, ViewOf(draft.traced, node, storage), layouts, {}, DevicesOf(draft.config));
+  return sharding ? SharedValue<OpSharding>(*std::move(sharding)) : SharedValue<OpSharding>();
+}
+
+/// The operand as it is, or the rank's slice of it.
+Result<ValueId> PostOperand(LocalDraft& draft, NodeId user, std::size_t operand,
+                            const TensorLayout& wanted) {
+  const ValueId value = draft.traced.at(user).inputs[operand];
+  const ValueId local = draft.Of(value).id;
+  if (SameOwnership(*LayoutOf(draft, value), wanted)) {
+    return local;
+  }
+  if (draft.traced.at(value).kind == ValueKind::kConstant) {
+    return SliceConstant(draft, value, wanted, SpecOf(draft, user));
+  }
+  const RedistributionLabel label =
+      LabelOf(draft, value, NameOf(draft, value) + " -> " + ShortNameOf(draft, user));
+  return EmitRedistribution(draft.builder, local, *LayoutOf(draft, value), wanted,
+                            {.enable_alltoall = draft.config.enable_alltoall}, label,
+                            SpecOf(draft, user));
+}
+
+/// A state that every rank holds whole gets the whole of a value that is cut.
+Status LocalizeUpdate(LocalDraft& draft, NodeId id, NodeSpec spec) {
+  const Node& node = draft.traced.at(id);
+  const ValueId written = node.inputs.front();
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId input = node.inputs[i];
+    const bool gathered = input != kNoValue && !IsCut(draft, written) && IsCut(draft, input) &&
+                          draft.Of(input).layout &&
+                          draft.traced.at(input).type.shape == draft.traced.at(written).type.shape;
+    spec.inputs.push_back(input == kNoValue ? kNoValue : draft.Of(input).id);
+    if (gathered) {
+      DRYDOCK_TRY(spec.inputs.back(), PostOperand(draft, id, i, *LayoutOf(draft, written)));
+    }
+  }
+  return EmitAsTraced(draft, id, std::move(spec));
+}
+
+/// An operator on slices of gradients or weights.
+Status LocalizeSlices(LocalDraft& draft, NodeId id, NodeSpec spec) {
+  const Node& node = draft.traced.at(id);
+  if (node.entry->kind == OpKind::kUpdate) {
+    return LocalizeUpdate(draft, id, std::move(spec));
+  }
+  const SharedValue<OpSharding> sharding = FollowCuts(draft, node);
+  if (!sharding && !WorksOnSlices(node)) {
+    return FailCombination(node);
+  }
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId input = node.inputs[i];
+    spec.inputs.push_back(input == kNoValue ? kNoValue : draft.Of(input).id);
+    if (input != kNoValue && sharding) {
+      DRYDOCK_TRY(spec.inputs.back(),
+                  PostOperand(draft, id, i, sharding->inputs[TensorIndex(node, i)]));
+    }
+  }
+  if (!sharding) {
+    return EmitAsTraced(draft, id, std::move(spec));
+  }
+  DRYDOCK_TRY(std::vector<ValueId> outputs, EmitOnSlices(draft, id, *sharding, std::move(spec)));
+  return TakeResults(draft, id, sharding, std::move(outputs));
+}
+
+Status EmitScriptCollective(LocalDraft& draft, NodeId id, NodeSpec spec) {
+  const Node& node = draft.traced.at(id);
+  const bool reducer = draft.regions[ToIndex(id)] == Region::kPost;
+  DRYDOCK_TRY(const GroupPattern group, ScriptGroup(node, draft.config.world_size));
+  spec.attrs.erase(std::string(kGroupDigits));
+  const std::string& operand = draft.traced.at(node.inputs.front()).name;
+  DRYDOCK_TRY(
+      const ValueId output,
+      EmitCollective(draft.builder, std::move(spec), group,
+                     reducer ? CommReason::kDataParallelReducer : CommReason::kUser,
+                     reducer ? "gradient averaging" + (operand.empty() ? "" : " of " + operand)
+                             : "written in the script"));
+  SetOutputs(draft, id, {output}, {});
+  return {};
+}
+
+}  // namespace
+
+bool WorksOnSlices(const Node& node) {
+  switch (node.entry->kind) {
+    case OpKind::kView:
+    case OpKind::kTransparent:
+    case OpKind::kUpdate:
+    case OpKind::kNoGradient:
+      return true;
+    default:
+      return node.entry->elementwise || node.entry->cost == CostFamily::kArithmetic;
+  }
+}
+
+Status LocalizeOnLocalValues(LocalDraft& draft, NodeId id) {
+  const Node& node = draft.traced.at(id);
+  NodeSpec spec = SpecOf(draft, id);
+  const bool reads_slices =
+      CutsOperators(draft.config.mode) &&
+      std::ranges::any_of(node.inputs, [&draft](ValueId input) { return IsCut(draft, input); });
+  if (reads_slices) {
+    return LocalizeSlices(draft, id, std::move(spec));
+  }
+  for (const ValueId input : node.inputs) {
+    spec.inputs.push_back(input == kNoValue ? kNoValue : draft.Of(input).id);
+  }
+  return node.entry->kind == OpKind::kCollective ? EmitScriptCollective(draft, id, std::move(spec))
+                                                 : EmitAsTraced(draft, id, std::move(spec));
+}
+
+Status LocalizeBehindGradients(LocalDraft& draft, const NodeRange& part) {
+  return ForEachNode(draft, part, [&draft](NodeId id) { return LocalizeOnLocalValues(draft, id); });
+}
+
+}  // namespace drydock::strategies

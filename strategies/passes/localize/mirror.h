@@ -1,0 +1,12 @@
+#pragma once
+
+#include "base/result.h"
+#include "strategies/passes/localize/local_draft.h"
+
+namespace drydock::strategies {
+
+/// Step: the weight behind its mirror, if its gradient has to be summed over ranks that hold the
+/// same slice; else the weight itself. See mirror.cc.
+[[nodiscard]] Result<ValueId> MirroredWeight(LocalDraft& draft, ValueId weight);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,118 @@
+#include "strategies/passes/localize/operands.h"
+
+#include "base/text.h"
+#include "strategies/operators/known_ops.h"
+#include "strategies/passes/localize/mirror.h"
+
+/// Operands in the layout that their operator wants.
+///
+/// An operator's strategy says how each operand has to lie; its producer's strategy says how it
+/// does. Where these own different slices, a chain of AllGather, Split and AlltoAll brings one to
+/// the other (strategies/layout/redistribution.h). Operators that want the same value in the same
+/// layout share the chain. Constants are there whole, so a slice is cut out of them; weights lie as
+/// wanted from the start and only pass their mirror.
+///
+/// Example: x is cut (2, 1) and MatMul wants (1, 2): one AlltoAll, or AllGather and Split.
+/// Source: mindspore/ccsrc/frontend/parallel/parallel_processer.cc (StepRedistribution)
+namespace drydock::strategies {
+namespace {
+
+/// Releases up to this one name redistribution operators without a trailing underscore.
+constexpr CompatRelease kPlainRedistributionNames = {.major = 2, .minor = 2};
+
+std::string LayoutKey(const TensorLayout& layout) {
+  const TensorLayout standard = Standardize(layout);
+  std::string key = JoinText(standard.device_matrix, ",") + "|" + JoinText(standard.shape, ",");
+  for (const auto& axes : standard.tensor_map) {
+    key += "/" + JoinText(axes, ",");
+  }
+  return key;
+}
+
+Result<ValueId> BringWeight(LocalDraft& draft, NodeId user, ValueId value,
+                            const TensorLayout& wanted) {
+  const SharedValue<TensorLayout> from = LayoutOf(draft, value);
+  if (!SameOwnership(*from, wanted)) {
+    return FailInput("parameter:two-layouts",
+                     "parameter '" + draft.traced.at(value).name +
+                         "' is wanted in two layouts: slices of " + TupleText(SliceShape(*from)) +
+                         " and of " + TupleText(SliceShape(wanted)) + " by '" +
+                         draft.traced.at(user).op + "'",
+                     "give all operators that use the parameter the same cuts of it");
+  }
+  return MirroredWeight(draft, value);
+}
+
+Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
+                              const TensorLayout& wanted, const NodeSpec& base) {
+  const SharedValue<TensorLayout> from = LayoutOf(draft, value);
+  const ValueId local = draft.Of(value).id;
+  if (SameOwnership(*from, wanted)) {
+    return local;
+  }
+  const auto key = std::pair(local, LayoutKey(wanted));
+  if (const auto it = draft.redistributed.find(key); it != draft.redistributed.end()) {
+    return it->second;
+  }
+  const RedistributionLabel label =
+      LabelOf(draft, value,
+              ShortNameOf(draft, value) + " " + TupleText(CutsOf(*from)) + " -> " +
+                  ShortNameOf(draft, user) + " " + TupleText(CutsOf(wanted)));
+  const RedistributionOptions options{
+      .enable_alltoall = draft.config.enable_alltoall,
+      .cheapest = draft.config.redistribution == RedistributionSearch::kOptimal};
+  DRYDOCK_TRY(const ValueId result,
+              EmitRedistribution(draft.builder, local, *from, wanted, options, label, base));
+  ++draft.redistribution_count;
+  draft.redistributed.emplace(key, result);
+  return result;
+}
+
+}  // namespace
+
+RedistributionLabel LabelOf(const LocalDraft& draft, ValueId value, std::string reason_text) {
+  return {.producer_name = NameOf(draft, value),
+          .reason_text = std::move(reason_text),
+          .trailing_underscore = draft.config.compat > kPlainRedistributionNames};
+}
+
+Result<ValueId> BringOperand(LocalDraft& draft, NodeId user, std::size_t operand,
+                             const TensorLayout& wanted) {
+  const ValueId value = draft.traced.at(user).inputs[operand];
+  const Value& traced = draft.traced.at(value);
+  NodeSpec base = SpecOf(draft, traced.kind == ValueKind::kOutput ? traced.producer : user);
+  base.phase = Phase::kForward;
+  switch (traced.kind) {
+    case ValueKind::kConstant:
+      return SliceConstant(draft, value, wanted, base);
+    case ValueKind::kParameter:
+      return BringWeight(draft, user, value, wanted);
+    default:
+      return Redistributed(draft, user, value, wanted, base);
+  }
+}
+
+Result<ValueId> SliceConstant(LocalDraft& draft, ValueId value, const TensorLayout& wanted,
+                              const NodeSpec& base) {
+  const ValueId local = draft.Of(value).id;
+  const Shape slice = SliceShape(wanted);
+  if (slice == draft.traced.at(value).type.shape) {
+    return local;
+  }
+  Attr::List begin;
+  Attr::List end;
+  const std::vector<RankExpr> begins = SliceBegin(wanted);
+  for (std::size_t d = 0; d < begins.size(); ++d) {
+    begin.emplace_back(begins[d]);
+    end.emplace_back(Plus(begins[d], RankExpr{.constant = slice[d]}));
+  }
+  NodeSpec spec = base;
+  spec.op = ops::kStridedSlice;
+  spec.inputs = {local};
+  spec.attrs = {
+      {"begin", begin}, {"end", end}, {"strides", std::vector<std::int64_t>(begins.size(), 1)}};
+  spec.instance_name = "split_tensor";
+  return draft.builder.Emit(std::move(spec));
+}
+
+}  // namespace drydock::strategies
