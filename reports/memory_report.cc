@@ -98,7 +98,7 @@ RankClassReport DescribeClass(const sim::RankClass& item, const sim::DeviceMemor
 std::vector<std::string> NotModelled(std::int64_t simulation_level) {
   std::vector<std::string> list = {
       "buffers of the communication library (communicator_bytes estimates them)",
-      "device context and runtime", "fusion of gradient collectives"};
+      "device context and runtime"};
   if (simulation_level < 2) {
     list.insert(list.begin(), "workspace of kernels (from simulation level 2 on)");
   }

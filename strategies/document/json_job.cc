@@ -95,6 +95,56 @@ Status ReadFullyUse(ObjectReader& object, JobConfig& job) {
   return {};
 }
 
+/// Fields of "comm_fusion".
+struct FusionSwitch {
+  std::string_view name = {};
+  bool FusionSettings::*member = nullptr;
+};
+struct FusionThreshold {
+  std::string_view name = {};
+  std::int64_t FusionSettings::*member = nullptr;
+};
+constexpr std::array<FusionSwitch, 3> kFusionSwitches = {{
+    {"all_reduce", &FusionSettings::all_reduce},
+    {"all_gather", &FusionSettings::all_gather},
+    {"reduce_scatter", &FusionSettings::reduce_scatter},
+}};
+constexpr std::array<FusionThreshold, 4> kFusionThresholds = {{
+    {"all_reduce_mb", &FusionSettings::all_reduce_mb},
+    {"all_gather_mb", &FusionSettings::all_gather_mb},
+    {"reduce_scatter_mb", &FusionSettings::reduce_scatter_mb},
+    {"data_parallel_mb", &FusionSettings::data_parallel_mb},
+}};
+
+Status CheckSplits(JsonView value, const std::vector<std::int64_t>& indices) {
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i] < (i == 0 ? 0 : indices[i - 1] + 1)) {
+      return FailAtJson(value, "graph:split-indices", "split_indices must ascend from 0 on",
+                        "list the last gradient of each part, for instance [1, 3]");
+    }
+  }
+  return {};
+}
+
+Status ReadFusion(ObjectReader& job, FusionSettings& fusion) {
+  const std::optional<JsonView> value = job.Find("comm_fusion");
+  if (!value) {
+    return {};
+  }
+  DRYDOCK_TRY(ObjectReader object, ObjectReader::Make(*value, "'comm_fusion'"));
+  for (const FusionSwitch& field : kFusionSwitches) {
+    DRYDOCK_TRY(fusion.*field.member, BoolField(object, field.name, fusion.*field.member));
+  }
+  for (const FusionThreshold& field : kFusionThresholds) {
+    DRYDOCK_TRY(fusion.*field.member, IntField(object, field.name, fusion.*field.member));
+  }
+  if (const auto indices = object.Find("split_indices")) {
+    DRYDOCK_TRY(fusion.split_indices, ReadJsonInts(*indices, "split_indices"));
+    DRYDOCK_RETURN_IF_ERROR(CheckSplits(*indices, fusion.split_indices));
+  }
+  return object.Finish();
+}
+
 void AppendDataset(std::string& out, const DatasetStrategy& dataset) {
   switch (dataset.kind) {
     case DatasetStrategy::Kind::kDataParallel:
@@ -114,6 +164,26 @@ void AppendName(std::string& out, std::string_view name) {
   out += "\"" + std::string(name) + "\":";
 }
 
+/// Nothing for a job that fuses nothing.
+void AppendFusion(std::string& out, const FusionSettings& fusion) {
+  if (fusion == FusionSettings{}) {
+    return;
+  }
+  AppendName(out, "comm_fusion");
+  out += '{';
+  for (const FusionSwitch& field : kFusionSwitches) {
+    AppendName(out, field.name);
+    out += fusion.*field.member ? "true" : "false";
+  }
+  for (const FusionThreshold& field : kFusionThresholds) {
+    AppendName(out, field.name);
+    out += std::to_string(fusion.*field.member);
+  }
+  AppendName(out, "split_indices");
+  AppendJsonInts(out, fusion.split_indices);
+  out += '}';
+}
+
 }  // namespace
 
 Result<JobConfig> ReadJsonJob(JsonView value, const JobConfig& base) {
@@ -127,6 +197,7 @@ Result<JobConfig> ReadJsonJob(JsonView value, const JobConfig& base) {
   DRYDOCK_RETURN_IF_ERROR(ReadParsed(object, "compat", ParseCompat, job.compat));
   DRYDOCK_RETURN_IF_ERROR(ReadDataset(object, job.dataset));
   DRYDOCK_RETURN_IF_ERROR(ReadFullyUse(object, job));
+  DRYDOCK_RETURN_IF_ERROR(ReadFusion(object, job.fusion));
   for (const BoolMember& field : kBools) {
     DRYDOCK_TRY(job.*field.member, BoolField(object, field.name, job.*field.member));
   }
@@ -157,6 +228,7 @@ void AppendJsonJob(std::string& out, const JobConfig& job) {
   out += !job.fully_use_devices ? "null" : *job.fully_use_devices ? "true" : "false";
   AppendName(out, "save_graphs");
   out += std::to_string(job.save_graphs);
+  AppendFusion(out, job.fusion);
   for (const BoolMember& field : kBools) {
     AppendName(out, field.name);
     out += job.*field.member ? "true" : "false";

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "strategies/graph/dtype.h"
+#include "strategies/graph/fusion_settings.h"
 #include "strategies/layout/tensor_layout.h"
 
 namespace drydock::strategies {
@@ -69,6 +70,7 @@ struct JobConfig {
   bool enable_alltoall = false;
   bool enable_parallel_optimizer = false;
   bool elementwise_op_strategy_follow = false;
+  FusionSettings fusion = {};
   bool any_device_count = false;  ///< Lift the reference's rule "1, 2, 4 or a multiple of 8".
   std::optional<bool> fully_use_devices = {};  ///< Unset: the default of `compat`.
   CompatRelease compat = {};

@@ -3,7 +3,9 @@
 #include "base/text.h"
 #include "strategies/passes/choose/assign.h"
 #include "strategies/passes/choose/propagate.h"
+#include "strategies/passes/communicate/constant_sums.h"
 #include "strategies/passes/communicate/fuse.h"
+#include "strategies/passes/communicate/merge_equal.h"
 #include "strategies/passes/localize/localize.h"
 #include "strategies/passes/prepare/hand_cut.h"
 #include "strategies/passes/prepare/rewrite.h"
@@ -108,7 +110,10 @@ Result<CompiledProgram> Compile(Graph traced, const JobConfig& config, RankId ra
   for (Diagnostic& diagnostic : local.diagnostics) {
     AddDiagnostic(program.diagnostics, std::move(diagnostic));
   }
-  program.local = FuseCollectives(std::move(local.graph));
+  if (CutsOperators(config.mode)) {
+    local.graph = FoldConstantSums(std::move(local.graph));
+  }
+  program.local = FuseCollectives(MergeEqualNodes(std::move(local.graph)), config);
   program.parameter_layouts = std::move(local.parameter_layouts);
   program.output_layouts = std::move(local.output_layouts);
   program.redistribution_count = local.redistribution_count;

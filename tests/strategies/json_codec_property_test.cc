@@ -54,6 +54,13 @@ class GraphMaker {
     job.loss_repeated_mean = Flag();
     job.enable_alltoall = Flag();
     if (Flag()) {
+      job.fusion = {.all_reduce = Flag(),
+                    .reduce_scatter = Flag(),
+                    .all_reduce_mb = Number(0, 64),
+                    .data_parallel_mb = Number(-1, 64),
+                    .split_indices = {1, Number(2, 9)}};
+    }
+    if (Flag()) {
       job.fully_use_devices = Flag();
     }
     job.compat.minor = static_cast<std::int32_t>(Number(0, 7));

@@ -51,6 +51,33 @@ TEST(ShardPlace, RefusalPointsToTheUseIfOnlyThatIsKnown) {
   EXPECT_EQ(program.error().place->line, 7);
 }
 
+TEST(ShardPlace, AllIllegalStrategiesAreNamedTheFirstOneAsTheError) {
+  // 3 does not divide 8 devices, in lines 3 and 5; the legal one between is not mentioned.
+  GraphBuilder builder("net");
+  ValueId value = *builder.AddInput("x", {.shape = {24, 24}});
+  for (const std::string_view op : {"ReLU", "Tanh", "GeLU"}) {
+    value = *builder.Emit({.op = op, .inputs = {value}});
+  }
+  builder.SetOutputs({value});
+  std::int32_t line = 3;
+  for (const std::int64_t cut : {3, 4, 3}) {
+    const std::int32_t given = builder.AddStack({{.file = "net.py", .line = line}});
+    Node& node = builder.mutable_graph().nodes[static_cast<std::size_t>(line - 3)];
+    node.in_strategy = Strategy{{cut, 1}};
+    node.shard_place = given;
+    ++line;
+  }
+  const auto program = Compile(builder.graph(), kEightRanks);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().place->line, 3);
+  std::string also;
+  for (const std::string& note : program.error().notes) {
+    also += note.starts_with("also refused: ") ? note : "";
+  }
+  EXPECT_TRUE(also.starts_with("also refused: net.py:5: ")) << also;
+  EXPECT_EQ(also.find("net.py:4"), std::string::npos);
+}
+
 TEST(ShardPlace, SurvivesTheGraphDocument) {
   const std::string text = WriteGraphDocument(RefusedStrategy(true), kEightRanks);
   const auto document = ReadGraphDocument(text, "net.json", {});

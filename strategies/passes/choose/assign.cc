@@ -299,6 +299,50 @@ Result<NodePlan> PlanDefault(const Graph& graph, const Node& node, const JobConf
   return NodePlan{.source = StrategySource::kDefault, .sharding = std::move(sharding)};
 }
 
+/// All that a script gets wrong in its strategies: the first is the error, further ones are notes
+/// of it, each place once.
+class Refusals {
+ public:
+  void Add(const Status& status) {
+    if (!status) {
+      AddError(status.error());
+    }
+  }
+
+  void Keep(Result<NodePlan> plan, NodePlan& target) {
+    if (plan) {
+      target = *std::move(plan);
+    } else {
+      AddError(plan.error());
+    }
+  }
+
+  Status Take() && { return first_ ? Status(tl::unexpected(*std::move(first_))) : Status(); }
+
+ private:
+  static constexpr std::size_t kMost = 20;
+
+  void AddError(const Error& error) {
+    std::string text = "also refused: ";
+    if (error.place) {
+      text += error.place->file + ":" + std::to_string(error.place->line) + ": ";
+    }
+    text += error.message;
+    if (std::ranges::find(texts_, text) != texts_.end() || texts_.size() == kMost) {
+      return;
+    }
+    texts_.push_back(text);
+    if (!first_) {
+      first_ = error;
+    } else {
+      first_->notes.push_back(text + (error.hint.empty() ? "" : " (" + error.hint + ")"));
+    }
+  }
+
+  std::optional<Error> first_ = {};
+  std::vector<std::string> texts_ = {};
+};
+
 }  // namespace
 
 Result<Assignment> AssignGiven(const Graph& graph, const std::vector<Region>& regions,
@@ -306,6 +350,7 @@ Result<Assignment> AssignGiven(const Graph& graph, const std::vector<Region>& re
   Assignment assignment{.plans = std::vector<NodePlan>(graph.nodes.size())};
   EqualNodes equal(graph);
   std::int64_t copies = 1;
+  Refusals refusals;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     const bool given = node.in_strategy || node.in_layout;
@@ -321,14 +366,14 @@ Result<Assignment> AssignGiven(const Graph& graph, const std::vector<Region>& re
       continue;
     }
     if (given && node.entry->kind == OpKind::kReshape) {
-      DRYDOCK_TRY(assignment.plans[n], PlanReshape(graph, node, config));
+      refusals.Keep(PlanReshape(graph, node, config), assignment.plans[n]);
       continue;
     }
     if (NeedsPlan(node) || node.entry->kind == OpKind::kCollective) {
-      DRYDOCK_TRY(assignment.plans[n], PlanLikeEarlier(n, assignment, equal, [&] {
-                    return PlanGiven(graph, node, config);
-                  }));
-      DRYDOCK_RETURN_IF_ERROR(CheckCopies(graph, node, assignment.plans[n], copies));
+      refusals.Keep(
+          PlanLikeEarlier(n, assignment, equal, [&] { return PlanGiven(graph, node, config); }),
+          assignment.plans[n]);
+      refusals.Add(CheckCopies(graph, node, assignment.plans[n], copies));
     } else if (given) {
       AddDiagnostic(
           assignment.diagnostics,
@@ -337,6 +382,7 @@ Result<Assignment> AssignGiven(const Graph& graph, const std::vector<Region>& re
            .first_place = PlaceOf(graph, node)});
     }
   }
+  DRYDOCK_RETURN_IF_ERROR(std::move(refusals).Take());
   return assignment;
 }
 

@@ -1,13 +1,10 @@
 #include "strategies/passes/communicate/fuse.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <queue>
-#include <tuple>
 
-#include "strategies/operators/known_ops.h"
-#include "strategies/operators/op_entry.h"
+#include "strategies/passes/communicate/fusion_groups.h"
 
 namespace drydock::strategies {
 namespace {
@@ -15,49 +12,7 @@ namespace {
 /// Tensors named in the reason of a fused collective before "and n more".
 constexpr std::size_t kNamedTensors = 3;
 
-using Segment = std::vector<std::size_t>;  ///< Node indices, ascending.
-using Key = std::tuple<GroupPattern, std::string, std::int64_t, DType>;
-
-std::optional<Key> KeyOf(const Graph& graph, const Node& node) {
-  if (node.op != ops::kAllReduce || node.phase == Phase::kForward || !node.group) {
-    return std::nullopt;
-  }
-  const std::int64_t fusion = IntAttr(node.attrs, "fusion", 0).value_or(0);
-  if (fusion == 0) {
-    return std::nullopt;
-  }
-  return Key{*node.group, TextAttr(node.attrs, "op", "sum").value_or("sum"), fusion,
-             graph.at(node.inputs.front()).type.dtype};
-}
-
-/// Cuts the candidates of one key where a later one needs the result of an earlier one.
-std::vector<Segment> IndependentSegments(const Graph& graph, const Segment& candidates) {
-  std::vector<Segment> segments;
-  // Values that depend on a member of the segment with this number; numbers begin at 1.
-  std::vector<std::size_t> tainted(graph.values.size(), 0);
-  std::size_t next = 0;
-  for (std::size_t n = candidates.front(); n <= candidates.back(); ++n) {
-    const Node& node = graph.nodes[n];
-    bool depends = std::ranges::any_of(node.inputs, [&](ValueId id) {
-      return id != kNoValue && !segments.empty() && tainted[ToIndex(id)] == segments.size();
-    });
-    const bool candidate = n == candidates[next];
-    if (candidate && (segments.empty() || depends)) {
-      segments.emplace_back();
-      depends = false;
-    }
-    if (candidate) {
-      segments.back().push_back(n);
-      ++next;
-    }
-    for (const ValueId output : node.outputs) {
-      if (depends || candidate) {
-        tainted[ToIndex(output)] = segments.size();
-      }
-    }
-  }
-  return segments;
-}
+using Segment = std::vector<std::size_t>;  ///< Node indices in the order of the operands.
 
 Node FusedNode(const Graph& graph, const Segment& members) {
   Node fused = graph.nodes[members.front()];
@@ -144,24 +99,6 @@ std::vector<std::size_t> Schedule(const std::vector<Node*>& nodes, std::size_t v
   return order.size() == nodes.size() ? order : std::vector<std::size_t>{};
 }
 
-std::vector<Segment> SegmentsToFuse(const Graph& graph) {
-  std::map<Key, Segment> candidates;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (const std::optional<Key> key = KeyOf(graph, graph.nodes[n])) {
-      candidates[*key].push_back(n);
-    }
-  }
-  std::vector<Segment> result;
-  for (const auto& [key, nodes] : candidates) {
-    for (Segment& segment : IndependentSegments(graph, nodes)) {
-      if (segment.size() > 1) {
-        result.push_back(std::move(segment));
-      }
-    }
-  }
-  return result;
-}
-
 /// Keeps the nodes at `slots`, in that order.
 void PutInOrder(Graph& graph, const std::vector<std::size_t>& slots) {
   std::vector<Node> moved;
@@ -187,8 +124,8 @@ void PutInOrder(Graph& graph, const std::vector<std::size_t>& slots) {
 
 }  // namespace
 
-Graph FuseCollectives(Graph local) {
-  const std::vector<Segment> segments = SegmentsToFuse(local);
+Graph FuseCollectives(Graph local, const JobConfig& config) {
+  const std::vector<Segment> segments = FusionGroups(local, config);
   if (segments.empty()) {
     return local;
   }
@@ -200,7 +137,7 @@ Graph FuseCollectives(Graph local) {
   for (const Segment& segment : segments) {
     fused.push_back(FusedNode(local, segment));
     nodes.push_back(&fused.back());
-    position.push_back(segment.back());
+    position.push_back(std::ranges::max(segment));
     for (const std::size_t member : segment) {
       replaced[member] = true;
     }
@@ -216,7 +153,7 @@ Graph FuseCollectives(Graph local) {
     return local;  // two fused collectives would wait for each other: keep them apart
   }
   for (std::size_t i = 0; i < segments.size(); ++i) {
-    local.nodes[segments[i].back()] = std::move(fused[i]);
+    local.nodes[position[i]] = std::move(fused[i]);
   }
   std::vector<std::size_t> slots;
   slots.reserve(order.size());

@@ -1,16 +1,16 @@
 #pragma once
 
 #include "strategies/graph/graph.h"
+#include "strategies/graph/job_config.h"
 
 namespace drydock::strategies {
 
-/// Joins sums of gradients over the same ranks into one collective with several tensors.
+/// Joins sums over the same ranks into one collective with several tensors, if the job asks for it.
 ///
-/// Candidates are collectives behind the loss with a non-zero attribute `fusion`; those with equal
-/// operator, reduction, group, fusion id and element type that do not depend on each other become
-/// one node at the place of the last one. The order of everything else stays as near to the old one
-/// as the data allow. Such a node takes and gives one continuous buffer. Source: spec
-/// compiler-passes section 9 (back end); spec memory-and-dump section 3.
-[[nodiscard]] Graph FuseCollectives(Graph local);
+/// FusionGroups says which. Such a node stands at the place of its last member; the order of
+/// everything else stays as near to the old one as the data allow. It takes and gives one
+/// continuous buffer. Source: spec compiler-passes section 9 (back end); spec memory-and-dump
+/// section 3.
+[[nodiscard]] Graph FuseCollectives(Graph local, const JobConfig& config);
 
 }  // namespace drydock::strategies

@@ -42,10 +42,11 @@ Status LocalizePlanned(LocalDraft& draft, NodeId id, const SharedValue<OpShardin
 Status LocalizePassing(LocalDraft& draft, NodeId id) {
   const Node& node = draft.traced.at(id);
   NodeSpec spec = SpecOf(draft, id);
-  for (const ValueId input : node.inputs) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId input = node.inputs[i];
     ValueId local = input == kNoValue ? kNoValue : draft.Of(input).id;
     if (input != kNoValue && draft.traced.at(input).kind == ValueKind::kParameter) {
-      DRYDOCK_TRY(local, MirroredWeight(draft, input));
+      DRYDOCK_TRY(local, MirroredWeight(draft, id, i));
     }
     spec.inputs.push_back(local);
   }

@@ -1,5 +1,8 @@
 #include "strategies/passes/localize/mirror.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "strategies/operators/known_ops.h"
 #include "strategies/passes/localize/redistribute.h"
 
@@ -13,8 +16,43 @@
 /// gradient. A weight that is cut into 8 needs none.
 /// Source: mindspore/ccsrc/frontend/parallel/parallel_processer.cc (InsertMirrorOps)
 namespace drydock::strategies {
+namespace {
 
-Result<ValueId> MirroredWeight(LocalDraft& draft, ValueId weight) {
+/// Position `operand` in a list like "0,1"; every position in an empty one.
+bool Lists(std::string_view positions, std::size_t operand) {
+  const std::string wanted = std::to_string(operand);
+  while (!positions.empty()) {
+    const std::size_t end = std::min(positions.find(','), positions.size());
+    if (positions.substr(0, end) == wanted) {
+      return true;
+    }
+    positions.remove_prefix(std::min(end + 1, positions.size()));
+  }
+  return false;
+}
+
+/// The operator itself, or one behind it if it only passes the weight on.
+bool GivesMirror(const LocalDraft& draft, NodeId user, std::size_t operand) {
+  const Node& node = draft.traced.at(user);
+  if (operand != 0 || !PassesLayoutOn(node) || node.outputs.empty()) {
+    return node.entry->mirrored.empty() || Lists(node.entry->mirrored, operand);
+  }
+  const ValueId passed = node.outputs.front();
+  const std::vector<NodeId>& users = draft.wanted.UsersOf(passed);
+  return users.empty() || std::ranges::any_of(users, [&](NodeId next) {
+           const std::vector<ValueId>& inputs = draft.traced.at(next).inputs;
+           const auto at = std::ranges::find(inputs, passed) - inputs.begin();
+           return GivesMirror(draft, next, static_cast<std::size_t>(at));
+         });
+}
+
+}  // namespace
+
+Result<ValueId> MirroredWeight(LocalDraft& draft, NodeId user, std::size_t operand) {
+  const ValueId weight = draft.traced.at(user).inputs[operand];
+  if (!GivesMirror(draft, user, operand)) {
+    return draft.Of(weight).id;
+  }
   ValueId& mirrored = draft.mirrored[ToIndex(weight)];
   if (mirrored != kNoValue) {
     return mirrored;

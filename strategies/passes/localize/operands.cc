@@ -29,8 +29,9 @@ std::string LayoutKey(const TensorLayout& layout) {
   return key;
 }
 
-Result<ValueId> BringWeight(LocalDraft& draft, NodeId user, ValueId value,
+Result<ValueId> BringWeight(LocalDraft& draft, NodeId user, std::size_t operand,
                             const TensorLayout& wanted) {
+  const ValueId value = draft.traced.at(user).inputs[operand];
   const SharedValue<TensorLayout> from = LayoutOf(draft, value);
   if (!SameOwnership(*from, wanted)) {
     return FailInput("parameter:two-layouts",
@@ -40,7 +41,7 @@ Result<ValueId> BringWeight(LocalDraft& draft, NodeId user, ValueId value,
                          draft.traced.at(user).op + "'",
                      "give all operators that use the parameter the same cuts of it");
   }
-  return MirroredWeight(draft, value);
+  return MirroredWeight(draft, user, operand);
 }
 
 Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
@@ -86,7 +87,7 @@ Result<ValueId> BringOperand(LocalDraft& draft, NodeId user, std::size_t operand
     case ValueKind::kConstant:
       return SliceConstant(draft, value, wanted, base);
     case ValueKind::kParameter:
-      return BringWeight(draft, user, value, wanted);
+      return BringWeight(draft, user, operand, wanted);
     default:
       return Redistributed(draft, user, value, wanted, base);
   }

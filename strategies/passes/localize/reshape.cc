@@ -10,11 +10,14 @@
 
 /// Reshape has no strategy of its own: it takes what its producer leaves and gives what its first
 /// consumer with a strategy wants, and the redistribution between the two shapes is worked out as
-/// one chain with the Reshape inside. Where nobody wants anything, the result is whole.
+/// one chain with the Reshape inside. Where nobody wants anything, the result is whole; but where
+/// only another Reshape follows, this one does nothing, and the next starts from the layout in
+/// front of it.
 ///
 /// Example: (8, 4, 16) cut (2, 1, 1) to (32, 16) wanted (2, 1): a local Reshape of (4, 4, 16) to
 /// (16, 16) and no communication.
-/// Source: mindspore/ccsrc/frontend/parallel/ops_info/reshape_info.cc
+/// Source: mindspore/ccsrc/frontend/parallel/ops_info/reshape_info.cc, parallel_preprocessor.cc
+/// (InitReshapeOpInfo)
 namespace drydock::strategies {
 namespace {
 
@@ -79,9 +82,14 @@ Status LocalizeReshape(LocalDraft& draft, NodeId id) {
              : ReplicatedLayout(StageDevices(draft.config), draft.traced.at(output).type.shape);
   ValueId local = draft.Of(input).id;
   if (draft.traced.at(input).kind == ValueKind::kParameter) {
-    DRYDOCK_TRY(local, MirroredWeight(draft, input));
+    DRYDOCK_TRY(local, MirroredWeight(draft, id, 0));
   }
   DRYDOCK_TRY(const bool skip, BoolAttr(node.attrs, "skip_redistribution", false));
+  if (!wanted && !skip && draft.wanted.IsReshaped(output, draft.regions)) {
+    SetOutputs(draft, id, {local}, {});
+    draft.Of(output).layout = LayoutOf(draft, input);
+    return {};
+  }
   DRYDOCK_TRY(const ValueId result,
               skip ? ReshapeOfSlices(draft, id, local, to) : ReshapeChain(draft, id, local, to));
   SetOutputs(draft, id, {result}, {});

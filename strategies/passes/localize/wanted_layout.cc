@@ -25,7 +25,7 @@ bool PassesLayoutOn(const Node& node) {
 }
 
 WantedLayouts::WantedLayouts(const Graph& traced, const std::vector<NodePlan>& plans)
-    : traced_(traced), plans_(plans), users_(UsersOf(traced)) {}
+    : traced_(traced), plans_(plans), users_(drydock::strategies::UsersOf(traced)) {}
 
 std::optional<TensorLayout> WantedLayouts::AtOperand(NodeId node, std::size_t operand) const {
   const SharedValue<OpSharding>& sharding = plans_[ToIndex(node)].sharding;
@@ -58,7 +58,6 @@ std::optional<TensorLayout> WantedLayouts::Of(ValueId value) const {
   return std::nullopt;
 }
 
-/// By a forward operator, or behind operators that pass the parameter on.
 bool WantedLayouts::IsReshaped(ValueId value, const std::vector<Region>& regions) const {
   return std::ranges::any_of(users_[ToIndex(value)], [&](NodeId user) {
     const Node& node = traced_.at(user);

@@ -28,9 +28,15 @@ class WantedLayouts {
   /// Layout in which operand `operand` of `node` is wanted; nullopt if the node has no plan.
   [[nodiscard]] std::optional<TensorLayout> AtOperand(NodeId node, std::size_t operand) const;
 
- private:
+  /// Nodes that read `value`, in order.
+  [[nodiscard]] const std::vector<NodeId>& UsersOf(ValueId value) const {
+    return users_[ToIndex(value)];
+  }
+
+  /// True if a forward operator reshapes `value`, directly or behind operators that pass it on.
   [[nodiscard]] bool IsReshaped(ValueId value, const std::vector<Region>& regions) const;
 
+ private:
   const Graph& traced_;
   const std::vector<NodePlan>& plans_;
   std::vector<std::vector<NodeId>> users_;

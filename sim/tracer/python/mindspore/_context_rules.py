@@ -41,11 +41,6 @@ PARALLEL_DEFAULTS = {
     "dump_local_norm": False, "dump_local_norm_path": "", "dump_device_local_norm": False,
     "auto_parallel_new_interface": False, "init_param_in_compile": True,
 }
-FUSION_DEFAULTS = {
-    "enable_all_reduce_fusion": False, "enable_all_gather_fusion": False, "enable_reduce_scatter_fusion": False,
-    "fusion_threshold_mb": 64, "allgather_fusion_threshold_mb": 64, "reducescatter_fusion_threshold_mb": 64,
-    "data_parallel_fusion_threshold_mb": -1, "fusion_threshold_is_set": False,
-}
 _CHOICES = {
     "parallel_mode": ("stand_alone", "data_parallel", "hybrid_parallel", "semi_auto_parallel", "auto_parallel"),
     "search_mode": ("recursive_programming", "dynamic_programming", "sharding_propagation"),
@@ -274,6 +269,8 @@ def _check_comm_fusion(where, key, value, mode):
                              % (name, ", ".join(modes)))
         if item["mode"] == "size":
             _at_least(where, name, item["config"], 0)
+        elif item["mode"] == "index":
+            _check_fusion_indices(where, "comm_fusion", item["config"], mode)
     return value
 
 

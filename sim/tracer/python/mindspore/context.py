@@ -1,12 +1,12 @@
 """set_context, set_auto_parallel_context and friends. Source: spec tracing-frontend 10."""
 import functools
-import os
 import sys
 
 from mindspore import _context_rules as _rules
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
+from mindspore._fusion import fusion
 
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
@@ -25,7 +25,6 @@ class ParallelMode:
 
 _context = dict(_rules.CONTEXT_DEFAULTS)
 _parallel = dict(_rules.PARALLEL_DEFAULTS)
-_fusion = dict(_rules.FUSION_DEFAULTS)
 _given = set()  # keys of auto-parallel settings that the script gave
 _algo = dict(_rules.ALGO_DEFAULTS)
 
@@ -71,7 +70,10 @@ def set_auto_parallel_context(**kwargs):
         elif key == "dataset_strategy":
             _parallel["full_batch"] = value == "full_batch"
         elif key == "comm_fusion":
-            _apply_comm_fusion(value)
+            fusion.apply(value)
+            _parallel["all_reduce_fusion_config"] = list(fusion.splits)
+        elif key == "all_reduce_fusion_config":
+            fusion.split(value)
         _parallel[key] = value
         _given.add(key)
     note_limits(kwargs)
@@ -85,25 +87,6 @@ def note_limits(settings):
             session.warn_limit(left_out, at_line=True)
         if file:
             session.warn(file)
-
-
-def _apply_comm_fusion(config):
-    """The switches and thresholds that a comm_fusion dictionary stands for."""
-    names = {"allreduce": ("enable_all_reduce_fusion", "fusion_threshold_mb"),
-             "allgather": ("enable_all_gather_fusion", "allgather_fusion_threshold_mb"),
-             "reducescatter": ("enable_reduce_scatter_fusion", "reducescatter_fusion_threshold_mb")}
-    if config.get("openstate") is False:
-        _fusion.update({switch: False for switch, _ in names.values()})
-        return
-    for name, item in config.items():
-        if name == "openstate":
-            continue
-        switch, threshold = names[name]
-        _fusion[switch] = True
-        if item["mode"] == "index":
-            set_auto_parallel_context(all_reduce_fusion_config=item["config"])
-        else:
-            _fusion[threshold] = item["config"] if item["mode"] == "size" else _rules.FUSION_DEFAULTS[threshold]
 
 
 def get_auto_parallel_context(attr_key):
@@ -121,8 +104,7 @@ def get_auto_parallel_context(attr_key):
 def reset_auto_parallel_context():
     _parallel.clear()
     _parallel.update(_rules.PARALLEL_DEFAULTS)
-    _fusion.clear()
-    _fusion.update(_rules.FUSION_DEFAULTS)
+    fusion.reset()
     _given.clear()
     if "mindspore.parallel._op_strategy" in sys.modules:
         sys.modules["mindspore.parallel._op_strategy"].reset()
@@ -130,7 +112,7 @@ def reset_auto_parallel_context():
 
 def fusion_settings():
     """Switches and thresholds of collective fusion, as a dictionary to read and change."""
-    return _fusion
+    return fusion.settings
 
 
 def is_set(key):
@@ -196,15 +178,6 @@ def device_count():
     return _parallel["device_num"] or management.get_group_size()
 
 
-def _saved_graphs():
-    """Level and folder of the IR dumps; the environment goes before the script, as in the reference."""
-    level = os.environ.get("MS_DEV_SAVE_GRAPHS", "")
-    if level not in ("", "0", "1", "2", "3"):
-        raise user_error(RuntimeError, "context:save_graphs", "MS_DEV_SAVE_GRAPHS must be 0, 1, 2 or 3, not %r" % level)
-    return (int(level) if level else _context["save_graphs"],
-            os.environ.get("MS_DEV_SAVE_GRAPHS_PATH") or _context["save_graphs_path"])
-
-
 def job_settings():
     """The "job" section of a graph document."""
     if _parallel["full_batch"] and not cuts_operators() and not _parameter_server.get("enable_ps"):
@@ -212,7 +185,6 @@ def job_settings():
                          "full_batch works only in semi_auto_parallel and auto_parallel mode",
                          "set parallel_mode, or leave full_batch out")
     world = device_count()
-    save_graphs, save_graphs_path = _saved_graphs()
     job = {
         "world_size": world, "mode": _parallel["parallel_mode"], "search_mode": _parallel["search_mode"],
         "dataset_strategy": _dataset_strategy(), "pipeline_stages": _parallel["pipeline_stages"],
@@ -221,8 +193,11 @@ def job_settings():
         "enable_parallel_optimizer": _parallel["enable_parallel_optimizer"],
         "elementwise_op_strategy_follow": _algo["elementwise_op_strategy_follow"],
         "device_target": _context["device_target"], "max_device_memory": _context["max_device_memory"],
-        "save_graphs": save_graphs, "save_graphs_path": save_graphs_path,
+        "save_graphs": _context["save_graphs"], "save_graphs_path": _context["save_graphs_path"],
     }
+    section = fusion.job_section(cuts_operators())
+    if section:
+        job["comm_fusion"] = section
     if session.compat:
         job["compat"] = session.compat
     if _algo["fully_use_devices"] is not None:

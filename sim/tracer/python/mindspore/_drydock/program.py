@@ -140,9 +140,18 @@ class Program:
                 dtype=parameter.dtype.name, role=parameter.role, state_of=state_of,
                 requires_grad=parameter.requires_grad, layerwise_parallel=parameter.layerwise_parallel,
                 parallel_optimizer=parameter.parallel_optimizer, comm_fusion=parameter.comm_fusion)
+            if parameter.comm_fusion != 1 and parameter.role == "weight":
+                self._note_fusion_number(parameter)
             found = self._parameters[id(parameter)] = answer["id"]
             self._kept.append(parameter)
         return found
+
+    @staticmethod
+    def _note_fusion_number(parameter):
+        from mindspore import context
+        from mindspore._fusion import fusion
+        if context.cuts_operators():
+            fusion.note_number(parameter)
 
     def _scalar(self, number, dtype):
         key = (type(number), repr(number), dtype)

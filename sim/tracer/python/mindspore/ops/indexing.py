@@ -76,8 +76,8 @@ def getitem(tensor, index):
     if isinstance(index, list):
         return operator("Gather")(tensor, Tensor(index), 0)
     items = _expand_ellipsis(index if isinstance(index, tuple) else (index,), tensor.ndim)
-    if all(isinstance(item, slice) and item == slice(None) for item in items):
-        return tensor
+    if index is Ellipsis or index == (Ellipsis,):
+        return tensor  # any other full slice stays an operator, with a strategy of its own
     plan, dim = _Plan(), 0
     for item in items:
         dim += _add_item(plan, item, dim, tensor.shape)

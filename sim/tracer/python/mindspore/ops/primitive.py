@@ -194,9 +194,8 @@ def _operand(op, argument, value):
             raise user_error(TypeError, op + ":operand-type", "'%s' takes a tuple of tensors, not %s"
                              % (op, type(value).__name__))
         return list(value)
-    if argument.kind == "optional" and isinstance(value, (tuple, list)) \
-            and len(value) == 1 and isinstance(value[0], Tensor):
-        return [value[0]]  # the optional lists of grouped products
+    if isinstance(value, (tuple, list)) and len(value) == 1 and isinstance(value[0], Tensor):
+        return [value[0]]  # lists of one tensor: weights of grouped products, keys and values of inference attention
     if isinstance(value, (Tensor, bool, int, float, list, tuple)) or hasattr(value, "dtype"):
         return [value]
     if value is None and argument.kind == "optional":

@@ -2,6 +2,7 @@
 from mindspore import context
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore._fusion import fusion
 
 _FLAGS = {
     "parameter_broadcast_is_set": "parameter_broadcast", "device_num_is_set": "device_num",
@@ -52,7 +53,10 @@ class _AutoParallelContext:
             value = values[0]
             if key in _FUSION and not isinstance(value, bool):
                 raise user_error(TypeError, "auto-parallel-context:%s-type" % key, "'%s' must be True or False" % key)
-            settings[key] = value
+            if key in _THRESHOLDS:
+                fusion.set_threshold(key, value)
+            else:
+                settings[key] = value
             return
         context.set_auto_parallel_context(**{key: values[0]})
 

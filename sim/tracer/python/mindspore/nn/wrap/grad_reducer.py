@@ -9,6 +9,25 @@ from mindspore.ops import operations as P
 from mindspore.ops.primitive import cast
 
 
+_FIRST_SPLIT_ID = 1024
+
+
+def _fusion_attributes(numbers, fusion_type, splits, sharded_optimizer):
+    """Attributes of the sum of each gradient: its fusion id and, where ids differ, its place among the gradients.
+
+    Numbers of the parameters count where they differ; otherwise the split of the gradients; otherwise one id for all.
+    Source: mindspore/python/mindspore/nn/wrap/grad_reducer.py.
+    """
+    numbered = any(number != numbers[0] for number in numbers[1:])
+    if splits and (sharded_optimizer or (not numbered and fusion_type == 1)):
+        ids = [_FIRST_SPLIT_ID + sum(last < i for last in splits) for i in range(len(numbers))]
+    elif numbered:
+        ids = numbers
+    else:
+        return [(("fusion", fusion_type),)] * max(1, len(numbers))
+    return [(("fusion", number), ("index", i + 1)) for i, number in enumerate(ids)]
+
+
 class DistributedGradReducer(Cell):
     """See mindspore.nn.DistributedGradReducer. Source: spec tracing-frontend 8."""
 
@@ -27,15 +46,20 @@ class DistributedGradReducer(Cell):
         self.degree = management.get_group_size() if degree is None else degree
         self.group = group or management.world_group()
         self._layerwise = [p.layerwise_parallel for p in parameters]
-        self._fusion = [p.comm_fusion if p.comm_fusion != 1 else fusion_type for p in parameters]
+        self._attributes = _fusion_attributes([p.comm_fusion for p in parameters], fusion_type,
+                                              context.get_auto_parallel_context("all_reduce_fusion_config"),
+                                              context.get_auto_parallel_context("enable_parallel_optimizer"))
         self._operators = {}
 
-    def _all_reduce(self, fusion):
-        if fusion not in self._operators:
+    def _all_reduce(self, i):
+        """The operator of gradient `i`; gradients with equal attributes share one."""
+        attributes = self._attributes[min(i, len(self._attributes) - 1)]
+        if attributes not in self._operators:
             primitive = P.AllReduce("sum", self.group)
-            primitive.add_prim_attr("fusion", fusion)
-            self._operators[fusion] = primitive
-        return self._operators[fusion]
+            for name, value in attributes:
+                primitive.add_prim_attr(name, value)
+            self._operators[attributes] = primitive
+        return self._operators[attributes]
 
     def construct(self, grads):
         with phase("backward"):
@@ -44,8 +68,7 @@ class DistributedGradReducer(Cell):
     def _reduce(self, i, gradient):
         if session.world_size == 1 or (i < len(self._layerwise) and self._layerwise[i]):
             return gradient
-        fusion = self._fusion[i] if i < len(self._fusion) else 1
-        reduced = self._all_reduce(fusion)(cast(gradient, mstype.float32))
+        reduced = self._all_reduce(i)(cast(gradient, mstype.float32))
         if self.mean and self.degree != 1:
             reduced = reduced * (1.0 / self.degree)
         return cast(reduced, gradient.dtype)

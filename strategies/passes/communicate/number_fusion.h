@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "strategies/graph/fusion_settings.h"
+#include "strategies/graph/graph.h"
+
+namespace drydock::strategies {
+
+/// Gives the mirrors of a forward program that is about to be differentiated their fusion ids.
+///
+/// @param whole_elements  per value: elements of the whole parameter, whatever a rank holds of it
+void NumberGradientFusion(Graph& forward, ValueId loss,
+                          std::span<const std::int64_t> whole_elements,
+                          const FusionSettings& fusion);
+
+}  // namespace drydock::strategies

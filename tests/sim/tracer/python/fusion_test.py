@@ -1,0 +1,108 @@
+"""What comm_fusion and its relatives leave in the job, and what is said where they contradict each other."""
+import unittest
+
+from helper import TraceTest
+
+STEP = """
+import numpy as np
+import mindspore as ms
+from mindspore import nn, ops, Parameter, Tensor
+
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Dense(8, 8)
+        self.b = nn.Dense(8, 8)
+    def construct(self, x):
+        return ops.ReduceMean()(self.b(self.a(x)))
+
+net = Net()
+"""
+TRAIN = "nn.TrainOneStepCell(net, nn.SGD(net.trainable_params()))(Tensor(np.ones((8, 8), np.float32)))\n"
+
+
+def settings(mode, text):
+    return STEP + "ms.set_auto_parallel_context(parallel_mode='%s', %s)\n" % (mode, text) + TRAIN
+
+
+class Fusion(TraceTest):
+    def fusion(self, source):
+        run = self.trace(source)
+        return run.documents[0]["job"].get("comm_fusion"), " ".join(run.result["warnings"])
+
+    def test_nothing_is_asked_for_by_default(self):
+        self.assertEqual(self.fusion(settings("semi_auto_parallel", "gradients_mean=True")), (None, ""))
+
+    def test_keys_act_in_the_order_of_the_dictionary(self):
+        # Recorded: the first fuses everything, the second nothing.
+        on, warned = self.fusion(settings(
+            "semi_auto_parallel", "comm_fusion={'openstate': False, 'allreduce': {'mode': 'auto', 'config': None}}"))
+        self.assertTrue(on["all_reduce"])
+        self.assertIn("net.py:17", warned)
+        self.assertIn("switches its fusion on again", warned)
+        off, warned = self.fusion(settings(
+            "semi_auto_parallel", "comm_fusion={'allreduce': {'mode': 'auto', 'config': None}, 'openstate': False}"))
+        self.assertFalse((off or {"all_reduce": False})["all_reduce"])
+        self.assertIn("switches its fusion off", warned)
+
+    def test_sizes_count_in_both_modes(self):
+        found, _ = self.fusion(settings(
+            "data_parallel", "comm_fusion={'allreduce': {'mode': 'size', 'config': 2}, "
+            "'allgather': {'mode': 'size', 'config': 16}, 'reducescatter': {'mode': 'auto', 'config': None}}"))
+        self.assertEqual(found, {"all_reduce": True, "all_gather": True, "reduce_scatter": True, "all_reduce_mb": 2,
+                                 "all_gather_mb": 16, "reduce_scatter_mb": 64, "data_parallel_mb": 2,
+                                 "split_indices": []})
+
+    def test_indices_switch_fusion_on(self):
+        found, _ = self.fusion(settings("semi_auto_parallel", "all_reduce_fusion_config=[1, 3]"))
+        self.assertEqual((found["all_reduce"], found["split_indices"]), (True, [1, 3]))
+        found, _ = self.fusion(settings(
+            "semi_auto_parallel", "comm_fusion={'allreduce': {'mode': 'index', 'config': [0, 2]}}"))
+        self.assertEqual((found["all_reduce"], found["split_indices"]), (True, [0, 2]))
+
+    def test_two_splits_are_named(self):
+        _, warned = self.fusion(settings(
+            "semi_auto_parallel",
+            "comm_fusion={'allreduce': {'mode': 'index', 'config': [0]}}, all_reduce_fusion_config=[1]"))
+        self.assertIn("takes the place of [0]", warned)
+
+    def test_a_threshold_of_zero_is_refused_where_operators_are_cut(self):
+        text = "comm_fusion={'allreduce': {'mode': 'size', 'config': 0}}"
+        error = self.error(settings("semi_auto_parallel", text))
+        self.assertEqual(error["reason"], "comm_fusion:threshold")
+        self.assertIn("net.py:17", error["message"])
+        _, warned = self.fusion(settings("data_parallel", text))
+        self.assertIn("switches fusion off", warned)
+
+    def test_numbers_of_parameters_go_for_nothing_where_operators_are_cut(self):
+        auto = "comm_fusion={'allreduce': {'mode': 'auto', 'config': None}}"
+        number = "net.a.weight.comm_fusion = 3\n"
+        _, warned = self.fusion(STEP + number + settings("semi_auto_parallel", auto)[len(STEP):])
+        self.assertIn("comm_fusion of parameter 'a.weight' (3) goes for nothing", warned)
+        _, warned = self.fusion(STEP + number + settings("data_parallel", auto)[len(STEP):])
+        self.assertEqual(warned, "")
+
+
+class Reducer(TraceTest):
+    """Attributes of the sums in data_parallel. Source: nn/wrap/grad_reducer.py of the reference."""
+
+    def sums(self, text, before=""):
+        run = self.trace(STEP + before + settings("data_parallel", text)[len(STEP):])
+        return [(node["attrs"]["fusion"], node["attrs"].get("index"))
+                for node in run.documents[0]["nodes"] if node["op"] == "AllReduce"]
+
+    def test_all_gradients_share_an_id(self):
+        self.assertEqual(self.sums("gradients_mean=True"), [(1, None)] * 4)
+
+    def test_a_split_gives_each_part_an_id(self):
+        self.assertEqual(self.sums("all_reduce_fusion_config=[1, 2]"),
+                         [(1024, 1), (1024, 2), (1025, 3), (1026, 4)])
+
+    def test_numbers_of_parameters_that_differ_count(self):
+        self.assertEqual(self.sums("gradients_mean=True", "net.b.set_comm_fusion(2)\n"),
+                         [(1, 1), (1, 2), (2, 3), (2, 4)])
+        self.assertEqual(self.sums("gradients_mean=True", "net.set_comm_fusion(2)\n"), [(1, None)] * 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
