@@ -64,6 +64,8 @@ struct Parameter {
 struct Constant {
   ValueId value = kNoValue;
   std::optional<std::vector<double>> data = {};
+  /// All elements are this number; `data` stays empty then.
+  std::optional<double> number = {};
 };
 
 /// Part of a training step a node belongs to.

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "strategies/operators/op_contexts.h"
+#include "strategies/operators/simplification.h"
 
 namespace drydock::strategies {
 
@@ -51,6 +52,14 @@ enum class CostFamily : std::uint8_t {
   kFree,          ///< no cost
 };
 
+/// What an operator makes of constants when the graph is simplified.
+enum class Folding : std::uint8_t {
+  kNever,        ///< Stays a kernel (Exp, Log, Pow).
+  kElementwise,  ///< A constant, if its operands are constants of one shape.
+  kSpread,       ///< A constant of the same numbers in another shape (Reshape, Tile, BroadcastTo).
+  kWhole,        ///< A constant worked out from all elements (sums, Concat).
+};
+
 /// All facts about one operator. One definition per operator, in strategies/rules/<family>.cc.
 struct OpEntry {
   std::string_view name = {};
@@ -61,6 +70,9 @@ struct OpEntry {
   std::string_view signature = {};
   std::string_view aliases = {};  ///< Other primitive names, comma separated ("TensorAdd").
   OpKind kind = OpKind::kCompute;
+  Folding folding = Folding::kNever;
+  SimplifyFn simplify = nullptr;  ///< Null: nothing simpler is known.
+  KernelFusion fusion = {};       ///< One kernel for the operator and the one before it.
   InferFn infer = nullptr;
   ShardFn shard = nullptr;  ///< Null: no sharding rule (fallback of spec operators 1.1).
   /// Without a rule: replicated even where the batch divides (spec operators 1.1).

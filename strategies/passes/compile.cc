@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "strategies/passes/backward/fuse_kernels.h"
+#include "strategies/passes/backward/simplify.h"
 #include "strategies/passes/choose/assign.h"
 #include "strategies/passes/choose/propagate.h"
 #include "strategies/passes/communicate/constant_sums.h"
@@ -113,7 +115,8 @@ Result<CompiledProgram> Compile(Graph traced, const JobConfig& config, RankId ra
   if (CutsOperators(config.mode)) {
     local.graph = FoldConstantSums(std::move(local.graph));
   }
-  program.local = FuseCollectives(MergeEqualNodes(std::move(local.graph)), config);
+  Graph simple = MergeEqualNodes(SimplifyGraph(std::move(local.graph)));
+  program.local = FuseCollectives(FuseKernels(std::move(simple)), config);
   program.parameter_layouts = std::move(local.parameter_layouts);
   program.output_layouts = std::move(local.output_layouts);
   program.redistribution_count = local.redistribution_count;

@@ -81,11 +81,15 @@ class LockStep {
       }
       FeedParameters(position, ranks_[r]);
       for (const Constant& constant : local.constants) {
+        const TensorType& type = local.at(constant.value).type;
+        if (constant.number) {
+          ranks_[r][ToIndex(constant.value)] = FilledArray(type.shape, *constant.number);
+          continue;
+        }
         if (!constant.data) {
           return Fail(ErrorCode::kUnsupported, "a constant without contents cannot be executed");
         }
-        ranks_[r][ToIndex(constant.value)] = {.shape = local.at(constant.value).type.shape,
-                                              .data = *constant.data};
+        ranks_[r][ToIndex(constant.value)] = {.shape = type.shape, .data = *constant.data};
       }
     }
     return {};

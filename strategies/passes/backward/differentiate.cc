@@ -15,7 +15,7 @@ class ReverseSweep {
       : builder_(builder),
         node_count_(builder.graph().nodes.size()),
         depends_(builder.graph().values.size(), false),
-        gradients_(builder.graph().values.size(), kNoValue) {
+        gradients_(builder.graph().values.size()) {
     for (const ValueId id : wrt) {
       depends_[ToIndex(id)] = true;
     }
@@ -29,11 +29,11 @@ class ReverseSweep {
   }
 
   Status Run(ValueId loss, ValueId start) {
-    gradients_[ToIndex(loss)] = start;
+    gradients_[ToIndex(loss)] = {start};
     for (std::size_t n = node_count_; n-- > 0;) {
       const Node node = builder_.graph().nodes[n];
       const bool reached = std::ranges::any_of(
-          node.outputs, [&](ValueId id) { return gradients_[ToIndex(id)] != kNoValue; });
+          node.outputs, [&](ValueId id) { return !gradients_[ToIndex(id)].empty(); });
       if (reached && node.entry->gradient != nullptr) {
         DRYDOCK_RETURN_IF_ERROR(Visit(node, static_cast<NodeId>(n)));
       }
@@ -41,14 +41,27 @@ class ReverseSweep {
     return {};
   }
 
-  [[nodiscard]] ValueId GradientOf(ValueId id) const { return gradients_[ToIndex(id)]; }
+  /// What all users of a value sent, as one value; kNoValue if no gradient arrives.
+  Result<ValueId> GradientOf(ValueId id) {
+    std::vector<ValueId>& parts = gradients_[ToIndex(id)];
+    if (parts.empty()) {
+      return kNoValue;
+    }
+    if (parts.size() > 1) {
+      std::ranges::reverse(parts);
+      DRYDOCK_TRY(const ValueId sum, EmitSum(parts));
+      parts = {sum};
+    }
+    return parts.front();
+  }
   [[nodiscard]] const std::vector<NodeId>& stopped() const { return stopped_; }
 
  private:
   Status Visit(const Node& node, NodeId id) {
     std::vector<ValueId> arriving;
     for (const ValueId output : node.outputs) {
-      arriving.push_back(gradients_[ToIndex(output)]);
+      DRYDOCK_TRY(const ValueId gradient, GradientOf(output));
+      arriving.push_back(gradient);
     }
     const auto wanted = std::make_unique<bool[]>(node.inputs.size());
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -81,29 +94,43 @@ class ReverseSweep {
     }
     for (std::size_t i = 0; i < node.inputs.size() && i < results->size(); ++i) {
       if (wanted[i] && (*results)[i] != kNoValue) {
-        DRYDOCK_RETURN_IF_ERROR(Accumulate(node.inputs[i], (*results)[i], spec));
+        gradients_[ToIndex(node.inputs[i])].push_back((*results)[i]);
       }
     }
     return {};
   }
 
-  Status Accumulate(ValueId id, ValueId gradient, NodeSpec spec) {
-    ValueId& sum = gradients_[ToIndex(id)];
-    if (sum == kNoValue) {
-      sum = gradient;
-      return {};
+  /// One sum of all parts, in the order of the users; parts of different types are added one by
+  /// one, which promotes them.
+  Result<ValueId> EmitSum(const std::vector<ValueId>& parts) {
+    NodeSpec spec{.scope = "Gradients/Default", .phase = Phase::kBackward};
+    const Value& last = builder_.graph().at(parts.back());
+    if (last.kind == ValueKind::kOutput) {
+      const Node& producer = builder_.graph().at(last.producer);
+      spec.scope = producer.scope;
+      spec.place = producer.place;
     }
-    spec.op = ops::kAdd;
-    spec.instance_name.clear();
-    spec.inputs = {sum, gradient};
-    DRYDOCK_TRY(sum, builder_.Emit(std::move(spec)));
-    return {};
+    const bool alike = std::ranges::all_of(parts, [&](ValueId part) {
+      return builder_.TypeOf(part) == builder_.TypeOf(parts.front());
+    });
+    if (alike) {
+      spec.op = ops::kAddN;
+      spec.inputs = parts;
+      return builder_.Emit(std::move(spec));
+    }
+    ValueId sum = parts.front();
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      spec.op = ops::kAdd;
+      spec.inputs = {sum, parts[i]};
+      DRYDOCK_TRY(sum, builder_.Emit(spec));
+    }
+    return sum;
   }
 
   GraphBuilder& builder_;
   std::size_t node_count_;
   std::vector<bool> depends_;
-  std::vector<ValueId> gradients_;
+  std::vector<std::vector<ValueId>> gradients_;  ///< Per value: what its users sent so far.
   std::vector<NodeId> stopped_;
 };
 
@@ -122,7 +149,7 @@ Result<Derivative> Differentiate(GraphBuilder& builder, ValueId loss, std::span<
   DRYDOCK_RETURN_IF_ERROR(sweep.Run(loss, sens));
   Derivative derivative{.stopped = sweep.stopped()};
   for (const ValueId id : wrt) {
-    ValueId gradient = sweep.GradientOf(id);
+    DRYDOCK_TRY(ValueId gradient, sweep.GradientOf(id));
     if (gradient == kNoValue) {
       NodeSpec zeros = spec;
       zeros.op = ops::kZerosLike;

@@ -29,8 +29,11 @@ Result<ValueId> ReduceTo(const GradientContext& context, ValueId gradient, const
   }
   ValueId value = gradient;
   if (!axes.empty()) {
-    DRYDOCK_TRY(value,
-                context.Emit(ops::kReduceSum, {value}, {{"axis", axes}, {"keep_dims", false}}));
+    AttrMap attrs = {{"keepdim", !shape.empty() && from.size() == shape.size()}};
+    if (!shape.empty()) {
+      attrs["dim"] = axes;
+    }
+    DRYDOCK_TRY(value, context.Emit(ops::kSumExt, {value}, std::move(attrs)));
   }
   return EmitReshape(context, value, shape);
 }
@@ -62,13 +65,18 @@ Result<ValueId> FitToInput(const GradientContext& context, ValueId gradient, std
 }
 
 Result<ValueId> EmitScaled(const GradientContext& context, ValueId value, double factor) {
-  const ValueId scalar = context.builder.AddScalar(factor, context.TypeOf(value).dtype);
-  return context.Emit(ops::kMul, {value, scalar});
+  return context.Emit("Muls", {value}, {{"other", factor}});
+}
+
+Result<ValueId> EmitPowerSlope(const GradientContext& context, ValueId x, double exponent) {
+  DRYDOCK_TRY(const ValueId power,
+              context.Emit("PowTensorScalar", {x}, {{"exponent", exponent - 1.0}}));
+  DRYDOCK_TRY(const ValueId slope, EmitScaled(context, power, exponent));
+  return context.Emit(ops::kMul, {OutputGradient(context), slope});
 }
 
 Result<ValueId> EmitPlus(const GradientContext& context, ValueId value, double constant) {
-  const ValueId scalar = context.builder.AddScalar(constant, context.TypeOf(value).dtype);
-  return context.Emit(ops::kAdd, {value, scalar});
+  return context.Emit("AddScalar", {value}, {{"other", constant}});
 }
 
 Result<std::vector<ValueId>> EmitAll(const GradientContext& context, std::string_view op,
@@ -110,7 +118,7 @@ Result<ValueId> TimesGradient(const GradientContext& context, const Result<Value
   if (!factor) {
     return tl::unexpected(factor.error());
   }
-  return context.Emit(ops::kMul, {OutputGradient(context), *factor});
+  return context.Emit(ops::kMul, {*factor, OutputGradient(context)});
 }
 
 Result<std::vector<ValueId>> FittedGradients(const GradientContext& context,

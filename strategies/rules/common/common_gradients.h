@@ -33,6 +33,10 @@ namespace drydock::strategies {
 [[nodiscard]] Result<ValueId> EmitScaled(const GradientContext& context, ValueId value,
                                          double factor);
 
+/// dY * (exponent * x^(exponent - 1)), with the power worked out anew.
+[[nodiscard]] Result<ValueId> EmitPowerSlope(const GradientContext& context, ValueId x,
+                                             double exponent);
+
 /// `value` plus a constant.
 [[nodiscard]] Result<ValueId> EmitPlus(const GradientContext& context, ValueId value,
                                        double constant);

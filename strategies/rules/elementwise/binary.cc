@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -96,11 +97,11 @@ Result<std::vector<NdArray>> EvaluateRealDiv(const EvaluateContext& context) {
 using Gradients = Result<std::vector<ValueId>>;
 
 Result<ValueId> TimesRight(const GradientContext& context) {
-  return context.Emit(ops::kMul, {OutputGradient(context), RightOf(context)});
+  return context.Emit(ops::kMul, {RightOf(context), OutputGradient(context)});
 }
 
 Result<ValueId> TimesLeft(const GradientContext& context) {
-  return context.Emit(ops::kMul, {OutputGradient(context), LeftOf(context)});
+  return context.Emit(ops::kMul, {LeftOf(context), OutputGradient(context)});
 }
 
 /// Gradients of a quotient: dY / b, and -(dY / b) * y; the quotient itself is only read for the
@@ -117,19 +118,33 @@ struct Quotient {
   }
 };
 
-/// dY * b * a^(b - 1).
-Result<ValueId> PowBase(const GradientContext& context) {
-  const ValueId one = context.builder.AddScalar(1.0, context.TypeOf(RightOf(context)).dtype);
-  DRYDOCK_TRY(const ValueId less, context.Emit("Sub", {RightOf(context), one}));
-  DRYDOCK_TRY(const ValueId power, context.Emit("Pow", {LeftOf(context), less}));
-  DRYDOCK_TRY(const ValueId slope, context.Emit(ops::kMul, {RightOf(context), power}));
-  return context.Emit(ops::kMul, {OutputGradient(context), slope});
+/// Gradient of the divisor of Div: -dY * (y / b).
+Result<ValueId> DivDivisor(const GradientContext& context) {
+  DRYDOCK_TRY(const ValueId negative, context.Emit("Neg", {OutputGradient(context)}));
+  DRYDOCK_TRY(const ValueId quotient, context.Emit("Div", {ResultOf(context), RightOf(context)}));
+  return context.Emit(ops::kMul, {negative, quotient});
 }
 
-/// dY * y * log(a), 0 where y is 0.
+/// b * a^(b - 1) * dY.
+Result<ValueId> PowBase(const GradientContext& context) {
+  DRYDOCK_TRY(const ValueId less, context.Emit("SubScalar", {RightOf(context)}, {{"other", 1.0}}));
+  DRYDOCK_TRY(const ValueId power, context.Emit("Pow", {LeftOf(context), less}));
+  DRYDOCK_TRY(const ValueId slope, context.Emit(ops::kMul, {RightOf(context), power}));
+  return context.Emit(ops::kMul, {slope, OutputGradient(context)});
+}
+
+/// dY * y * log(a), 0 where a is 0 and b is not negative.
 Result<ValueId> PowExponent(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId slope, context.Emit("Xlogy", {ResultOf(context), LeftOf(context)}));
-  return context.Emit(ops::kMul, {OutputGradient(context), slope});
+  const TensorType a = context.TypeOf(LeftOf(context));
+  const ValueId zero = context.builder.AddScalar(0.0, a.dtype);
+  DRYDOCK_TRY(const ValueId at_zero, context.Emit("Equal", {LeftOf(context), zero}));
+  DRYDOCK_TRY(const ValueId upwards, context.Emit("GreaterEqual", {RightOf(context), zero}));
+  DRYDOCK_TRY(const ValueId flat, context.Emit("LogicalAnd", {at_zero, upwards}));
+  DRYDOCK_TRY(const ValueId log, context.Emit("Log", {LeftOf(context)}));
+  DRYDOCK_TRY(const ValueId slope, context.Emit(ops::kMul, {ResultOf(context), log}));
+  DRYDOCK_TRY(const ValueId zeros, EmitZeros(context, ResultOf(context)));
+  DRYDOCK_TRY(const ValueId chosen, context.Emit("Select", {flat, zeros, slope}));
+  return context.Emit(ops::kMul, {OutputGradient(context), chosen});
 }
 
 /// 2 * dY * (a - b).
@@ -202,29 +217,56 @@ Result<ValueId> XdivyRight(const GradientContext& context) {
   return context.Emit(ops::kMul, {OutputGradient(context), slope});
 }
 
-constexpr char kMaximumGrad[] = "MaximumGrad";
-constexpr char kMinimumGrad[] = "MinimumGrad";
+/// Where the other operand was chosen: which comparison of a and b says so for a, and for b.
+template <bool Maximum>
+constexpr std::array<const char*, 2> kNotChosen = {Maximum ? "Less" : "Greater",
+                                                   Maximum ? "Greater" : "Less"};
 
-/// One kernel gives both gradients, already reduced to the operands' shapes.
-template <const char* Op>
+/// The chosen operand gets dY, equal operands half of it each. Operands first: [equal] ? dY / 2 :
+/// dY, then 0 where the other one was chosen.
+template <bool Maximum>
 Gradients ExtremeGradient(const GradientContext& context) {
-  return EmitAll(context, Op, {LeftOf(context), RightOf(context), OutputGradient(context)});
+  const ValueId dout = OutputGradient(context);
+  const TensorType type = context.TypeOf(dout);
+  DRYDOCK_TRY(const ValueId half, context.Emit("Divs", {dout}, {{"other", 2.0}}));
+  DRYDOCK_TRY(const ValueId equal, context.Emit("Equal", {LeftOf(context), RightOf(context)}));
+  DRYDOCK_TRY(const ValueId shared, context.Emit("Select", {equal, half, dout}));
+  const ValueId zero = context.builder.AddScalar(0.0, type.dtype);
+  DRYDOCK_TRY(const ValueId zeros, context.Emit("FillV2", {zero}, {{"shape", type.shape}}));
+  std::vector<ValueId> gradients = NoGradients(context);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (context.wanted[i]) {
+      DRYDOCK_TRY(const ValueId other,
+                  context.Emit(kNotChosen<Maximum>[i], { LeftOf(context), RightOf(context) }));
+      DRYDOCK_TRY(const ValueId chosen, context.Emit("Select", {other, zeros, shared}));
+      DRYDOCK_TRY(gradients[i], FitToInput(context, chosen, i));
+    }
+  }
+  return gradients;
 }
 
-Result<std::vector<TensorType>> InferExtremeGrad(const OpView& op) {
-  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 3, 3));
-  return std::vector<TensorType>{op.inputs[0], op.inputs[1]};
+// ---- Simpler forms ------------------------------------------------------------------------------
+
+/// The operand beside a constant of `number`s, if it has the result's type.
+std::optional<Simplification> OtherOperand(const SimplifyContext& context, double number) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ValueId other = context.node.inputs[1 - i];
+    if (context.NumberOf(context.node.inputs[i]) == number &&
+        context.TypeOf(other) == context.TypeOf(context.node.outputs[0])) {
+      return Simplification{.result = other};
+    }
+  }
+  return std::nullopt;
 }
 
-/// The gradient goes to the operand that was chosen; equal operands count as the first.
-template <BinaryMath Chosen>
-Result<std::vector<NdArray>> EvaluateExtremeGrad(const EvaluateContext& context) {
-  const NdArray& dy = context.inputs[2];
-  const NdArray first = MapArrays(context.inputs[0], context.inputs[1], dy.shape, Chosen);
-  const NdArray second = MapArray(first, [](double flag) { return 1.0 - flag; });
-  return std::vector<NdArray>{
-      SumArrayTo(MapArrays(dy, first, dy.shape, MulOf), context.inputs[0].shape),
-      SumArrayTo(MapArrays(dy, second, dy.shape, MulOf), context.inputs[1].shape)};
+/// x + 0 and 0 + x.
+std::optional<Simplification> SimplerSum(const SimplifyContext& context) {
+  return OtherOperand(context, 0.0);
+}
+
+/// x * 1 and 1 * x.
+std::optional<Simplification> SimplerProduct(const SimplifyContext& context) {
+  return OtherOperand(context, 1.0);
 }
 
 // ---- Entries ------------------------------------------------------------------------------------
@@ -243,26 +285,28 @@ constexpr GradientFn kNone = GradientNotNeeded;
 
 DRYDOCK_BINARY(Add, "input, other", InferBroadcast,
                (OperandGradients<GradientItself, GradientItself>), EvaluateBinary<SumOf>,
-               .aliases = "TensorAdd", );
+               .aliases = "TensorAdd", .folding = Folding::kElementwise, .simplify = SimplerSum, );
 DRYDOCK_BINARY(Sub, "input, other", InferBroadcast,
-               (OperandGradients<GradientItself, GradientNegated>), EvaluateBinary<SubOf>, );
+               (OperandGradients<GradientItself, GradientNegated>), EvaluateBinary<SubOf>,
+               .folding = Folding::kElementwise, );
 DRYDOCK_BINARY(Mul, "input, other", InferBroadcast, (OperandGradients<TimesRight, TimesLeft>),
-               EvaluateBinary<MulOf>, );
+               EvaluateBinary<MulOf>, .folding = Folding::kElementwise,
+               .simplify = SimplerProduct, );
 DRYDOCK_BINARY(RealDiv, "x, y", InferBroadcast,
                (OperandGradients<Quotient<kRealDivOp>::Dividend, Quotient<kRealDivOp>::Divisor>),
-               EvaluateRealDiv, );
+               EvaluateRealDiv, .folding = Folding::kElementwise, );
 DRYDOCK_BINARY(Div, "input, other", InferBroadcastToFloat,
-               (OperandGradients<Quotient<kDivOp>::Dividend, Quotient<kDivOp>::Divisor>),
-               EvaluateBinary<DivOf>, );
+               (OperandGradients<Quotient<kDivOp>::Dividend, DivDivisor>), EvaluateBinary<DivOf>,
+               .folding = Folding::kElementwise, );
 DRYDOCK_BINARY(DivNoNan, "x, y", InferBroadcast,
                (OperandGradients<Quotient<kDivNoNanOp>::Dividend, Quotient<kDivNoNanOp>::Divisor>),
                EvaluateBinary<DivNoNanOf>, );
 DRYDOCK_BINARY(Pow, "input, exponent", InferBroadcast, (OperandGradients<PowBase, PowExponent>),
                EvaluateBinary<PowOf>, );
-DRYDOCK_BINARY(Maximum, "input, other", InferBroadcast, ExtremeGradient<kMaximumGrad>,
+DRYDOCK_BINARY(Maximum, "input, other", InferBroadcast, ExtremeGradient<true>,
                EvaluateBinary<MaximumOf>, );
-DRYDOCK_BINARY(Minimum, "input, other", InferBroadcast, ExtremeGradient<kMinimumGrad>,
-               EvaluateBinary<MinimumOf>, );
+DRYDOCK_BINARY(Minimum, "input, other", InferBroadcast, ExtremeGradient<false>,
+               EvaluateBinary<MinimumOf>, .folding = Folding::kElementwise, );
 DRYDOCK_BINARY(SquaredDifference, "x, y", InferBroadcast,
                (OperandGradients<DifferenceLeft, DifferenceRight>),
                EvaluateBinary<SquaredDifferenceOf>, );
@@ -275,22 +319,20 @@ DRYDOCK_BINARY(Xlogy, "input, other", InferBroadcastToFloat,
                (OperandGradients<XlogyLeft, XlogyRight>), EvaluateBinary<XlogyOf>, );
 DRYDOCK_BINARY(Xdivy, "x, y", InferBroadcastToFloat, (OperandGradients<XdivyLeft, XdivyRight>),
                EvaluateBinary<XdivyOf>, );
-DRYDOCK_BINARY(Equal, "input, other", InferBroadcastBool, kNone, EvaluateBinary<EqualOf>, );
-DRYDOCK_BINARY(NotEqual, "input, other", InferBroadcastBool, kNone, EvaluateBinary<NotEqualOf>, );
-DRYDOCK_BINARY(Less, "input, other", InferBroadcastBool, kNone, EvaluateBinary<LessOf>, );
-DRYDOCK_BINARY(LessEqual, "input, other", InferBroadcastBool, kNone, EvaluateBinary<LessEqualOf>, );
-DRYDOCK_BINARY(Greater, "input, other", InferBroadcastBool, kNone, EvaluateBinary<GreaterOf>, );
+DRYDOCK_BINARY(Equal, "input, other", InferBroadcastBool, kNone, EvaluateBinary<EqualOf>,
+               .folding = Folding::kElementwise, );
+DRYDOCK_BINARY(NotEqual, "input, other", InferBroadcastBool, kNone, EvaluateBinary<NotEqualOf>,
+               .folding = Folding::kElementwise, );
+DRYDOCK_BINARY(Less, "input, other", InferBroadcastBool, kNone, EvaluateBinary<LessOf>,
+               .folding = Folding::kElementwise, );
+DRYDOCK_BINARY(LessEqual, "input, other", InferBroadcastBool, kNone, EvaluateBinary<LessEqualOf>,
+               .folding = Folding::kElementwise, );
+DRYDOCK_BINARY(Greater, "input, other", InferBroadcastBool, kNone, EvaluateBinary<GreaterOf>,
+               .folding = Folding::kElementwise, );
 DRYDOCK_BINARY(GreaterEqual, "input, other", InferBroadcastBool, kNone,
-               EvaluateBinary<GreaterEqualOf>, );
+               EvaluateBinary<GreaterEqualOf>, .folding = Folding::kElementwise, );
 DRYDOCK_BINARY(LogicalAnd, "x, y", InferBroadcastBool, kNone, EvaluateBinary<AndOf>, );
 DRYDOCK_BINARY(LogicalOr, "x, y", InferBroadcastBool, kNone, EvaluateBinary<OrOf>, );
-
-DRYDOCK_OP(MaximumGrad, .family = "gradient", .signature = "MaximumGrad()(x, y, dout)",
-           .infer = InferExtremeGrad, .gradient = GradientNotNeeded,
-           .evaluate = EvaluateExtremeGrad<GreaterEqualOf>, .flops = FlopsPerInput<2>);
-DRYDOCK_OP(MinimumGrad, .family = "gradient", .signature = "MinimumGrad()(x, y, dout)",
-           .infer = InferExtremeGrad, .gradient = GradientNotNeeded,
-           .evaluate = EvaluateExtremeGrad<LessEqualOf>, .flops = FlopsPerInput<2>);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -117,17 +117,11 @@ double OneOf(double /*x*/) {
   return 1.0;
 }
 
-double AbsGradOf(double x, double dy) {
-  return SignOf(x) * dy;
-}
 double SqrtGradOf(double y, double dy) {
   return dy / (2.0 * y);
 }
 double RsqrtGradOf(double y, double dy) {
   return -0.5 * dy * y * y * y;
-}
-double ReciprocalGradOf(double y, double dy) {
-  return -dy * y * y;
 }
 double AsinGradOf(double x, double dy) {
   return dy / std::sqrt(1.0 - x * x);
@@ -159,11 +153,23 @@ Gradients Times(const GradientContext& context, const Result<ValueId>& factor) {
   return std::vector<ValueId>{gradient};
 }
 
-/// dY * x, then times 2.
+/// The square is the power of 2: dY * (2 * x^1).
 Gradients SquareGradient(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId product,
-              context.Emit(ops::kMul, {OutputGradient(context), InputOf(context)}));
-  DRYDOCK_TRY(const ValueId gradient, EmitScaled(context, product, 2.0));
+  DRYDOCK_TRY(const ValueId gradient, EmitPowerSlope(context, InputOf(context), 2.0));
+  return std::vector<ValueId>{gradient};
+}
+
+/// dY * sign(x).
+Gradients AbsGradient(const GradientContext& context) {
+  return Times(context, context.Emit("Sign", {InputOf(context)}));
+}
+
+/// -dY * y^2.
+Gradients ReciprocalGradient(const GradientContext& context) {
+  const ValueId y = context.node.outputs[0];
+  DRYDOCK_TRY(const ValueId negative, context.Emit("Neg", {OutputGradient(context)}));
+  DRYDOCK_TRY(const ValueId square, context.Emit(ops::kMul, {y, y}));
+  DRYDOCK_TRY(const ValueId gradient, context.Emit(ops::kMul, {negative, square}));
   return std::vector<ValueId>{gradient};
 }
 
@@ -210,18 +216,29 @@ Gradients Log1pGradient(const GradientContext& context) {
   return std::vector<ValueId>{gradient};
 }
 
-/// dY * factor * exp(-x^2).
+/// (factor * dY) * exp(-x^2).
 Gradients GaussGradient(const GradientContext& context, double factor) {
-  DRYDOCK_TRY(const ValueId square, context.Emit("Square", {InputOf(context)}));
+  DRYDOCK_TRY(const ValueId scaled, EmitScaled(context, OutputGradient(context), factor));
+  DRYDOCK_TRY(const ValueId square,
+              context.Emit("PowTensorScalar", {InputOf(context)}, {{"exponent", 2.0}}));
   DRYDOCK_TRY(const ValueId negative, context.Emit("Neg", {square}));
   DRYDOCK_TRY(const ValueId bell, context.Emit("Exp", {negative}));
-  return Times(context, EmitScaled(context, bell, factor));
+  DRYDOCK_TRY(const ValueId gradient, context.Emit(ops::kMul, {scaled, bell}));
+  return std::vector<ValueId>{gradient};
 }
 Gradients ErfGradient(const GradientContext& context) {
   return GaussGradient(context, kTwoOverRootPi);
 }
 Gradients ErfcGradient(const GradientContext& context) {
   return GaussGradient(context, -kTwoOverRootPi);
+}
+
+// ---- Simpler forms ------------------------------------------------------------------------------
+
+/// Only the shape of the operand counts.
+template <int Number>
+std::optional<Simplification> BecomesNumber(const SimplifyContext& /*context*/) {
+  return Simplification{.number = Number};
 }
 
 // ---- Inference ----------------------------------------------------------------------------------
@@ -240,10 +257,8 @@ Result<std::vector<TensorType>> InferErf(const OpView& op) {
 constexpr char kMulOp[] = "Mul";
 constexpr char kDivOp[] = "Div";
 constexpr char kNegOp[] = "Neg";
-constexpr char kAbsGrad[] = "AbsGrad";
 constexpr char kSqrtGrad[] = "SqrtGrad";
 constexpr char kRsqrtGrad[] = "RsqrtGrad";
-constexpr char kReciprocalGrad[] = "ReciprocalGrad";
 constexpr char kAsinGrad[] = "AsinGrad";
 constexpr char kAcosGrad[] = "ACosGrad";
 constexpr char kAtanGrad[] = "AtanGrad";
@@ -256,60 +271,62 @@ template <const char* Op>
 constexpr GradientFn kFromInput = GradientKernel<Op, Reads::kInput, Reads::kGradient>;
 constexpr GradientFn kNone = GradientNotNeeded;
 
-#define DRYDOCK_UNARY(id, argument, infer_fn, value_fn, gradient_fn, per_element)      \
-  DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id "()(" argument ")",   \
-             .infer = infer_fn, .shard = ShardElementwise, .gradient = gradient_fn,    \
-             .evaluate = EvaluateUnary<value_fn>, .flops = FlopsPerInput<per_element>, \
+#define DRYDOCK_UNARY(id, argument, infer_fn, value_fn, gradient_fn, per_element, ...)         \
+  DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id "()(" argument ")",           \
+             __VA_ARGS__.infer = infer_fn, .shard = ShardElementwise, .gradient = gradient_fn, \
+             .evaluate = EvaluateUnary<value_fn>, .flops = FlopsPerInput<per_element>,         \
              .elementwise = true, .accepts_layout = true, .accepts_interleaved = true)
 
 DRYDOCK_UNARY(Exp, "input", InferToFloat, ExpOf,
-              (GradientKernel<kMulOp, Reads::kGradient, Reads::kOutput>), 4);
-DRYDOCK_UNARY(Expm1, "input", InferErf, Expm1Of, Expm1Gradient, 1);
+              (GradientKernel<kMulOp, Reads::kGradient, Reads::kOutput>), 4, );
+DRYDOCK_UNARY(Expm1, "input", InferErf, Expm1Of, Expm1Gradient, 1, );
 DRYDOCK_UNARY(Log, "input", InferToFloat, LogOf,
-              (GradientKernel<kDivOp, Reads::kGradient, Reads::kInput>), 4);
-DRYDOCK_UNARY(Log1p, "input", InferToFloat, Log1pOf, Log1pGradient, 1);
-DRYDOCK_UNARY(Sqrt, "x", InferToFloat, SqrtOf, kFromOutput<kSqrtGrad>, 1);
-DRYDOCK_UNARY(Rsqrt, "input", InferToFloat, RsqrtOf, kFromOutput<kRsqrtGrad>, 1);
-DRYDOCK_UNARY(Square, "input", InferSame, SquareOf, SquareGradient, 1);
-DRYDOCK_UNARY(Neg, "input", InferSame, NegOf, (GradientKernel<kNegOp, Reads::kGradient>), 1);
-DRYDOCK_UNARY(Abs, "input", InferSame, AbsOf, kFromInput<kAbsGrad>, 1);
-DRYDOCK_UNARY(Reciprocal, "input", InferToFloat, ReciprocalOf, kFromOutput<kReciprocalGrad>, 1);
-DRYDOCK_UNARY(Sin, "input", InferToFloat, SinOf, SinGradient, 1);
-DRYDOCK_UNARY(Cos, "input", InferToFloat, CosOf, CosGradient, 1);
-DRYDOCK_UNARY(Tan, "input", InferToFloat, TanOf, TanGradient, 1);
-DRYDOCK_UNARY(Sinh, "input", InferToFloat, SinhOf, SinhGradient, 1);
-DRYDOCK_UNARY(Cosh, "input", InferToFloat, CoshOf, CoshGradient, 1);
-DRYDOCK_UNARY(Asin, "input", InferSame, AsinOf, kFromInput<kAsinGrad>, 1);
-DRYDOCK_UNARY(ACos, "input", InferSame, AcosOf, kFromInput<kAcosGrad>, 1);
-DRYDOCK_UNARY(Atan, "input", InferSame, AtanOf, kFromInput<kAtanGrad>, 1);
-DRYDOCK_UNARY(Asinh, "input", InferSame, AsinhOf, kFromOutput<kAsinhGrad>, 1);
-DRYDOCK_UNARY(Acosh, "input", InferSame, AcoshOf, kFromOutput<kAcoshGrad>, 1);
-DRYDOCK_UNARY(Atanh, "input", InferToFloat, AtanhOf, AtanhGradient, 1);
-DRYDOCK_UNARY(Erf, "input", InferErf, ErfOf, ErfGradient, 8);
-DRYDOCK_UNARY(Erfc, "input", InferErf, ErfcOf, ErfcGradient, 1);
-DRYDOCK_UNARY(Floor, "input", InferSame, FloorOf, kNone, 1);
-DRYDOCK_UNARY(Ceil, "input", InferSame, CeilOf, kNone, 1);
+              (GradientKernel<kDivOp, Reads::kGradient, Reads::kInput>), 4, );
+DRYDOCK_UNARY(Log1p, "input", InferToFloat, Log1pOf, Log1pGradient, 1, );
+DRYDOCK_UNARY(Sqrt, "x", InferToFloat, SqrtOf, kFromOutput<kSqrtGrad>, 1,
+              .folding = Folding::kElementwise, );
+DRYDOCK_UNARY(Rsqrt, "input", InferToFloat, RsqrtOf, kFromOutput<kRsqrtGrad>, 1, );
+DRYDOCK_UNARY(Square, "input", InferSame, SquareOf, SquareGradient, 1, );
+DRYDOCK_UNARY(Neg, "input", InferSame, NegOf, (GradientKernel<kNegOp, Reads::kGradient>), 1,
+              .folding = Folding::kElementwise, );
+DRYDOCK_UNARY(Abs, "input", InferSame, AbsOf, AbsGradient, 1, .folding = Folding::kElementwise, );
+DRYDOCK_UNARY(Reciprocal, "input", InferToFloat, ReciprocalOf, ReciprocalGradient, 1, );
+DRYDOCK_UNARY(Sin, "input", InferToFloat, SinOf, SinGradient, 1, );
+DRYDOCK_UNARY(Cos, "input", InferToFloat, CosOf, CosGradient, 1, );
+DRYDOCK_UNARY(Tan, "input", InferToFloat, TanOf, TanGradient, 1, );
+DRYDOCK_UNARY(Sinh, "input", InferToFloat, SinhOf, SinhGradient, 1, );
+DRYDOCK_UNARY(Cosh, "input", InferToFloat, CoshOf, CoshGradient, 1, );
+DRYDOCK_UNARY(Asin, "input", InferSame, AsinOf, kFromInput<kAsinGrad>, 1, );
+DRYDOCK_UNARY(ACos, "input", InferSame, AcosOf, kFromInput<kAcosGrad>, 1, );
+DRYDOCK_UNARY(Atan, "input", InferSame, AtanOf, kFromInput<kAtanGrad>, 1, );
+DRYDOCK_UNARY(Asinh, "input", InferSame, AsinhOf, kFromOutput<kAsinhGrad>, 1, );
+DRYDOCK_UNARY(Acosh, "input", InferSame, AcoshOf, kFromOutput<kAcoshGrad>, 1, );
+DRYDOCK_UNARY(Atanh, "input", InferToFloat, AtanhOf, AtanhGradient, 1, );
+DRYDOCK_UNARY(Erf, "input", InferErf, ErfOf, ErfGradient, 8, );
+DRYDOCK_UNARY(Erfc, "input", InferErf, ErfcOf, ErfcGradient, 1, );
+DRYDOCK_UNARY(Floor, "input", InferSame, FloorOf, kNone, 1, );
+DRYDOCK_UNARY(Ceil, "input", InferSame, CeilOf, kNone, 1, );
 DRYDOCK_OP(Round, .family = "elementwise_unary", .signature = "Round()(input, #decimals=0)",
            .infer = InferSame, .shard = ShardElementwise, .gradient = GradientNotNeeded,
            .evaluate = EvaluateRound, .flops = FlopsPerInput<1>, .elementwise = true,
            .accepts_layout = true, .accepts_interleaved = true);
-DRYDOCK_UNARY(Rint, "x", InferSame, RoundOf, kNone, 1);
-DRYDOCK_UNARY(Trunc, "input", InferSame, TruncOf, kNone, 1);
-DRYDOCK_UNARY(Sign, "input", InferSame, SignOf, kNone, 1);
-DRYDOCK_UNARY(LogicalNot, "input", InferBool, NotOf, kNone, 1);
-DRYDOCK_UNARY(IsFinite, "input", InferBool, IsFiniteOf, kNone, 1);
-DRYDOCK_UNARY(ZerosLike, "x", InferSame, ZeroOf, kNone, 0);
-DRYDOCK_UNARY(OnesLike, "x", InferSame, OneOf, kNone, 0);
+DRYDOCK_UNARY(Rint, "x", InferSame, RoundOf, kNone, 1, );
+DRYDOCK_UNARY(Trunc, "input", InferSame, TruncOf, kNone, 1, );
+DRYDOCK_UNARY(Sign, "input", InferSame, SignOf, kNone, 1, );
+DRYDOCK_UNARY(LogicalNot, "input", InferBool, NotOf, kNone, 1, );
+DRYDOCK_UNARY(IsFinite, "input", InferBool, IsFiniteOf, kNone, 1, );
+DRYDOCK_UNARY(ZerosLike, "x", InferSame, ZeroOf, kNone, 0, .simplify = BecomesNumber<0>, );
+DRYDOCK_UNARY(OnesLike, "x", InferSame, OneOf, kNone, 0, .simplify = BecomesNumber<1>, );
+/// Zeros that a kernel makes: the front end does not work them out.
+DRYDOCK_UNARY(ZerosLikeExt, "input", InferSame, ZeroOf, kNone, 0, );
 
 #define DRYDOCK_UNARY_GRAD(id, arguments, value_fn)                                               \
   DRYDOCK_OP(id, .family = "gradient", .signature = #id "()(" arguments ")", .infer = InferFirst, \
              .gradient = GradientNotNeeded, .evaluate = EvaluateBinary<value_fn>,                 \
              .flops = FlopsPerInput<2>)
 
-DRYDOCK_UNARY_GRAD(AbsGrad, "x, dy", AbsGradOf);
 DRYDOCK_UNARY_GRAD(SqrtGrad, "y, dy", SqrtGradOf);
 DRYDOCK_UNARY_GRAD(RsqrtGrad, "y, dy", RsqrtGradOf);
-DRYDOCK_UNARY_GRAD(ReciprocalGrad, "y, dy", ReciprocalGradOf);
 DRYDOCK_UNARY_GRAD(AsinGrad, "x, dy", AsinGradOf);
 DRYDOCK_UNARY_GRAD(ACosGrad, "x, dy", AcosGradOf);
 DRYDOCK_UNARY_GRAD(AtanGrad, "x, dy", AtanGradOf);

@@ -37,6 +37,7 @@ constexpr NumberAttr kLeast = {"min", -kInfinity};
 constexpr NumberAttr kMost = {"max", kInfinity};
 constexpr NumberAttr kOther = {"other", 1.0};
 constexpr NumberAttr kFirst = {"input", 1.0};
+constexpr NumberAttr kExponent = {"exponent", 1.0};
 
 /// f(x, p, q) of one tensor and up to two numbers.
 using NumberMath = double (*)(double x, double p, double q);
@@ -103,6 +104,18 @@ double ClampOf(double x, double least, double most) {
 double TimesOf(double x, double other, double /*q*/) {
   return x * other;
 }
+double PlusOf(double x, double other, double alpha) {
+  return x + alpha * other;
+}
+double MinusOf(double x, double other, double alpha) {
+  return x - alpha * other;
+}
+double OverOf(double x, double other, double /*q*/) {
+  return x / other;
+}
+double PowerOf(double x, double exponent, double /*q*/) {
+  return std::pow(x, exponent);
+}
 double FmodOf(double x, double other, double /*q*/) {
   return std::fmod(x, other);
 }
@@ -143,6 +156,15 @@ Result<std::vector<TensorType>> InferWithNumber(const OpView& op) {
   const DType number = NumberDType(*op.attrs, N.name);
   if (ClassOf(number) > ClassOf(types[0].dtype)) {
     types[0].dtype = number;
+  }
+  return types;
+}
+
+/// A quotient is a floating-point number.
+Result<std::vector<TensorType>> InferDivs(const OpView& op) {
+  DRYDOCK_TRY(auto types, InferWithNumber<kOther>(op));
+  if (ClassOf(types[0].dtype) < ClassOf(DType::kFloat32)) {
+    types[0].dtype = DType::kFloat32;
   }
   return types;
 }
@@ -190,10 +212,27 @@ Gradients GradientCast(const GradientContext& context) {
 
 /// dY * other.
 Gradients GradientOfMuls(const GradientContext& context) {
-  DRYDOCK_TRY(const double other, NumberOf(context.node.attrs, kOther));
-  DRYDOCK_TRY(const ValueId scaled, EmitScaled(context, OutputGradient(context), other));
+  DRYDOCK_TRY(const ValueId scaled,
+              context.Emit("Muls", {OutputGradient(context)}, context.node.attrs));
   DRYDOCK_TRY(const ValueId gradient,
               CastTo(context, scaled, context.TypeOf(context.node.inputs[0]).dtype));
+  return std::vector<ValueId>{gradient};
+}
+
+/// dY / other.
+Gradients GradientOfDivs(const GradientContext& context) {
+  DRYDOCK_TRY(const ValueId gradient,
+              context.Emit("Divs", {OutputGradient(context)}, context.node.attrs));
+  return std::vector<ValueId>{gradient};
+}
+
+/// dY * (exponent * x^(exponent - 1)); nothing flows through a power of 0.
+Gradients GradientOfPower(const GradientContext& context) {
+  DRYDOCK_TRY(const double exponent, NumberOf(context.node.attrs, kExponent));
+  if (exponent == 0.0) {
+    return NoGradients(context);
+  }
+  DRYDOCK_TRY(const ValueId gradient, EmitPowerSlope(context, context.node.inputs[0], exponent));
   return std::vector<ValueId>{gradient};
 }
 
@@ -259,6 +298,15 @@ Result<std::vector<NdArray>> EvaluateNanToNum(const EvaluateContext& context) {
   })};
 }
 
+/// x * 1.
+std::optional<Simplification> SimplerScaling(const SimplifyContext& context) {
+  const ValueId x = context.node.inputs[0];
+  const Result<double> other = NumberOf(context.node.attrs, kOther);
+  return other && *other == 1.0 && context.TypeOf(x) == context.TypeOf(context.node.outputs[0])
+             ? std::optional(Simplification{.result = x})
+             : std::nullopt;
+}
+
 // ---- Entries
 // ------------------------------------------------------------------------------------
 
@@ -275,41 +323,55 @@ template <const char* Op>
 constexpr GradientFn kOfOutput = GradientKernelWithAttrs<Op, Reads::kGradient, Reads::kOutput>;
 constexpr GradientFn kNone = GradientNotNeeded;
 
-#define DRYDOCK_WITH_NUMBERS(id, arguments, infer_fn, gradient_fn, evaluate_fn, example_call)  \
-  DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id arguments, .infer = infer_fn, \
-             .shard = ShardElementwise, .gradient = gradient_fn, .evaluate = evaluate_fn,      \
-             .flops = FlopsPerInput<1>, .elementwise = true, .accepts_layout = true,           \
-             .accepts_interleaved = true, .example = example_call)
+#define DRYDOCK_WITH_NUMBERS(id, arguments, infer_fn, gradient_fn, evaluate_fn, example_call, ...) \
+  DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id arguments,                        \
+             __VA_ARGS__.infer = infer_fn, .shard = ShardElementwise, .gradient = gradient_fn,     \
+             .evaluate = evaluate_fn, .flops = FlopsPerInput<1>, .elementwise = true,              \
+             .accepts_layout = true, .accepts_interleaved = true, .example = example_call)
 
 #define DRYDOCK_SLOPE_KERNEL(id, arguments, evaluate_fn)                                \
   DRYDOCK_OP(id, .family = "gradient", .signature = #id arguments, .infer = InferFirst, \
              .gradient = GradientNotNeeded, .evaluate = evaluate_fn, .flops = FlopsPerInput<2>)
 
 DRYDOCK_WITH_NUMBERS(Elu, "(alpha=1.0)(input_x)", InferElu, kOfOutput<kEluGrad>,
-                     (EvaluateWithNumbers<EluOf, kAlpha>), "");
+                     (EvaluateWithNumbers<EluOf, kAlpha>), "", );
 DRYDOCK_WITH_NUMBERS(EluExt, "()(input, #alpha=1.0)", InferSame, kOfInput<kEluGradExt>,
-                     (EvaluateWithNumbers<EluOf, kAlpha>), "");
+                     (EvaluateWithNumbers<EluOf, kAlpha>), "", );
 DRYDOCK_WITH_NUMBERS(HShrink, "()(input, #lambd=0.5)", InferSame, kOfInput<kHShrinkGrad>,
-                     (EvaluateWithNumbers<HShrinkOf, kLambda>), "");
+                     (EvaluateWithNumbers<HShrinkOf, kLambda>), "", );
 DRYDOCK_WITH_NUMBERS(SoftShrink, "()(input, #lambd=0.5)", InferSame, kOfInput<kSoftShrinkGrad>,
-                     (EvaluateWithNumbers<SoftShrinkOf, kLambda>), "");
+                     (EvaluateWithNumbers<SoftShrinkOf, kLambda>), "", );
 DRYDOCK_WITH_NUMBERS(LeakyReLUExt, "()(input, #negative_slope=0.01)", InferSame,
-                     kOfInput<kLeakyGradExt>, (EvaluateWithNumbers<LeakyOf, kSlope>), "");
+                     kOfInput<kLeakyGradExt>, (EvaluateWithNumbers<LeakyOf, kSlope>), "", );
 DRYDOCK_WITH_NUMBERS(SoftplusExt, "()(input, #beta=1, #threshold=20)", InferSame,
                      kOfInput<kSoftplusGradExt>,
-                     (EvaluateWithNumbers<SoftplusOf, kBeta, kThreshold>), "");
+                     (EvaluateWithNumbers<SoftplusOf, kBeta, kThreshold>), "", );
 DRYDOCK_WITH_NUMBERS(ClampScalar, "()(input, #min=None, #max=None)", InferSame, GradientOfClamp,
-                     (EvaluateWithNumbers<ClampOf, kLeast, kMost>), "(min=-1.0, max=1.0)((4, 6))");
+                     (EvaluateWithNumbers<ClampOf, kLeast, kMost>),
+                     "(min=-1.0, max=1.0)((4, 6))", );
 DRYDOCK_WITH_NUMBERS(Muls, "()(input, #other)", InferWithNumber<kOther>, GradientOfMuls,
-                     (EvaluateWithNumbers<TimesOf, kOther>), "(other=3)((4, 6))");
+                     (EvaluateWithNumbers<TimesOf, kOther>), "(other=3)((4, 6))",
+                     .folding = Folding::kElementwise, .simplify = SimplerScaling, );
+DRYDOCK_WITH_NUMBERS(Divs, "()(input, #other)", InferDivs, GradientOfDivs,
+                     (EvaluateWithNumbers<OverOf, kOther>), "(other=3)((4, 6))",
+                     .folding = Folding::kElementwise, );
+DRYDOCK_WITH_NUMBERS(AddScalar, "()(input, #other, #alpha=1)", InferWithNumber<kOther>,
+                     GradientCast, (EvaluateWithNumbers<PlusOf, kOther, kAlpha>),
+                     "(other=3)((4, 6))", );
+DRYDOCK_WITH_NUMBERS(SubScalar, "()(input, #other, #alpha=1)", InferWithNumber<kOther>,
+                     GradientCast, (EvaluateWithNumbers<MinusOf, kOther, kAlpha>),
+                     "(other=3)((4, 6))", );
+DRYDOCK_WITH_NUMBERS(PowTensorScalar, "()(input, #exponent)", InferWithNumber<kExponent>,
+                     GradientOfPower, (EvaluateWithNumbers<PowerOf, kExponent>),
+                     "(exponent=3)((4, 6))", );
 DRYDOCK_WITH_NUMBERS(FmodScalar, "()(input, #other)", InferFmod, GradientCast,
-                     (EvaluateWithNumbers<FmodOf, kOther>), "(other=3)((4, 6))");
+                     (EvaluateWithNumbers<FmodOf, kOther>), "(other=3)((4, 6))", );
 DRYDOCK_WITH_NUMBERS(RemainderTensorScalar, "()(input, #other)", InferRemainder, GradientCast,
-                     (EvaluateWithNumbers<RemainderOf, kOther>), "(other=3)((4, 6))");
+                     (EvaluateWithNumbers<RemainderOf, kOther>), "(other=3)((4, 6))", );
 DRYDOCK_WITH_NUMBERS(RemainderScalarTensor, "()(#input, other)", InferWithNumber<kFirst>, kNone,
-                     (EvaluateWithNumbers<RemainderOfNumber, kFirst>), "(input=3)((4, 6))");
+                     (EvaluateWithNumbers<RemainderOfNumber, kFirst>), "(input=3)((4, 6))", );
 DRYDOCK_WITH_NUMBERS(NanToNum, "()(input, #nan=None, #posinf=None, #neginf=None)", InferSame,
-                     GradientOfNanToNum, EvaluateNanToNum, "");
+                     GradientOfNanToNum, EvaluateNanToNum, "", );
 
 DRYDOCK_SLOPE_KERNEL(EluGrad, "()(y_backprop, x)", (EvaluateSlope<EluSlope, kNoNumber>));
 DRYDOCK_SLOPE_KERNEL(EluGradExt, "()(dout, x_or_out, #alpha=1.0)",

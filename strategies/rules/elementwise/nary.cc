@@ -45,10 +45,39 @@ double AddNFlops(const OpView& op) {
   return static_cast<double>(op.inputs.size() - 1) * Elements(op.inputs[0]);
 }
 
-DRYDOCK_OP(AddN, .family = "same_shape_nary", .signature = "AddN()(*x)", .infer = InferAddN,
-           .shard = ShardSameShape, .default_strategy = DefaultBatchAll, .gradient = AddNGradient,
-           .evaluate = EvaluateAddN, .flops = AddNFlops, .cost = CostFamily::kCast,
-           .elementwise = true);
+/// The sum within a sum, if nobody else reads it.
+bool IsInnerSum(const SimplifyContext& context, ValueId id) {
+  const Node* const inner = context.ProducerOf(id);
+  return inner != nullptr && inner->entry == context.node.entry && context.uses[ToIndex(id)] == 1;
+}
+
+/// A first or last operand that is a sum nobody else reads is added piece by piece. Source:
+/// mindspore irpass/merge_addn.cc (behaviour only).
+std::optional<Simplification> SimplerSum(const SimplifyContext& context) {
+  const std::vector<ValueId>& inputs = context.node.inputs;
+  if (inputs.size() == 1) {
+    return Simplification{.result = inputs.front()};
+  }
+  const bool first = IsInnerSum(context, inputs.front());
+  if (!first && !IsInnerSum(context, inputs.back())) {
+    return std::nullopt;
+  }
+  const std::vector<ValueId>& inner =
+      context.ProducerOf(first ? inputs.front() : inputs.back())->inputs;
+  std::vector<ValueId> joined = first ? inner : inputs;
+  if (first) {
+    joined.insert(joined.end(), inputs.begin() + 1, inputs.end());
+  } else {
+    joined.pop_back();
+    joined.insert(joined.end(), inner.begin(), inner.end());
+  }
+  return Simplification{.inputs = std::move(joined), .attrs = context.node.attrs};
+}
+
+DRYDOCK_OP(AddN, .family = "same_shape_nary", .signature = "AddN()(*x)", .simplify = SimplerSum,
+           .infer = InferAddN, .shard = ShardSameShape, .default_strategy = DefaultBatchAll,
+           .gradient = AddNGradient, .evaluate = EvaluateAddN, .flops = AddNFlops,
+           .cost = CostFamily::kCast, .elementwise = true);
 
 // ---- Select -------------------------------------------------------------------------------------
 
@@ -98,7 +127,7 @@ Result<std::vector<ValueId>> SelectGradient(const GradientContext& context) {
   std::vector<ValueId> gradients = NoGradients(context);
   const ValueId condition = context.node.inputs[0];
   const ValueId gradient = OutputGradient(context);
-  DRYDOCK_TRY(const ValueId zeros, EmitZeros(context, gradient));
+  DRYDOCK_TRY(const ValueId zeros, context.Emit("ZerosLikeExt", {gradient}));
   for (std::size_t i = 1; i < 3; ++i) {
     if (context.wanted[i]) {
       DRYDOCK_TRY(const ValueId chosen,
@@ -122,10 +151,10 @@ Result<std::vector<NdArray>> EvaluateSelect(const EvaluateContext& context) {
 }
 
 DRYDOCK_OP(Select, .family = "same_shape_nary", .signature = "Select()(condition, input, other)",
-           .infer = InferSelect, .shard = ShardSelect, .default_strategy = DefaultBatchAll,
-           .gradient = SelectGradient, .evaluate = EvaluateSelect, .flops = FlopsPerOutput<1>,
-           .cost = CostFamily::kCast, .elementwise = true,
-           .example = "()(bool(4, 6), (4, 6), (4, 6))");
+           .folding = Folding::kElementwise, .infer = InferSelect, .shard = ShardSelect,
+           .default_strategy = DefaultBatchAll, .gradient = SelectGradient,
+           .evaluate = EvaluateSelect, .flops = FlopsPerOutput<1>, .cost = CostFamily::kCast,
+           .elementwise = true, .example = "()(bool(4, 6), (4, 6), (4, 6))");
 
 // ---- BiasAdd ------------------------------------------------------------------------------------
 

@@ -49,10 +49,38 @@ Result<std::vector<NdArray>> EvaluateCast(const EvaluateContext& context) {
   })};
 }
 
+/// Bytes of a floating type, 0 of others: only casts between floating types are joined.
+int WidthOf(DType dtype) {
+  return IsFloating(dtype) ? static_cast<int>(DTypeBytes(dtype)) : 0;
+}
+
+/// A cast to the type that is there; a cast of a cast whose step between lost nothing, or that
+/// loses step by step. Source: mindspore irpass/cast_eliminate.cc (behaviour only).
+std::optional<Simplification> SimplerCast(const SimplifyContext& context) {
+  const ValueId x = context.node.inputs[0];
+  const DType to = context.TypeOf(context.node.outputs[0]).dtype;
+  if (context.TypeOf(x).dtype == to) {
+    return Simplification{.result = x};
+  }
+  const Node* const inner = context.ProducerOf(x);
+  if (inner == nullptr || inner->entry != context.node.entry) {
+    return std::nullopt;
+  }
+  const int first = WidthOf(context.TypeOf(inner->inputs[0]).dtype);
+  const int between = WidthOf(context.TypeOf(x).dtype);
+  const int last = WidthOf(to);
+  const bool floats = first > 0 && between > 0 && last > 0;
+  if (floats && (first <= between || (first >= between && between >= last))) {
+    return Simplification{.inputs = {inner->inputs[0]}, .attrs = context.node.attrs};
+  }
+  return std::nullopt;
+}
+
 DRYDOCK_OP(Cast, .family = "elementwise_unary", .signature = "Cast()(input, #dtype)",
-           .kind = OpKind::kTransparent, .infer = InferCast, .shard = ShardElementwise,
-           .gradient = CastGradient, .evaluate = EvaluateCast, .flops = NoFlops,
-           .cost = CostFamily::kCast, .example = "(dtype='float16')((4, 6))");
+           .kind = OpKind::kTransparent, .folding = Folding::kElementwise, .simplify = SimplerCast,
+           .infer = InferCast, .shard = ShardElementwise, .gradient = CastGradient,
+           .evaluate = EvaluateCast, .flops = NoFlops, .cost = CostFamily::kCast,
+           .example = "(dtype='float16')((4, 6))");
 
 // ---- Views --------------------------------------------------------------------------------------
 

@@ -117,7 +117,7 @@ Result<std::vector<ValueId>> LocalizeGather(const LocalizeContext& context) {
 struct ScatterPlan {
   std::vector<std::int64_t> rows_first =
       {};                     ///< Permutation [b..., p..., i..., q...] -> [b..., i..., p..., q...].
-  Shape rows = {};            ///< Then flattened: one row per index.
+  Shape rows = {};            ///< Then one row per index, in the shape of the indices.
   std::int64_t segments = 0;  ///< Rows of the table, all batches.
   Shape sums = {};            ///< Result unflattened: [b..., x, p..., q...].
   std::vector<std::int64_t> table_order = {};  ///< Permutation back: [b..., p..., x, q...].
@@ -142,7 +142,7 @@ ScatterPlan PlanOf(const GatherForm& form, const Shape& table, const Shape& indi
   append(plan.table_order, form.batch, 1);
   append(plan.table_order, form.axis + 1, behind);
   plan.segments = table[form.axis];
-  plan.rows = {Product(indices)};
+  plan.rows = form.batch == 0 ? indices : Shape{Product(indices)};
   for (std::size_t d = 0; d < form.table_rank; ++d) {
     if (d < form.batch) {
       plan.segments *= table[d];
@@ -179,13 +179,14 @@ Result<ValueId> EmitWithoutOffset(const GradientContext& context, ValueId indice
   return context.Emit("Sub", {indices, begin});
 }
 
-/// Indices as row numbers of the table flattened over its batch dimensions, one dimension.
+/// Indices as row numbers of the table; with batch dimensions of the table flattened over these, in
+/// one dimension.
 Result<ValueId> EmitRowNumbers(const GradientContext& context, const GatherForm& form,
                                ValueId indices, const Shape& table) {
   const TensorType type = context.TypeOf(indices);
   const std::int64_t count = Product(type.shape);
   if (form.batch == 0) {
-    return EmitReshape(context, indices, {count});
+    return indices;
   }
   std::int64_t batches = 1;
   for (std::size_t d = 0; d < form.batch; ++d) {
@@ -225,6 +226,42 @@ Result<std::vector<ValueId>> GradientOfGather(const GradientContext& context) {
   DRYDOCK_TRY(gradients[kTable], EmitTranspose(context, shaped, plan.table_order));
   return gradients;
 }
+
+/// The plain look-up of rows: a kernel of its own adds the gradients up.
+Result<std::vector<ValueId>> GradientOfEmbedding(const GradientContext& context) {
+  AttrMap attrs = {{"num_weights", context.TypeOf(context.node.inputs[1]).shape[0]}};
+  DRYDOCK_TRY(const ValueId gradient,
+              context.Emit("EmbeddingDenseBackward",
+                           {OutputGradient(context), context.node.inputs[0]}, std::move(attrs)));
+  return std::vector<ValueId>{kNoValue, gradient};
+}
+
+Result<std::vector<TensorType>> InferEmbeddingBackward(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, std::string::npos));
+  DRYDOCK_TRY(const std::int64_t rows, IntAttr(*op.attrs, "num_weights", 1));
+  return std::vector<TensorType>{
+      {.shape = {rows, op.inputs[0].shape.back()}, .dtype = op.inputs[0].dtype}};
+}
+
+Result<std::vector<NdArray>> EvaluateEmbeddingBackward(const EvaluateContext& context) {
+  NdArray table = FilledArray(context.output_types[0].shape, 0.0);
+  const auto width = static_cast<std::size_t>(table.shape[1]);
+  const std::vector<double>& rows = context.inputs[1].data;
+  for (std::size_t n = 0; n < rows.size(); ++n) {
+    const bool inside = rows[n] >= 0 && rows[n] < static_cast<double>(table.shape[0]);
+    for (std::size_t i = 0; inside && i < width; ++i) {
+      table.data[static_cast<std::size_t>(rows[n]) * width + i] +=
+          context.inputs[0].data[n * width + i];
+    }
+  }
+  return std::vector<NdArray>{std::move(table)};
+}
+
+DRYDOCK_OP(EmbeddingDenseBackward, .family = "gradient",
+           .signature = "EmbeddingDenseBackward()(grad, indices, #num_weights)",
+           .infer = InferEmbeddingBackward, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateEmbeddingBackward, .flops = FlopsPerInput<1>);
 
 /// A row outside the table gives zeros.
 template <Order O>
@@ -382,8 +419,7 @@ DRYDOCK_OP(Embedding, .family = "gather",
                "Embedding()(input, weight, #padding_idx=None, #max_norm=None, "
                "#norm_type=2.0, #scale_grad_by_freq=False)",
            .infer = InferEmbedding, .shard = ShardEmbedding, .default_strategy = DefaultEmbedding,
-           .localize = LocalizeGather<Order::kIndicesFirst>,
-           .gradient = GradientOfGather<Order::kIndicesFirst>,
+           .localize = LocalizeGather<Order::kIndicesFirst>, .gradient = GradientOfEmbedding,
            .evaluate = EvaluateGather<Order::kIndicesFirst>, .flops = NoFlops,
            .cost = CostFamily::kGather, .accepts_out_strategy = true, .mirrored = "1",
            .example = "()(int32(4, 2), (8, 6))");

@@ -185,12 +185,38 @@ Result<ShardRule> ShardTopK(const OpView& op, const Strategy& /*strategy*/) {
   return AxisLocalRule(op, last, "the last dimension of '" + std::string(op.op) + "'");
 }
 
+std::int64_t ElementsOf(const Shape& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    count *= extent;
+  }
+  return count;
+}
+
+/// The values' gradients, put at the places that the flattened input has for them.
 Result<std::vector<ValueId>> GradientOfTopK(const GradientContext& context) {
   if (OutputGradient(context) == kNoValue) {
     return NoGradients(context);
   }
-  const std::size_t rank = context.TypeOf(context.node.inputs[0]).shape.size();
-  return EmitPutBack(context, context.node.outputs[1], OutputGradient(context), rank - 1);
+  const Shape shape = context.TypeOf(context.node.inputs[0]).shape;
+  const TensorType index = context.TypeOf(context.node.outputs[1]);
+  const std::int64_t count = index.shape.back();
+  const std::int64_t rows = ElementsOf(index.shape) / std::max<std::int64_t>(count, 1);
+  std::vector<double> begins(static_cast<std::size_t>(rows));
+  for (std::size_t row = 0; row < begins.size(); ++row) {
+    begins[row] = static_cast<double>(row) * static_cast<double>(shape.back());
+  }
+  DRYDOCK_TRY(
+      const ValueId begin,
+      context.builder.AddConstant({.shape = {rows, 1}, .dtype = index.dtype}, std::move(begins)));
+  DRYDOCK_TRY(const ValueId by_row, EmitReshape(context, context.node.outputs[1], {rows, count}));
+  DRYDOCK_TRY(const ValueId places, context.Emit(ops::kAdd, {by_row, begin}));
+  DRYDOCK_TRY(const ValueId coordinates, EmitReshape(context, places, {rows * count, 1}));
+  DRYDOCK_TRY(const ValueId updates, EmitReshape(context, OutputGradient(context), {rows * count}));
+  DRYDOCK_TRY(const ValueId flat, context.Emit("ScatterNd", {coordinates, updates},
+                                               {{"shape", Shape{ElementsOf(shape)}}}));
+  DRYDOCK_TRY(const ValueId gradient, EmitReshape(context, flat, shape));
+  return std::vector<ValueId>{gradient};
 }
 
 /// Descending; equal elements by position.

@@ -48,9 +48,9 @@ Result<Strategy> DefaultGatherNd(const OpView& op, std::int64_t device_count) {
 Result<std::vector<ValueId>> GradientOfGatherNd(const GradientContext& context) {
   const Node& node = context.node;
   const Shape shape = context.TypeOf(node.inputs[0]).shape;
-  DRYDOCK_TRY(
-      const ValueId gradient,
-      context.Emit("ScatterNd", {node.inputs[1], OutputGradient(context)}, {{"shape", shape}}));
+  DRYDOCK_TRY(const ValueId indices, CastTo(context, node.inputs[1], DType::kInt64));
+  DRYDOCK_TRY(const ValueId gradient,
+              context.Emit("ScatterNd", {indices, OutputGradient(context)}, {{"shape", shape}}));
   return std::vector<ValueId>{gradient, kNoValue};
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -196,6 +197,58 @@ Result<std::vector<ValueId>> MatMulGradient(const GradientContext& context) {
   return gradients;
 }
 
+/// The last two dimensions swapped.
+Result<ValueId> EmitSwapped(const GradientContext& context, ValueId value) {
+  std::vector<std::int64_t> order(context.TypeOf(value).shape.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  return context.Emit("Transpose", {value}, {{"input_perm", std::move(order)}});
+}
+
+/// All dimensions but the last as one.
+Result<ValueId> EmitRows(const GradientContext& context, ValueId value) {
+  const Shape shape = context.TypeOf(value).shape;
+  std::int64_t rows = 1;
+  for (std::size_t d = 0; d + 1 < shape.size(); ++d) {
+    rows *= shape[d];
+  }
+  return EmitReshape(context, value, {rows, shape.back()});
+}
+
+/// dX = dY Y^T with Y transposed by a kernel of its own.
+Result<ValueId> ByLeft(const GradientContext& context, ValueId dout) {
+  DRYDOCK_TRY(const ValueId y, EmitSwapped(context, context.node.inputs[1]));
+  DRYDOCK_TRY(const ValueId product, context.Emit(context.node.op, {dout, y}));
+  return FitToInput(context, product, 0);
+}
+
+/// dY = X^T dY; several dimensions of X in front of a matrix Y are rows of one matrix.
+Result<ValueId> ByRight(const GradientContext& context, ValueId dout) {
+  ValueId x = context.node.inputs[0];
+  ValueId gradient = dout;
+  if (context.TypeOf(context.node.inputs[1]).shape.size() == 2) {
+    DRYDOCK_TRY(x, EmitRows(context, x));
+    DRYDOCK_TRY(gradient, EmitRows(context, gradient));
+  }
+  DRYDOCK_TRY(x, EmitSwapped(context, x));
+  DRYDOCK_TRY(const ValueId product, context.Emit(context.node.op, {x, gradient}));
+  return FitToInput(context, product, 1);
+}
+
+/// The kernels without transposes as flags.
+Result<std::vector<ValueId>> PlainProductGradient(const GradientContext& context) {
+  std::vector<ValueId> gradients = NoGradients(context);
+  const DType dtype = context.TypeOf(context.node.inputs[0]).dtype;
+  DRYDOCK_TRY(const ValueId dout, CastTo(context, OutputGradient(context), dtype));
+  if (context.wanted[0]) {
+    DRYDOCK_TRY(gradients[0], ByLeft(context, dout));
+  }
+  if (context.wanted[1]) {
+    DRYDOCK_TRY(gradients[1], ByRight(context, dout));
+  }
+  return gradients;
+}
+
 // ---- Evaluation and cost ------------------------------------------------------------------------
 
 Result<std::vector<NdArray>> EvaluateMatMul(const EvaluateContext& context) {
@@ -213,23 +266,25 @@ double MatMulFlops(const OpView& op) {
   return ProductFlops(op, *transposes);
 }
 
-#define DRYDOCK_MATMUL(id, constructor, arguments, infer_fn, default_fn, ir, example_call)       \
-  DRYDOCK_OP(id, .family = "matmul", .signature = #id "(" constructor ")(" arguments ")",        \
-             .infer = infer_fn, .shard = ShardMatMul, .default_strategy = default_fn,            \
-             .localize = LocalizeMatMul, .gradient = MatMulGradient, .evaluate = EvaluateMatMul, \
-             .flops = MatMulFlops, .cost = CostFamily::kMatMul, .accepts_out_strategy = true,    \
-             .accepts_layout = true, .accepts_out_layout = true, .accepts_interleaved = true,    \
+#define DRYDOCK_MATMUL(id, constructor, arguments, infer_fn, default_fn, gradient_fn, ir,     \
+                       example_call)                                                          \
+  DRYDOCK_OP(id, .family = "matmul", .signature = #id "(" constructor ")(" arguments ")",     \
+             .infer = infer_fn, .shard = ShardMatMul, .default_strategy = default_fn,         \
+             .localize = LocalizeMatMul, .gradient = gradient_fn, .evaluate = EvaluateMatMul, \
+             .flops = MatMulFlops, .cost = CostFamily::kMatMul, .accepts_out_strategy = true, \
+             .accepts_layout = true, .accepts_out_layout = true, .accepts_interleaved = true, \
              .ir_attrs = ir, .example = example_call)
 
 DRYDOCK_MATMUL(MatMul, "transpose_a=False, transpose_b=False", "input, mat2", InferMatMul,
-               DefaultMatMul, "input_names=x1,x2;transpose_x1=transpose_a;transpose_x2=transpose_b",
+               DefaultMatMul, MatMulGradient,
+               "input_names=x1,x2;transpose_x1=transpose_a;transpose_x2=transpose_b",
                "()((4, 6), (6, 2))");
 DRYDOCK_MATMUL(BatchMatMul, "transpose_a=False, transpose_b=False", "x, y", InferBatchMatMul,
-               DefaultBatchMatMul, "input_names=x1,x2", "()((2, 4, 6), (2, 6, 2))");
-DRYDOCK_MATMUL(MatMulExt, "", "input, other", InferBatchMatMul, DefaultBatchMatMul, "",
-               "()((4, 6), (6, 2))");
-DRYDOCK_MATMUL(BatchMatMulExt, "", "input, mat2", InferBatchMatMul, DefaultBatchMatMul, "",
-               "()((2, 4, 6), (2, 6, 2))");
+               DefaultBatchMatMul, MatMulGradient, "input_names=x1,x2", "()((2, 4, 6), (2, 6, 2))");
+DRYDOCK_MATMUL(MatMulExt, "", "input, other", InferBatchMatMul, DefaultBatchMatMul,
+               PlainProductGradient, "", "()((4, 6), (6, 2))");
+DRYDOCK_MATMUL(BatchMatMulExt, "", "input, mat2", InferBatchMatMul, DefaultBatchMatMul,
+               PlainProductGradient, "", "()((2, 4, 6), (2, 6, 2))");
 
 }  // namespace
 }  // namespace drydock::strategies

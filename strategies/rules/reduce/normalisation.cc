@@ -309,6 +309,30 @@ Result<std::vector<NdArray>> EvaluateRmsNorm(const EvaluateContext& context) {
   return std::vector<NdArray>{std::move(y), std::move(scale)};
 }
 
+// ---- AddRmsNorm: x1, x2, gamma -> y, rstd, x1 + x2
+// ----------------------------------------------------
+
+Result<std::vector<TensorType>> InferAddRmsNorm(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 3, 3));
+  const TensorType both[] = {op.inputs[0], op.inputs[2]};
+  OpView normal = op;
+  normal.inputs = both;
+  DRYDOCK_TRY(std::vector<TensorType> types, InferRmsNorm(normal));
+  types.push_back(op.inputs[0]);
+  return types;
+}
+
+Result<std::vector<NdArray>> EvaluateAddRmsNorm(const EvaluateContext& context) {
+  const NdArray sum =
+      MapArrays(context.inputs[0], context.inputs[1], context.inputs[0].shape, SumOf);
+  const NdArray both[] = {sum, context.inputs[2]};
+  EvaluateContext normal = context;
+  normal.inputs = both;
+  DRYDOCK_TRY(std::vector<NdArray> results, EvaluateRmsNorm(normal));
+  results.push_back(sum);
+  return results;
+}
+
 // ---- RmsNormGrad: dy, x, rstd, gamma -> dx, dgamma
 // ----------------------------------------------------
 
@@ -360,10 +384,14 @@ DRYDOCK_LAYER_NORM_GRAD(LayerNormGrad, "variance", false);
 DRYDOCK_LAYER_NORM_GRAD(LayerNormGradV3, "rstd", true);
 
 DRYDOCK_OP(RmsNorm, .family = "normalisation", .signature = "RmsNorm(epsilon=1e-6)(x, gamma)",
-           .infer = InferRmsNorm, .shard = ShardRmsNorm, .localize = LocalizeRmsNorm,
-           .gradient = GradientOfRmsNorm, .evaluate = EvaluateRmsNorm, .flops = FlopsPerInput<6>,
-           .cost = CostFamily::kNorm, .accepts_layout = true, .accepts_interleaved = true,
-           .example = "()((4, 6), (6))");
+           .fusion = {.first = ops::kAdd, .fused = "AddRmsNorm"}, .infer = InferRmsNorm,
+           .shard = ShardRmsNorm, .localize = LocalizeRmsNorm, .gradient = GradientOfRmsNorm,
+           .evaluate = EvaluateRmsNorm, .flops = FlopsPerInput<6>, .cost = CostFamily::kNorm,
+           .accepts_layout = true, .accepts_interleaved = true, .example = "()((4, 6), (6))");
+
+DRYDOCK_OP(AddRmsNorm, .family = "gradient", .signature = "AddRmsNorm(epsilon=1e-6)(x1, x2, gamma)",
+           .infer = InferAddRmsNorm, .gradient = GradientNotNeeded, .evaluate = EvaluateAddRmsNorm,
+           .flops = FlopsPerInput<7>);
 
 DRYDOCK_OP(RmsNormGrad, .family = "gradient", .signature = "RmsNormGrad()(dy, x, rstd, gamma)",
            .infer = InferRmsNormGrad, .gradient = GradientNotNeeded,

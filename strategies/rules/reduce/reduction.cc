@@ -93,34 +93,50 @@ Result<std::vector<ValueId>> GradientOfSum(const GradientContext& context) {
   return std::vector<ValueId>{gradient};
 }
 
+/// Elements that go into one result.
+double CountOf(const GradientContext& context) {
+  return Elements(context.TypeOf(context.node.inputs[0])) /
+         std::max(Elements(context.TypeOf(context.node.outputs[0])), 1.0);
+}
+
+/// As the sum's, divided by a number that is an attribute.
+Result<std::vector<ValueId>> GradientOfMeanExt(const GradientContext& context) {
+  DRYDOCK_TRY(const ValueId spread, SpreadGradient(context));
+  DRYDOCK_TRY(const ValueId quotient,
+              context.Emit("Divs", {spread}, {{"other", CountOf(context)}}));
+  DRYDOCK_TRY(const ValueId gradient,
+              CastTo(context, quotient, context.TypeOf(context.node.inputs[0]).dtype));
+  return std::vector<ValueId>{gradient};
+}
+
 /// As the sum's, divided by the number of elements that went into one result.
 Result<std::vector<ValueId>> GradientOfMean(const GradientContext& context) {
   DRYDOCK_TRY(const ValueId spread, SpreadGradient(context));
   const TensorType in = context.TypeOf(context.node.inputs[0]);
   const TensorType out = context.TypeOf(context.node.outputs[0]);
-  const double count = Elements(in) / std::max(Elements(out), 1.0);
+  const double count = CountOf(context);
   const ValueId divisor = context.builder.AddScalar(count, out.dtype);
   DRYDOCK_TRY(const ValueId quotient, context.Emit(ops::kRealDiv, {spread, divisor}));
   DRYDOCK_TRY(const ValueId gradient, CastTo(context, quotient, in.dtype));
   return std::vector<ValueId>{gradient};
 }
 
-/// Equal extremes share the gradient: dX = dY * (X == Y) / number of such elements.
+/// Equal extremes share the gradient: dX = dY / number of such elements * (X == Y).
 Result<std::vector<ValueId>> GradientOfExtreme(const GradientContext& context) {
   const ValueId x = context.node.inputs[0];
-  const std::string dtype(DTypeName(context.TypeOf(x).dtype));
-  const auto axis = context.node.attrs.find("axis");
+  OpViewStorage storage = {};
+  DRYDOCK_TRY(const Reduction reduction,
+              ReductionOf(ViewOf(context.builder.graph(), context.node, storage)));
   DRYDOCK_TRY(const ValueId kept_out, WithReducedDims(context, context.node.outputs[0]));
-  DRYDOCK_TRY(const ValueId equal, context.Emit("Equal", {kept_out, x}));
-  DRYDOCK_TRY(const ValueId chosen, context.Emit(ops::kCast, {equal}, {{"dtype", dtype}}));
-  AttrMap attrs = {{"keep_dims", true}};
-  if (axis != context.node.attrs.end()) {
-    attrs["axis"] = axis->second;
-  }
-  DRYDOCK_TRY(const ValueId count, context.Emit(ops::kReduceSum, {chosen}, std::move(attrs)));
-  DRYDOCK_TRY(const ValueId share, context.Emit(ops::kRealDiv, {chosen, count}));
   DRYDOCK_TRY(const ValueId kept_gradient, WithReducedDims(context, OutputGradient(context)));
-  DRYDOCK_TRY(const ValueId gradient, context.Emit(ops::kMul, {share, kept_gradient}));
+  DRYDOCK_TRY(const ValueId equal, context.Emit("Equal", {kept_out, x}));
+  DRYDOCK_TRY(const ValueId chosen,
+              CastTo(context, equal, context.TypeOf(OutputGradient(context)).dtype));
+  const std::vector<std::int64_t> axes(reduction.axes.begin(), reduction.axes.end());
+  DRYDOCK_TRY(const ValueId count,
+              context.Emit(ops::kSumExt, {chosen}, {{"dim", axes}, {"keepdim", true}}));
+  DRYDOCK_TRY(const ValueId share, context.Emit("Div", {kept_gradient, count}));
+  DRYDOCK_TRY(const ValueId gradient, context.Emit(ops::kMul, {share, chosen}));
   return std::vector<ValueId>{gradient};
 }
 
@@ -177,42 +193,45 @@ Result<std::vector<NdArray>> EvaluateReduction(const EvaluateContext& context) {
 
 DRYDOCK_OP(ReduceSum, .family = "reduction",
            .signature = "ReduceSum(keep_dims=False, skip_mode=False)(x, #axis=())",
-           .infer = InferReduction, .shard = ShardReduction<Reducer::kSum>,
-           .gradient = GradientOfSum, .evaluate = EvaluateReduction<Reducer::kSum>,
-           .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce);
+           .folding = Folding::kWhole, .infer = InferReduction,
+           .shard = ShardReduction<Reducer::kSum>, .gradient = GradientOfSum,
+           .evaluate = EvaluateReduction<Reducer::kSum>, .flops = FlopsPerInput<1>,
+           .cost = CostFamily::kReduce);
 
 DRYDOCK_OP(ReduceMean, .family = "reduction",
-           .signature = "ReduceMean(keep_dims=False)(x, #axis=())", .infer = InferReduction,
-           .shard = ShardReduction<Reducer::kMean>, .gradient = GradientOfMean,
-           .evaluate = EvaluateReduction<Reducer::kMean>, .flops = FlopsPerInput<1>,
-           .cost = CostFamily::kReduce);
+           .signature = "ReduceMean(keep_dims=False)(x, #axis=())", .folding = Folding::kWhole,
+           .infer = InferReduction, .shard = ShardReduction<Reducer::kMean>,
+           .gradient = GradientOfMean, .evaluate = EvaluateReduction<Reducer::kMean>,
+           .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce);
 
 DRYDOCK_OP(ReduceMax, .family = "reduction", .signature = "ReduceMax(keep_dims=False)(x, #axis=())",
-           .infer = InferReduction, .shard = ShardReduction<Reducer::kMax>,
-           .gradient = GradientOfExtreme, .evaluate = EvaluateReduction<Reducer::kMax>,
-           .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce);
-
-DRYDOCK_OP(ReduceMin, .family = "reduction", .signature = "ReduceMin(keep_dims=False)(x, #axis=())",
-           .infer = InferReduction, .shard = ShardReduction<Reducer::kMin>,
-           .gradient = GradientOfExtreme, .evaluate = EvaluateReduction<Reducer::kMin>,
-           .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce);
-
-DRYDOCK_OP(ReduceProd, .family = "reduction",
-           .signature = "ReduceProd(keep_dims=False)(x, #axis=())", .infer = InferReduction,
-           .shard = ShardReduction<Reducer::kProd>, .gradient = GradientOfProduct,
-           .evaluate = EvaluateReduction<Reducer::kProd>, .flops = FlopsPerInput<1>,
+           .folding = Folding::kWhole, .infer = InferReduction,
+           .shard = ShardReduction<Reducer::kMax>, .gradient = GradientOfExtreme,
+           .evaluate = EvaluateReduction<Reducer::kMax>, .flops = FlopsPerInput<1>,
            .cost = CostFamily::kReduce);
 
-#define DRYDOCK_MINT_REDUCTION(id, arguments, infer_fn, reducer, gradient_fn)          \
-  DRYDOCK_OP(id, .family = "reduction", .signature = #id arguments, .infer = infer_fn, \
-             .shard = ShardReduction<reducer>, .gradient = gradient_fn,                \
-             .evaluate = EvaluateReduction<reducer>, .flops = FlopsPerInput<1>,        \
+DRYDOCK_OP(ReduceMin, .family = "reduction", .signature = "ReduceMin(keep_dims=False)(x, #axis=())",
+           .folding = Folding::kWhole, .infer = InferReduction,
+           .shard = ShardReduction<Reducer::kMin>, .gradient = GradientOfExtreme,
+           .evaluate = EvaluateReduction<Reducer::kMin>, .flops = FlopsPerInput<1>,
+           .cost = CostFamily::kReduce);
+
+DRYDOCK_OP(ReduceProd, .family = "reduction",
+           .signature = "ReduceProd(keep_dims=False)(x, #axis=())", .folding = Folding::kWhole,
+           .infer = InferReduction, .shard = ShardReduction<Reducer::kProd>,
+           .gradient = GradientOfProduct, .evaluate = EvaluateReduction<Reducer::kProd>,
+           .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce);
+
+#define DRYDOCK_MINT_REDUCTION(id, arguments, infer_fn, reducer, gradient_fn)                   \
+  DRYDOCK_OP(id, .family = "reduction", .signature = #id arguments, .folding = Folding::kWhole, \
+             .infer = infer_fn, .shard = ShardReduction<reducer>, .gradient = gradient_fn,      \
+             .evaluate = EvaluateReduction<reducer>, .flops = FlopsPerInput<1>,                 \
              .cost = CostFamily::kReduce, .accepts_layout = true)
 
 DRYDOCK_MINT_REDUCTION(SumExt, "()(input, #dim=None, #keepdim=False, #dtype=None)", InferSumExt,
                        Reducer::kSum, GradientOfSum);
 DRYDOCK_MINT_REDUCTION(MeanExt, "()(input, #dim=None, #keepdim=False, #dtype=None)", InferMeanExt,
-                       Reducer::kMean, GradientOfMean);
+                       Reducer::kMean, GradientOfMeanExt);
 DRYDOCK_MINT_REDUCTION(Max, "()(input)", InferReduction, Reducer::kMax, GradientOfExtreme);
 
 }  // namespace

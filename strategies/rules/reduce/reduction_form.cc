@@ -44,7 +44,12 @@ Result<ValueId> SpreadGradient(const GradientContext& context) {
   if (context.TypeOf(kept).shape == shape) {
     return kept;
   }
-  return context.Emit("BroadcastTo", {kept}, {{"shape", shape}});
+  const Shape& from = context.TypeOf(kept).shape;
+  std::vector<std::int64_t> times(shape.size(), 1);
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    times[d] = from[d] == shape[d] ? 1 : shape[d];
+  }
+  return context.Emit("Tile", {kept}, {{"dims", std::move(times)}});
 }
 
 }  // namespace drydock::strategies

@@ -53,7 +53,10 @@ Result<std::vector<ValueId>> EmitSoftmaxGrad(const GradientContext& context, std
 }
 
 Result<std::vector<ValueId>> GradientOfSoftmax(const GradientContext& context) {
-  return EmitSoftmaxGrad(context, "SoftmaxGrad");
+  DRYDOCK_TRY(const ValueId gradient,
+              context.Emit("SoftmaxBackward", {OutputGradient(context), context.node.outputs[0]},
+                           context.node.attrs));
+  return std::vector<ValueId>{gradient};
 }
 
 Result<std::vector<ValueId>> GradientOfLogSoftmax(const GradientContext& context) {
@@ -105,10 +108,10 @@ Result<std::vector<NdArray>> EvaluateLogSoftmax(const EvaluateContext& context) 
 }
 
 /// dX = (dY - sum(dY * Y)) * Y.
-Result<std::vector<NdArray>> EvaluateSoftmaxGrad(const EvaluateContext& context) {
+Result<std::vector<NdArray>> EvaluateSoftmaxBackward(const EvaluateContext& context) {
   DRYDOCK_TRY(const std::vector<std::size_t> axes, EvaluatedAxes(context));
-  const NdArray& y = context.inputs[0];
-  const NdArray& dy = context.inputs[1];
+  const NdArray& dy = context.inputs[0];
+  const NdArray& y = context.inputs[1];
   const NdArray sums = ReduceArray(MapArrays(y, dy, y.shape, ProductOf), axes, true, 0.0, SumOf);
   return std::vector<NdArray>{
       MapArrays(MapArrays(dy, sums, y.shape, DifferenceOf), y, y.shape, ProductOf)};
@@ -134,9 +137,10 @@ DRYDOCK_OP(LogSoftmax, .family = "axis_local", .signature = "LogSoftmax(axis=-1)
            .evaluate = EvaluateLogSoftmax, .flops = FlopsPerInput<5>, .cost = CostFamily::kSoftmax,
            .accepts_layout = true, .accepts_interleaved = true);
 
-DRYDOCK_OP(SoftmaxGrad, .family = "gradient", .signature = "SoftmaxGrad(axis=-1)(output, grad)",
-           .infer = InferSoftmaxGrad, .gradient = GradientNotNeeded,
-           .evaluate = EvaluateSoftmaxGrad, .flops = FlopsPerInput<4>);
+DRYDOCK_OP(SoftmaxBackward, .family = "gradient",
+           .signature = "SoftmaxBackward(axis=-1)(grad_output, output)", .infer = InferSoftmaxGrad,
+           .gradient = GradientNotNeeded, .evaluate = EvaluateSoftmaxBackward,
+           .flops = FlopsPerInput<4>);
 
 DRYDOCK_OP(LogSoftmaxGrad, .family = "gradient",
            .signature = "LogSoftmaxGrad(axis=-1)(output, grad)", .infer = InferSoftmaxGrad,

@@ -68,23 +68,17 @@ Result<Strategy> DefaultConcat(const OpView& op, std::int64_t device_count) {
   return BatchStrategy(op, device_count, std::vector<bool>(op.inputs.size(), axis != 0));
 }
 
-/// Each input gets its slice of the gradient.
+/// Each input gets its part of the gradient.
 Result<std::vector<ValueId>> ConcatGradient(const GradientContext& context) {
-  std::vector<ValueId> gradients = NoGradients(context);
   const Shape first = context.TypeOf(context.node.inputs[0]).shape;
   DRYDOCK_TRY(const std::int64_t signed_axis, IntAttr(context.node.attrs, "axis", 0));
-  const auto axis =
-      static_cast<std::size_t>(signed_axis < 0 ? signed_axis + std::ssize(first) : signed_axis);
-  std::vector<std::int64_t> begin(first.size(), 0);
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    const Shape size = context.TypeOf(context.node.inputs[i]).shape;
-    if (context.wanted[i]) {
-      DRYDOCK_TRY(gradients[i], context.Emit("Slice", {OutputGradient(context)},
-                                             {{"begin", begin}, {"size", size}}));
-    }
-    begin[axis] += size[axis];
+  const std::int64_t axis = signed_axis < 0 ? signed_axis + std::ssize(first) : signed_axis;
+  std::vector<std::int64_t> sizes;
+  for (const ValueId input : context.node.inputs) {
+    sizes.push_back(context.TypeOf(input).shape[static_cast<std::size_t>(axis)]);
   }
-  return gradients;
+  return EmitAll(context, "SplitWithSize", {OutputGradient(context)},
+                 {{"split_size", std::move(sizes)}, {"dim", axis}});
 }
 
 Result<std::vector<NdArray>> EvaluateConcat(const EvaluateContext& context) {
@@ -94,8 +88,9 @@ Result<std::vector<NdArray>> EvaluateConcat(const EvaluateContext& context) {
       ConcatArrays(std::vector<NdArray>(context.inputs.begin(), context.inputs.end()), axis)};
 }
 
-DRYDOCK_OP(Concat, .family = "shape", .signature = "Concat(axis=0)(*tensors)", .infer = InferConcat,
-           .shard = ShardConcat, .default_strategy = DefaultConcat, .gradient = ConcatGradient,
+DRYDOCK_OP(Concat, .family = "shape", .signature = "Concat(axis=0)(*tensors)",
+           .folding = Folding::kWhole, .infer = InferConcat, .shard = ShardConcat,
+           .default_strategy = DefaultConcat, .gradient = ConcatGradient,
            .evaluate = EvaluateConcat, .flops = NoFlops, .cost = CostFamily::kCast,
            .example = "(axis=0)((4, 6), (2, 6))");
 

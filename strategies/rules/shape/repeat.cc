@@ -68,7 +68,21 @@ Result<std::vector<ValueId>> LocalizeBroadcastTo(const LocalizeContext& context)
 }
 
 Result<std::vector<ValueId>> BroadcastToGradient(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId gradient, FitToInput(context, OutputGradient(context), 0));
+  const Shape from = context.TypeOf(OutputGradient(context)).shape;
+  const Shape shape = context.TypeOf(context.node.inputs[0]).shape;
+  std::vector<std::int64_t> axes = {};
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    const std::size_t added = from.size() - shape.size();
+    if (d < added || (shape[d - added] == 1 && from[d] != 1)) {
+      axes.push_back(static_cast<std::int64_t>(d));
+    }
+  }
+  ValueId gradient = OutputGradient(context);
+  if (!axes.empty()) {
+    DRYDOCK_TRY(gradient,
+                context.Emit(ops::kSumExt, {gradient}, {{"dim", axes}, {"keepdim", true}}));
+  }
+  DRYDOCK_TRY(gradient, EmitReshape(context, gradient, shape));
   return std::vector<ValueId>{gradient};
 }
 
@@ -77,9 +91,10 @@ Result<std::vector<NdArray>> EvaluateBroadcastTo(const EvaluateContext& context)
 }
 
 DRYDOCK_OP(BroadcastTo, .family = "shape", .signature = "BroadcastTo(shape)(input)",
-           .infer = InferBroadcastTo, .shard = ShardBroadcastTo, .localize = LocalizeBroadcastTo,
-           .gradient = BroadcastToGradient, .evaluate = EvaluateBroadcastTo, .flops = NoFlops,
-           .cost = CostFamily::kSoftmax, .example = "(shape=(4, 6))((4, 1))");
+           .folding = Folding::kSpread, .infer = InferBroadcastTo, .shard = ShardBroadcastTo,
+           .localize = LocalizeBroadcastTo, .gradient = BroadcastToGradient,
+           .evaluate = EvaluateBroadcastTo, .flops = NoFlops, .cost = CostFamily::kSoftmax,
+           .example = "(shape=(4, 6))((4, 1))");
 
 // ---- Tile ---------------------------------------------------------------------------------------
 
@@ -201,15 +216,27 @@ Result<std::vector<ValueId>> LocalizeTile(const LocalizeContext& context) {
   return EmitLocal(context, std::move(attrs));
 }
 
+constexpr std::size_t kMostDims = 8;
+
+/// All multiples are 1, and no dimension is added.
+std::optional<Simplification> SimplerTile(const SimplifyContext& context) {
+  const ValueId x = context.node.inputs[0];
+  return context.TypeOf(x) == context.TypeOf(context.node.outputs[0])
+             ? std::optional(Simplification{.result = x})
+             : std::nullopt;
+}
+
 /// The repetitions become dimensions of their own, which are then summed.
 Result<std::vector<ValueId>> TileGradient(const GradientContext& context) {
   const OpView op{.op = context.node.op, .attrs = &context.node.attrs};
   const Shape shape = context.TypeOf(context.node.inputs[0]).shape;
   DRYDOCK_TRY(const Tiling tiling, TilingOf(op, shape));
+  // The reference gives every dimension a partner; 8 dimensions are the most a tensor has here.
+  const bool all = 2 * tiling.shape.size() <= kMostDims;
   Shape wide = {};
   std::vector<std::int64_t> axes = {};
   for (std::size_t d = 0; d < tiling.shape.size(); ++d) {
-    if (tiling.multiples[d] != 1) {
+    if (all || tiling.multiples[d] != 1) {
       axes.push_back(std::ssize(wide));
       wide.push_back(tiling.multiples[d]);
     }
@@ -219,7 +246,7 @@ Result<std::vector<ValueId>> TileGradient(const GradientContext& context) {
               context.Emit(ops::kReshape, {OutputGradient(context)}, {{"shape", wide}}));
   if (!axes.empty()) {
     DRYDOCK_TRY(gradient,
-                context.Emit(ops::kReduceSum, {gradient}, {{"axis", axes}, {"keep_dims", false}}));
+                context.Emit(ops::kSumExt, {gradient}, {{"dim", axes}, {"keepdim", false}}));
   }
   if (context.TypeOf(gradient).shape != shape) {
     DRYDOCK_TRY(gradient, context.Emit(ops::kReshape, {gradient}, {{"shape", shape}}));
@@ -241,7 +268,8 @@ Result<std::vector<NdArray>> EvaluateTile(const EvaluateContext& context) {
   return std::vector<NdArray>{out};
 }
 
-DRYDOCK_OP(Tile, .family = "shape", .signature = "Tile()(input, #dims)", .infer = InferTile,
+DRYDOCK_OP(Tile, .family = "shape", .signature = "Tile()(input, #dims)",
+           .folding = Folding::kSpread, .simplify = SimplerTile, .infer = InferTile,
            .shard = ShardTile, .default_strategy = DefaultTile, .localize = LocalizeTile,
            .gradient = TileGradient, .evaluate = EvaluateTile, .flops = NoFlops,
            .cost = CostFamily::kSoftmax, .accepts_layout = true, .accepts_out_layout = true,

@@ -58,10 +58,25 @@ Result<std::vector<ValueId>> LocalizeReshape(const LocalizeContext& context) {
   return EmitLocal(context, std::move(attrs));
 }
 
+/// A Reshape to the shape that is there; a Reshape of a Reshape.
+std::optional<Simplification> SimplerReshape(const SimplifyContext& context) {
+  const ValueId x = context.node.inputs[0];
+  if (context.TypeOf(x).shape == context.TypeOf(context.node.outputs[0]).shape) {
+    return Simplification{.result = x};
+  }
+  const Node* const inner = context.ProducerOf(x);
+  if (inner == nullptr || inner->entry != context.node.entry) {
+    return std::nullopt;
+  }
+  AttrMap attrs = {{"shape", context.TypeOf(context.node.outputs[0]).shape}};
+  return Simplification{.inputs = {inner->inputs[0]}, .attrs = std::move(attrs)};
+}
+
 DRYDOCK_OP(Reshape, .family = "shape", .signature = "Reshape()(input, #shape)",
-           .kind = OpKind::kReshape, .infer = InferReshape, .localize = LocalizeReshape,
-           .gradient = GradientReshaped, .evaluate = EvaluateCopy, .flops = NoFlops,
-           .cost = CostFamily::kFree, .accepts_layout = true, .example = "(shape=(2, 12))((4, 6))");
+           .kind = OpKind::kReshape, .folding = Folding::kSpread, .simplify = SimplerReshape,
+           .infer = InferReshape, .localize = LocalizeReshape, .gradient = GradientReshaped,
+           .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree,
+           .accepts_layout = true, .example = "(shape=(2, 12))((4, 6))");
 
 /// All dimensions but the first become one.
 Result<std::vector<TensorType>> InferFlatten(const OpView& op) {
@@ -241,11 +256,33 @@ Result<std::vector<NdArray>> EvaluateTranspose(const EvaluateContext& context) {
   return std::vector<NdArray>{TransposeArray(context.inputs[0], permutation)};
 }
 
+/// Nothing moves, or dimensions of extent 1 do: then it is a Reshape.
+std::optional<Simplification> SimplerTranspose(const SimplifyContext& context) {
+  const ValueId x = context.node.inputs[0];
+  const TensorType& type = context.TypeOf(x);
+  const OpView op{
+      .op = context.node.op, .inputs = std::span(&type, 1), .attrs = &context.node.attrs};
+  const auto permutation = PermutationOf(op);
+  if (!permutation) {
+    return std::nullopt;
+  }
+  if (std::ranges::is_sorted(*permutation)) {
+    return Simplification{.result = x};
+  }
+  std::vector<std::size_t> moved = *permutation;
+  std::erase_if(moved, [&type](std::size_t d) { return type.shape[d] == 1; });
+  if (!std::ranges::is_sorted(moved)) {
+    return std::nullopt;
+  }
+  AttrMap attrs = {{"shape", context.TypeOf(context.node.outputs[0]).shape}};
+  return Simplification{.op = ops::kReshape, .inputs = {x}, .attrs = std::move(attrs)};
+}
+
 DRYDOCK_OP(Transpose, .family = "shape", .signature = "Transpose()(input, #input_perm)",
-           .infer = InferTranspose, .shard = ShardTranspose, .gradient = TransposeGradient,
-           .evaluate = EvaluateTranspose, .flops = NoFlops, .cost = CostFamily::kCast,
-           .accepts_layout = true, .accepts_interleaved = true, .mirrored = "-",
-           .example = "(input_perm=(1, 0))((4, 6))");
+           .simplify = SimplerTranspose, .infer = InferTranspose, .shard = ShardTranspose,
+           .gradient = TransposeGradient, .evaluate = EvaluateTranspose, .flops = NoFlops,
+           .cost = CostFamily::kCast, .accepts_layout = true, .accepts_interleaved = true,
+           .mirrored = "-", .example = "(input_perm=(1, 0))((4, 6))");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -47,8 +47,12 @@ Result<ValueId> EmitBackward(const GradientContext& context, std::string_view op
 /// Times 1 / (ranks of the group) if attribute mean_flag is set.
 Result<ValueId> MeanIfAsked(const GradientContext& context, ValueId value, std::int64_t size) {
   DRYDOCK_TRY(const bool mean, BoolAttr(context.node.attrs, "mean_flag", false));
-  return mean ? EmitScaled(context, value, 1.0 / static_cast<double>(size))
-              : Result<ValueId>(value);
+  if (!mean) {
+    return value;
+  }
+  const ValueId share =
+      context.builder.AddScalar(1.0 / static_cast<double>(size), context.TypeOf(value).dtype);
+  return context.Emit(ops::kMul, {value, share});
 }
 
 Result<ValueId> EmitSum(const GradientContext& context, ValueId value, const GroupPattern& group) {

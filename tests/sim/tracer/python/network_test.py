@@ -183,10 +183,20 @@ Net()(x)
         run = self.trace(NET + """
 class Net(nn.Cell):
     def construct(self, x):
-        return 2 * ops.cast(x, ms.float16)
+        return 2 + ops.cast(x, ms.float16)
 Net()(x)
 """)
         self.assertEqual(run.documents[0]["constants"][0]["dtype"], "float16")
+
+    def test_factors_and_divisors_are_attributes(self):
+        # Recorded of MindSpore 2.10: x * 2.0 is Muls, x / 2 Divs, 2 / x Reciprocal and Muls.
+        run = self.trace(NET + """
+class Net(nn.Cell):
+    def construct(self, x):
+        return 2.0 * x, x / 2, 2 / x
+Net()(x)
+""")
+        self.assertEqual(self.ops(run), ["Muls", "Divs", "Reciprocal", "Muls"])
 
     def test_repetitions_of_each_element_give_the_extent(self):
         run = self.trace(NET + """

@@ -20,7 +20,7 @@ x = Tensor(shape=(4, 6), dtype=ms.float32)
 class OddScripts(TraceTest):
     def recorded(self, source):
         run = self.trace(HEAD + source)
-        self.assertEqual(self.ops(run), ["MatMul"])
+        self.assertEqual(self.ops(run), ["MatMulExt"])
         return run
 
     def test_patched_methods_are_used(self):

@@ -29,6 +29,33 @@ def _binary(name):
     return method
 
 
+def _is_number(value):
+    """A plain Python number; numbers that depend on the rank and truth values are operands."""
+    return type(value) in (int, float)
+
+
+def _with_number(name, fallback):
+    """Tensor and number: the kernel takes the number as an attribute. Source: mindspore
+    ops/tensor_method (behaviour only)."""
+    plain = _binary(fallback)
+
+    def method(self, other):
+        if not _is_number(other):
+            return plain(self, other)
+        from mindspore.ops.primitive import operator
+        return operator(name)(self, other)
+
+    return method
+
+
+def _divide_number(self, other):
+    """number / tensor: the reciprocal times the number."""
+    if not _is_number(other):
+        return _reflected("div")(self, other)
+    from mindspore.ops.primitive import operator
+    return operator("Muls")(operator("Reciprocal")(self), other)
+
+
 def _is_operand(value):
     from mindspore.common.tensor import Tensor
     return isinstance(value, (Tensor, int, float, list, tuple)) or hasattr(value, "dtype")
@@ -131,6 +158,9 @@ def install(tensor):
                          ("matmul", "matmul"), ("and", "logical_and"), ("or", "logical_or")):
         setattr(tensor, "__%s__" % dunder, _binary(name))
         setattr(tensor, "__r%s__" % dunder, _reflected(name))
+    tensor.__mul__ = tensor.__rmul__ = _with_number("Muls", "mul")
+    tensor.__truediv__ = _with_number("Divs", "div")
+    tensor.__rtruediv__ = _divide_number
     for dunder, name in (("lt", "less"), ("le", "less_equal"), ("gt", "greater"), ("ge", "greater_equal")):
         setattr(tensor, "__%s__" % dunder, _comparison(name, NotImplemented))
     tensor.__eq__ = _comparison("equal", False)
@@ -143,6 +173,7 @@ def install(tensor):
     tensor.__setitem__ = _setitem
     for name in _SAME_NAME:
         setattr(tensor, name, _functional(name))
+    tensor.mul = _with_number("Muls", "mul")
     tensor.reshape = tensor.view = _reshape
     tensor.transpose = tensor.permute = _transpose
     tensor.astype = _astype

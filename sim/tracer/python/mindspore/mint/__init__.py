@@ -47,6 +47,14 @@ def transpose(input, dim0, dim1):
     return input.swapaxes(dim0, dim1)
 
 
+def mean(input, dim=None, keepdim=False, *, dtype=None):
+    from mindspore.ops import functional
+    from mindspore.ops.primitive import operator
+    if dtype is not None:
+        input = functional.cast(input, dtype)
+    return operator("MeanExt")(input, dim, keepdim)
+
+
 def permute(input, dims):
     return input.transpose(*dims)
 

@@ -204,7 +204,16 @@ def _reduction(name):
     return function
 
 
-sum = reduce_sum = _reduction("ReduceSum")
+def sum(input, dim=None, keepdim=False, *, axis=None, keepdims=None, dtype=None):
+    """The kernel of mint.sum; an empty tuple means all dimensions."""
+    dim = axis if dim is None and axis is not None else dim
+    if dtype is not None:
+        input = _cast(input, _mstype.dtype_of(dtype))
+    keep = keepdim if keepdims is None else keepdims
+    return _op("SumExt")(input, None if dim in ((), []) else dim, keep)
+
+
+reduce_sum = _reduction("ReduceSum")
 mean = reduce_mean = _reduction("ReduceMean")
 max = amax = reduce_max = _reduction("ReduceMax")
 min = amin = reduce_min = _reduction("ReduceMin")
@@ -234,14 +243,9 @@ def topk(input, k, dim=None, largest=True, sorted=True):
 # -- products ---------------------------------------------------------------------------------------
 def matmul(input, other):
     """Matrix product with numpy's rules: two matrices, or stacks of matrices that broadcast."""
-    if input.ndim == 2 and other.ndim == 2:
-        return _op("MatMul")(input, other)
     if input.ndim < 2 or other.ndim < 2:
         return _vector_product(input, other)
-    if other.ndim == 2:
-        rows = reshape(input, (-1, input.shape[-1]))
-        return reshape(_op("MatMul")(rows, other), input.shape[:-1] + (other.shape[-1],))
-    return _op("BatchMatMul")(input, other)
+    return _op("MatMulExt")(input, other)
 
 
 def _vector_product(a, b):

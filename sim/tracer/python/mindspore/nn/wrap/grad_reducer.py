@@ -6,6 +6,7 @@ from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
 from mindspore.nn.cell import Cell
 from mindspore.ops import operations as P
+from mindspore.ops.functional import mul
 from mindspore.ops.primitive import cast
 
 
@@ -70,7 +71,7 @@ class DistributedGradReducer(Cell):
             return gradient
         reduced = self._all_reduce(i)(cast(gradient, mstype.float32))
         if self.mean and self.degree != 1:
-            reduced = reduced * (1.0 / self.degree)
+            reduced = mul(reduced, 1.0 / self.degree)
         return cast(reduced, gradient.dtype)
 
 
