@@ -64,7 +64,7 @@ ProofCase DependCase(Draw& draw) {
 PROOF_CASES_OF(Anywhere, AnywhereCase, "Abs", "Asinh", "Atan", "Ceil", "Cos", "Erf", "Erfc",
                "FastGeLU", "Floor", "GeLU", "HSigmoid", "Identity", "IsFinite", "Neg", "OnesLike",
                "ReLU", "Rint", "Sigmoid", "SiLU", "Sign", "Sin", "Softplus", "Square", "Tanh",
-               "Trunc", "ZerosLike");
+               "Trunc", "ZerosLike", "ZerosLikeExt");
 
 /// No gradient passes, whatever the slope.
 ProofCase StopGradientCase(Draw& draw) {

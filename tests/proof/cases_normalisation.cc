@@ -42,6 +42,8 @@ ProofCase DropoutCase(Draw& draw) {
 
 PROOF_CASES(LayerNorm, LayerNormCase);
 PROOF_CASES(RmsNorm, RmsNormCase);
+PROOF_NONE(FusedNorms, "made of Add and RmsNorm by the compiler; simplify_test.cc runs it",
+           "AddRmsNorm");
 PROOF_CASES(BiasAdd, BiasAddCase);
 PROOF_CASES(Dropout, DropoutCase);
 

@@ -81,8 +81,14 @@ ProofCase NumberCase(Draw& draw) {
           .attrs = {{first ? "input" : "other", first ? 7.9 : draw.Pick({-4.0, 4.0})}},
           .check_slope = !first};  // It has no gradient (docs/differences.md).
 }
-PROOF_CASES_OF(Numbers, NumberCase, "Muls", "FmodScalar", "RemainderTensorScalar",
-               "RemainderScalarTensor");
+PROOF_CASES_OF(Numbers, NumberCase, "Muls", "Divs", "AddScalar", "SubScalar", "FmodScalar",
+               "RemainderTensorScalar", "RemainderScalarTensor");
+
+ProofCase PowerCase(Draw& draw) {
+  return {.operands = {Floats(draw.AnyShape(0, 4), 0.5, 2.0)},
+          .attrs = {{"exponent", draw.Pick({-1.0, 0.5, 1.0, 2.0, 3.0})}}};
+}
+PROOF_CASES(PowTensorScalar, PowerCase);
 
 ProofCase NanToNumCase(Draw& draw) {
   Operand operand = Floats(draw.AnyShape(1, 4));

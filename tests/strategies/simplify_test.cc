@@ -1,8 +1,11 @@
 #include "strategies/passes/backward/simplify.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "strategies/operators/builder.h"
+#include "strategies/operators/op_entry.h"
 #include "strategies/passes/backward/fuse_kernels.h"
 
 namespace drydock::strategies {
@@ -152,6 +155,26 @@ TEST(FuseKernels, OperandMadeOfTheSumIsNotFused) {
   const ValueId gamma = net.Apply("ReduceSum", {sum}, {{"axis", std::vector<std::int64_t>{0}}});
   const ValueId normal = net.Apply("RmsNorm", {sum, gamma});
   EXPECT_EQ(OpsOf(FuseKernels(net.Returning({normal}))), Ops({"Add", "ReduceSum", "RmsNorm"}));
+}
+
+// x + y = (3, 4), mean of squares 12.5, scale 1 / sqrt(12.5): (3, 4) * scale * (1, 2).
+TEST(FuseKernels, FusedKernelComputesBoth) {
+  const NdArray inputs[] = {{.shape = {1, 2}, .data = {1, 1}},
+                            {.shape = {1, 2}, .data = {2, 3}},
+                            {.shape = {2}, .data = {1, 2}}};
+  const TensorType wide{.shape = {1, 2}, .dtype = kF32};
+  const TensorType types[] = {wide, wide, {.shape = {2}, .dtype = kF32}};
+  const TensorType results[] = {wide, {.shape = {1, 1}, .dtype = kF32}, wide};
+  const AttrMap attrs = {{"epsilon", 0.0}};
+  const auto made =
+      FindOp("AddRmsNorm")
+          ->evaluate(EvaluateContext{
+              .inputs = inputs, .input_types = types, .output_types = results, .attrs = attrs});
+  ASSERT_TRUE(made);
+  const double scale = 1 / std::sqrt(12.5);
+  EXPECT_NEAR((*made)[0].data[1], 8 * scale, 1e-12);
+  EXPECT_NEAR((*made)[1].data[0], scale, 1e-12);
+  EXPECT_EQ((*made)[2].data, (std::vector<double>{3, 4}));
 }
 
 TEST(FuseKernels, SumOfBroadcastOperandIsNotFused) {
