@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 30
 PROVE_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test release dev asan tsan fuzz prove operators bench check format tidy packages packages-test packages-check clean
+.PHONY: help quickstart test release dev asan tsan fuzz prove operators truth bench check format tidy packages packages-test packages-check clean
 
 help:
 	@sed -n 's/^#   /  /p' Makefile
@@ -18,6 +18,7 @@ help:
 	@echo "  make fuzz         every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS)) seconds"
 	@echo "  make prove        the numeric proof with new programs for PROVE_SECONDS ($(PROVE_SECONDS)) seconds"
 	@echo "  make operators    writes docs/operators.md"
+	@echo "  make truth        MindSpore's own dry run beside ours, writes docs/truth.md; RECORDED=1: from what is recorded alone"
 	@echo "  make bench        the benchmarks"
 	@echo "  make check        checks of the tree (includes, one place, words, sizes, format)"
 	@echo "  make tidy         clang-tidy on what changed; make format: clang-format on everything"
@@ -66,6 +67,9 @@ prove: packages-check
 
 operators: dev
 	@python3 -B tests/tools/operators_page.py build/dev/bin/msrun
+
+truth: dev
+	@python3 -B tests/reference/truth.py $(if $(RECORDED),--recorded) $(if $(ONLY),--only $(ONLY),--page docs/truth.md)
 
 bench: packages-test
 	@mkdir -p build

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "launcher/files.h"
 #include "launcher/load_job.h"
+#include "launcher/tracker_files.h"
 #include "reports/ir_text.h"
 #include "reports/report_set.h"
 #include "reports/terminal_summary.h"
@@ -176,6 +177,10 @@ Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
     const auto delay = context.stop.Delay();
     DRYDOCK_RETURN_IF_ERROR(WriteFiles(options.log_dir, files));
     DRYDOCK_RETURN_IF_ERROR(WriteIrDumps(result.program, options));
+    if (const auto folder = TrackerFolder(context.environment, options.log_dir)) {
+      const RankId rank = ChosenRank(options).value_or(RankId{0});
+      DRYDOCK_RETURN_IF_ERROR(WriteTrackerFiles(result.program, rank, *folder));
+    }
   }
   if (options.json) {
     context.out << SummaryJson(files);

@@ -27,6 +27,11 @@ endfunction()
 drydock_python_tests(tools tools/*_test.py)
 drydock_python_tests(tracer sim/tracer/python/*_test.py)
 drydock_python_tests(e2e e2e/*_test.py)
+if(NOT DRYDOCK_SANITIZE)
+  # Numbers, not memory; many runs of the program.
+  drydock_python_tests(truth reference/*_test.py)
+  set_tests_properties(truth.recorded_truth_test PROPERTIES PROCESSORS 2)
+endif()
 
 # Checks of the tree: every tools/check_<what>.py is one test.
 file(GLOB checks CONFIGURE_DEPENDS tools/check_*.py)

@@ -21,6 +21,7 @@ from pathlib import Path
 import differences
 import ours
 import records
+import verdicts
 
 
 class Judge:
@@ -30,7 +31,7 @@ class Judge:
         self.vectors, self.msrun, self.folder = vectors, msrun, folder
 
     def rows(self, script, group):
-        path, world = self.vectors / "dry_run" / script, group[0]["world"]
+        path, world = records.scripts_of(self.vectors) / script, group[0]["world"]
         folder = self.folder / Path(script).stem
         status, seconds, errors = ours.run(self.msrun, path, world, folder)
         for record in group:
@@ -41,8 +42,9 @@ class Judge:
                     own = folder / ("rank_%d_alone" % record["rank"])
                     ours.run(self.msrun, path, world, own, rank=record["rank"])
                     alone = ours.as_record(own, record["rank"]) or {}
-                    if "kernel_order" in alone:
-                        mine["kernel_order"] = alone["kernel_order"]
+                    for field in ("kernel_order", "parameter_slices"):
+                        if field in alone:
+                            mine[field] = alone[field]
                 if mine is not None:
                     row.update(differences.compare(record, mine))
             if "used" not in row:
@@ -64,7 +66,7 @@ def choose(vectors, only=None, everything=False):
         stem = Path(record["script"]).stem
         if only and not any(fnmatch.fnmatch(stem, pattern) for pattern in only):
             continue
-        text = (vectors / "dry_run" / record["script"]).read_text(encoding="utf-8")
+        text = (records.scripts_of(vectors) / record["script"]).read_text(encoding="utf-8")
         if everything or not records.not_compared(text):
             yield record
 
@@ -78,6 +80,7 @@ def rows_of(vectors, msrun, folder, chosen, jobs):
 
 
 LINE = "%-24s %4s %10s %10s %11s %11s %9s %6s %7s"
+HEAD = LINE % ("record", "exit", "used %", "actual %", "persistent", "collectives", "kernels", "order", "strat.")
 
 
 def line_of(row):
@@ -103,8 +106,9 @@ def details_of(row):
         found.append("collectives: " + row["why collectives"])
     if row.get("why kernels"):
         found.append("kernels: " + row["why kernels"])
-    if row["strategies"][2]:
-        found.append("strategies: " + row["strategies"][2])
+    for column in ("strategies", "slices"):
+        if column in row and row[column][2]:
+            found.append("%s: %s" % (column, row[column][2]))
     return found
 
 
@@ -138,9 +142,10 @@ def main():
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--json", type=Path, help="the rows as JSON")
+    parser.add_argument("--expect", action="store_true", help="renew expected.json of what was compared")
     arguments = parser.parse_args()
     chosen = list(choose(arguments.vectors.resolve(), [one for one in arguments.only.split(",") if one], arguments.all))
-    print(LINE % ("record", "exit", "used %", "actual %", "persistent", "collectives", "kernels", "order", "strat."))
+    print(HEAD)
     rows = []
     with tempfile.TemporaryDirectory(prefix="drydock-compare-") as temporary:
         folder = arguments.keep.resolve() if arguments.keep else Path(temporary)
@@ -152,6 +157,8 @@ def main():
                     print("    " + line)
     print()
     print("\n".join(totals(rows)))
+    if arguments.expect:
+        verdicts.renew(arguments.vectors.resolve(), rows)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return 0 if rows else 2

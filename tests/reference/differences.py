@@ -69,6 +69,15 @@ def strategies(theirs, mine):
         "%s: MindSpore %s, ours %s" % (name.rsplit("/", 1)[-1], _plain(theirs[name]), mine[name]) for name in other[:4])
 
 
+def slices(theirs, mine):
+    """@return (equal, of both, text of those that differ); a parameter of which only one side knows is not counted"""
+    shape = lambda one: one["slice"] if isinstance(one, dict) else one
+    both = [name for name in theirs if name in mine]
+    other = [name for name in both if list(shape(theirs[name])) != mine[name]]
+    return len(both) - len(other), len(both), "; ".join(
+        "%s: MindSpore %s, ours %s" % (name, shape(theirs[name]), mine[name]) for name in other[:4])
+
+
 def compare(record, mine):
     """@return the columns of a record's row; `mine` is what ours.as_record returned"""
     row = {}
@@ -82,5 +91,7 @@ def compare(record, mine):
     row["collectives"], row["why collectives"] = collectives(record["collectives"], mine["collectives"])
     if "kernel_order" in mine:
         row["kernels"], row["kernel order"], row["why kernels"] = kernels(record["kernel_order"], mine["kernel_order"])
+    if "parameter_slices" in mine:
+        row["slices"] = slices(record.get("parameter_slices", {}), mine["parameter_slices"])
     row["strategies"] = strategies(record.get("strategies", {}), mine["strategies"])
     return row

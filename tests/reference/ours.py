@@ -4,6 +4,7 @@ import csv
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -39,7 +40,7 @@ def run(msrun, script, world, folder, rank=None, tracked=True):
     folder.mkdir(parents=True, exist_ok=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
     if tracked:
-        environment["MS_ALLOC_CONF"] = "memory_tracker:True"
+        environment.update({"MS_ALLOC_CONF": "memory_tracker:True", "MS_DEV_SAVE_GRAPHS": "1"})
     command = [msrun, "--sim_level=1", "--worker_num=%d" % world, "--json", "--log_dir=%s" % folder,
                "--python=%s" % python_with_numpy()]
     if rank is not None:
@@ -87,6 +88,10 @@ def _our_parts(breakdown):
     return {name: sum(bytes_of.get(part, 0) for part in parts) for name, parts in PARTS.items()}
 
 
+# %para2_w: <Ref[Tensor(F32)], (64, 32), ref_key=:w>
+_PARAMETER = re.compile(r"^%para\S+ <Ref\[[^>]*?\], \(([^)]*)\), ref_key=:([^>]+)>", re.M)
+
+
 def _collectives(report, rank):
     group_of = {}
     for pattern in report.get("group_patterns", []):
@@ -108,7 +113,24 @@ def as_record(folder, rank):
         "peak_parts": _our_parts(one["breakdown"]),
         "collectives": _collectives(_load(folder / "communication.json"), rank),
         "strategies": {s["operator"]: s["strategy"] for s in summary.get("strategies", [])}}
-    launched = _rows(folder / ("rank_%d" % rank), "execute_order.csv")
-    if launched:
-        record["kernel_order"] = records.run_length(records.kernels_of_a_step(launched))
+    record.update(_of_one_rank(folder, rank))
     return record
+
+
+def _of_one_rank(folder, rank):
+    """What only the files of one rank tell; nothing if they are those of another one."""
+    own = folder / ("rank_%d" % rank)
+    if not own.is_dir():
+        if next(folder.glob("rank_*"), None):
+            return {}
+        own = folder  # a job of one rank
+    found = {}
+    launched = _rows(own, "execute_order.csv")
+    if launched:
+        found["kernel_order"] = records.run_length(records.kernels_of_a_step(launched))
+    graph = next(own.glob("*_execute_*.ir"), None)
+    if graph:
+        slices = _PARAMETER.findall(graph.read_text(encoding="utf-8"))
+        found["parameter_slices"] = {name: [int(one) for one in shape.split(",") if one.strip()]
+                                     for shape, name in slices}
+    return found

@@ -23,6 +23,21 @@ def load(folder):
     return json.loads((folder / "dry_run.json").read_text(encoding="utf-8"))
 
 
+def scripts_of(folder):
+    """Folder of the scripts; they may also stand in a folder `cases` beside that of the records."""
+    for place in (folder / "dry_run", folder.parent / "cases/dry_run"):
+        if (place / "cases.json").exists():
+            return place
+    return folder / "dry_run"
+
+
+def save(folder, cases, there):
+    """Writes records, {(script, rank): record}, in the order of the cases; one line each."""
+    ordered = [there[name, rank] for name, case in sorted(cases.items()) for rank in case["ranks"] if (name, rank) in there]
+    lines = ",\n".join(json.dumps(one, separators=(",", ":")) for one in ordered)
+    (folder / "dry_run.json").write_text("[\n" + lines + "\n]\n", encoding="utf-8")
+
+
 def name_of(record):
     """`opt_adam`, or `llama_gqa_16/5` for another rank than the first one."""
     stem = Path(record["script"]).stem

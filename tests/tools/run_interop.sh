@@ -7,44 +7,24 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 newest=${MINDSPORE_RELEASE:-2.10.0}
 older=${MINDSPORE_OLDER_RELEASES-2.9.0 2.8.0 2.7.2 2.7.0}
-cache=${DRYDOCK_INTEROP_CACHE:-$HOME/.cache/drydock}
 seconds=${INTEROP_INSTALL_SECONDS:-600} # for the installation under way
 older_seconds=${INTEROP_OLDER_SECONDS:-90}
 reason=
 
-# The releases in question have wheels for 3.9 to 3.11, all of them for 3.11.
-base_python() {
-  local candidate
-  for candidate in python3.11 /usr/bin/python3 python3; do
-    if command -v "$candidate" >/dev/null &&
-      "$candidate" -c 'import sys, venv; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null; then
-      echo "$candidate"
-      return
-    fi
-  done
-}
-
-# install RELEASE: 0 if it is there afterwards and can be imported, else `reason` is set.
+# install RELEASE: its interpreter is in `python` afterwards; else `reason` is set.
 install() {
-  local release=$1 folder=$cache/mindspore-$1 base
-  if [ ! -x "$folder/bin/python" ]; then
-    base=$(base_python)
-    [ -n "$base" ] || { reason="no Python 3.11 with venv; the wheels of MindSpore need it"; return 1; }
-    rm -rf "$folder.new"
-    if ! { "$base" -m venv "$folder.new" &&
-      timeout "$seconds" "$folder.new/bin/pip" install -q "mindspore==$release" &&
-      "$folder.new/bin/python" -c 'import mindspore' 2>/dev/null; }; then
-      rm -rf "$folder.new"
-      reason="MindSpore $release cannot be installed within $seconds s (no package registry?)"
-      return 1
-    fi
-    mv "$folder.new" "$folder"
+  local answer
+  if answer=$(python3 -B tests/reference/wheel.py "$1" --seconds "$seconds" 2>&1); then
+    python=$answer
+  else
+    reason=$answer
+    return 1
   fi
 }
 
 if [ -z "${DRYDOCK_MINDSPORE_PYTHON:-}" ]; then
   install "$newest" || { echo "interop: SKIPPED: $reason"; exit 0; }
-  export DRYDOCK_MINDSPORE_PYTHON=$cache/mindspore-$newest/bin/python
+  export DRYDOCK_MINDSPORE_PYTHON=$python
 fi
 if [ -z "${DRYDOCK_MINDSPORE_RELEASES:-}" ]; then
   DRYDOCK_MINDSPORE_RELEASES=
@@ -52,7 +32,7 @@ if [ -z "${DRYDOCK_MINDSPORE_RELEASES:-}" ]; then
   for release in $older; do
     seconds=$((older_end > SECONDS ? older_end - SECONDS : 1))
     if install "$release"; then
-      DRYDOCK_MINDSPORE_RELEASES+="$release=$cache/mindspore-$release/bin/python "
+      DRYDOCK_MINDSPORE_RELEASES+="$release=$python "
     else
       echo "interop: SKIPPED: $reason"
     fi

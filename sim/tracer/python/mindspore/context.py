@@ -1,5 +1,6 @@
 """set_context, set_auto_parallel_context and friends. Source: spec tracing-frontend 10."""
 import functools
+import os
 import sys
 
 from mindspore import _context_rules as _rules
@@ -178,6 +179,15 @@ def device_count():
     return _parallel["device_num"] or management.get_group_size()
 
 
+def _saved_graphs():
+    """Level and folder of the IR dumps; the environment goes before the script, as in the reference."""
+    level = os.environ.get("MS_DEV_SAVE_GRAPHS", "")
+    if level not in ("", "0", "1", "2", "3"):
+        raise user_error(RuntimeError, "context:save_graphs", "MS_DEV_SAVE_GRAPHS must be 0, 1, 2 or 3, not %r" % level)
+    return (int(level) if level else _context["save_graphs"],
+            os.environ.get("MS_DEV_SAVE_GRAPHS_PATH") or _context["save_graphs_path"])
+
+
 def job_settings():
     """The "job" section of a graph document."""
     if _parallel["full_batch"] and not cuts_operators() and not _parameter_server.get("enable_ps"):
@@ -185,6 +195,7 @@ def job_settings():
                          "full_batch works only in semi_auto_parallel and auto_parallel mode",
                          "set parallel_mode, or leave full_batch out")
     world = device_count()
+    save_graphs, save_graphs_path = _saved_graphs()
     job = {
         "world_size": world, "mode": _parallel["parallel_mode"], "search_mode": _parallel["search_mode"],
         "dataset_strategy": _dataset_strategy(), "pipeline_stages": _parallel["pipeline_stages"],
@@ -193,7 +204,7 @@ def job_settings():
         "enable_parallel_optimizer": _parallel["enable_parallel_optimizer"],
         "elementwise_op_strategy_follow": _algo["elementwise_op_strategy_follow"],
         "device_target": _context["device_target"], "max_device_memory": _context["max_device_memory"],
-        "save_graphs": _context["save_graphs"], "save_graphs_path": _context["save_graphs_path"],
+        "save_graphs": save_graphs, "save_graphs_path": save_graphs_path,
     }
     section = fusion.job_section(cuts_operators())
     if section:

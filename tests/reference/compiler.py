@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Compares the stand-in's compiler with MindSpore's own, network by network.
 
-    reference.py --suite SUITE --tracer sim/tracer/python --wheel PYTHON [--files PATTERN,...] [--jobs 2] [--show 40]
+    compiler.py --suite SUITE --tracer sim/tracer/python [--wheel PYTHON] [--files PATTERN,...] [--jobs 2] [--show 40]
 
-PYTHON is an interpreter with a CPU wheel of MindSpore and pytest; --pytest names a folder with pytest if it has none.
+PYTHON is an interpreter with a CPU wheel of MindSpore (installed as wheel.py says if none is named) and pytest; --pytest names a
+folder with pytest if it has none.
 The wheel's front end shards networks for any number of devices, but refuses to begin on a CPU. For the run it is given
 a shadow of its package in a temporary folder (links, and one copied library) in which the device kind that it asks for
 is called "CPU" instead of "GPU". The installation is not touched. Every file of the suite runs once with each side;
@@ -20,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import wheel
 
 HERE = Path(__file__).resolve().parent
 PARALLEL = Path("tests/ut/python/parallel")
@@ -46,12 +49,12 @@ def make_shadow(package, folder):
 def run_child(python, variables, suite, name, out, seconds):
     environment = {**os.environ, **variables, "PYTHONDONTWRITEBYTECODE": "1"}
     with tempfile.TemporaryDirectory() as folder:
-        command = [python, str(HERE / "reference_child.py"), str(suite), str(suite / PARALLEL / name), str(out)]
+        command = [python, str(HERE / "compiler_child.py"), str(suite), str(suite / PARALLEL / name), str(out)]
         try:
             subprocess.run(command, env=environment, cwd=folder, timeout=seconds, check=False,
                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
-            print("reference: %s did not end within %d s" % (name, seconds), file=sys.stderr)
+            print("compiler: %s did not end within %d s" % (name, seconds), file=sys.stderr)
 
 
 def read_networks(path):
@@ -103,33 +106,27 @@ class Comparison:
             print(line)
 
 
-def package_of(python):
-    answer = subprocess.run([python, "-c", "import importlib.util as u; print(u.find_spec('mindspore').origin)"],
-                            capture_output=True, text=True, check=True)
-    return Path(answer.stdout.strip()).parent
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", type=Path, required=True)
     parser.add_argument("--tracer", type=Path, required=True)
-    parser.add_argument("--wheel", required=True)
+    parser.add_argument("--wheel")
     parser.add_argument("--pytest", default="")
     parser.add_argument("--files", default="test_*.py")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--timeout", type=int, default=300, help="seconds for a file")
     parser.add_argument("--show", type=int, default=40)
     arguments = parser.parse_args()
-    suite = arguments.suite.resolve()
+    suite, python = arguments.suite.resolve(), arguments.wheel or wheel.python_of()
     patterns = arguments.files.split(",")
     names = sorted(path.name for path in (suite / PARALLEL).glob("test_*.py")
                    if any(fnmatch.fnmatch(path.name, pattern) for pattern in patterns))
     comparison = Comparison()
     with tempfile.TemporaryDirectory(prefix="drydock-reference-") as temporary:
         folder = Path(temporary)
-        make_shadow(package_of(arguments.wheel), folder)
+        make_shadow(wheel.package_of(python), folder)
         sides = {
-            "theirs": (arguments.wheel, {"PYTHONPATH": os.pathsep.join(filter(None, [str(folder), arguments.pytest])),
+            "theirs": (python, {"PYTHONPATH": os.pathsep.join(filter(None, [str(folder), arguments.pytest])),
                                          "MS_SIMULATION_LEVEL": "0", "RANK_SIZE": "8", "RANK_ID": "0"}),
             "ours": (sys.executable, {"PYTHONPATH": str(arguments.tracer.resolve())})}
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:

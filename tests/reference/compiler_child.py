@@ -1,6 +1,6 @@
 """One file of the suite with one of the two packages `mindspore`; every network that compiles becomes a line.
 
-    reference_child.py SUITE FILE OUT        (started by reference.py)
+    compiler_child.py SUITE FILE OUT        (started by compiler.py)
 """
 
 import json
@@ -74,7 +74,7 @@ def prepare_wheel():
 
 
 def main():
-    sys.path[:0] = [SUITE, str(Path(SUITE) / "tests/ut/python")]
+    sys.path[:0] = [SUITE, str(Path(SUITE) / "tests/ut/python"), str(Path(__file__).resolve().parents[1] / "peer")]
     from peer_substitutes import install_substitutes
     install_substitutes(SUITE)
     before_compile = prepare_wheel() if os.environ["DRYDOCK_SIDE"] == "theirs" else lambda: None

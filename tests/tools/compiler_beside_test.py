@@ -7,8 +7,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "peer"))
-import reference  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
+import compiler  # noqa: E402
 
 
 def network(shape=(4, 8), strategy=((2, 1),), group="hccl_world_group"):
@@ -17,7 +17,7 @@ def network(shape=(4, 8), strategy=((2, 1),), group="hccl_world_group"):
 
 
 def counts(theirs, ours):
-    comparison = reference.Comparison()
+    comparison = compiler.Comparison()
     comparison.add("test_x", theirs, ours)
     return comparison
 
@@ -52,11 +52,11 @@ class ShadowTest(unittest.TestCase):
             package, shadow = Path(temporary, "wheel"), Path(temporary, "shadow")
             (package / "lib").mkdir(parents=True)
             (package / "__init__.py").write_text("x = 1\n")
-            (package / reference.FRONT_END).write_bytes(b"a\0GPU\0b GPUs")
-            reference.make_shadow(package, shadow)
+            (package / compiler.FRONT_END).write_bytes(b"a\0GPU\0b GPUs")
+            compiler.make_shadow(package, shadow)
             self.assertTrue((shadow / "mindspore/__init__.py").is_symlink())
-            self.assertEqual((shadow / "mindspore" / reference.FRONT_END).read_bytes(), b"a\0CPU\0b GPUs")
-            self.assertEqual((package / reference.FRONT_END).read_bytes(), b"a\0GPU\0b GPUs")
+            self.assertEqual((shadow / "mindspore" / compiler.FRONT_END).read_bytes(), b"a\0CPU\0b GPUs")
+            self.assertEqual((package / compiler.FRONT_END).read_bytes(), b"a\0GPU\0b GPUs")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,60 @@
+// The files of MindSpore's memory tracker, for people who have tools that read them.
+//
+// MindSpore's dry run writes, in the folder of its rank, which kernels it launched and, with
+// MS_ALLOC_CONF=memory_tracker:True, every block of memory that it handed out. The same files are
+// written here, under the same names and with the same columns, for the rank that --sim_rank_id
+// chooses (0 without it).
+//
+// Source: mindspore/ccsrc/memory/mem_pool/mem_tracker.cc,
+// mindspore/ccsrc/debug/execute_order_tracker/execute_order_tracker.cc
+#include "launcher/tracker_files.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "launcher/files.h"
+#include "reports/execute_order.h"
+#include "reports/ir_text.h"
+
+namespace drydock::launcher {
+namespace {
+
+/// Value of `key` in "key:value,key:value"; empty if it is not there.
+std::string_view Setting(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    const std::string_view one = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), one.size() + 1));
+    if (one.size() > key.size() && one.starts_with(key) && one[key.size()] == ':') {
+      return one.substr(key.size() + 1);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> TrackerFolder(const Environment& environment,
+                                         const std::string& reports) {
+  const std::string text = Variable(environment, "MS_ALLOC_CONF").value_or("");
+  if (const std::string_view path = Setting(text, "memory_tracker_path"); !path.empty()) {
+    return std::string(path);
+  }
+  const std::string_view on = Setting(text, "memory_tracker");
+  return on == "True" || on == "true" ? std::optional(reports) : std::nullopt;
+}
+
+Status WriteTrackerFiles(const strategies::CompiledProgram& program, RankId rank,
+                         const std::string& folder) {
+  const std::string order =
+      PathIn(PathIn(folder, reports::IrFolder(program, rank)), "execute_order");
+  DRYDOCK_RETURN_IF_ERROR(PrepareFolder(order));
+  return WriteFiles(
+      order,
+      {{.path = "execute_order.csv", .text = reports::ExecuteOrderCsv(program, rank), .ours = true},
+       {.path = "comm_execute_order.csv",
+        .text = reports::CommExecuteOrderCsv(program, rank),
+        .ours = true}});
+}
+
+}  // namespace drydock::launcher

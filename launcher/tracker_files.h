@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "launcher/environment.h"
+#include "strategies/program/program.h"
+
+namespace drydock::launcher {
+
+/// Folder that MS_ALLOC_CONF wants the files of the memory tracker in: `memory_tracker_path:DIR`,
+/// or `reports` for `memory_tracker:True` alone; nullopt if it asks for none. Source:
+/// mindspore/ccsrc/memory/mem_pool/mem_pool_util.cc (GeneratePath)
+[[nodiscard]] std::optional<std::string> TrackerFolder(const Environment& environment,
+                                                       const std::string& reports);
+
+/// Writes what MindSpore's own dry run leaves of a rank, for a tracker that was asked for:
+/// `rank_<r>/execute_order/execute_order.csv` and `comm_execute_order.csv`. A job of one rank has
+/// no folder `rank_0`.
+/// @error LOG_DIR, REPORT_WRITE
+[[nodiscard]] Status WriteTrackerFiles(const strategies::CompiledProgram& program, RankId rank,
+                                       const std::string& folder);
+
+}  // namespace drydock::launcher

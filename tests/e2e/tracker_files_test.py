@@ -1,0 +1,53 @@
+"""Files of MindSpore's own dry run: MS_ALLOC_CONF asks for the memory tracker's, MS_DEV_SAVE_GRAPHS for IR dumps."""
+
+import csv
+import unittest
+
+import command
+
+# x (16 rows in all) is cut by 2 rows per rank and gathered: w is cut by columns.
+CUT = command.network(shard="((1, 1), (1, 8))")
+
+
+class TrackerFilesTest(command.CommandTest):
+    def run_with(self, folder="out", arguments=(), **variables):
+        run = self.msrun("--worker_num=8", "--log_dir=" + folder, "--quiet", *arguments,
+                         self.write("net.py", CUT), **variables)
+        self.assert_accepted(run)
+
+    def rows(self, *path):
+        with self.folder.joinpath(*path).open(encoding="utf-8", newline="") as stream:
+            return list(csv.DictReader(stream))
+
+    def test_nothing_is_written_that_nobody_asked_for(self):
+        self.run_with()
+        self.assertEqual(self.files("out"), command.REPORTS)
+
+    def test_order_of_kernels_of_the_first_rank(self):
+        self.run_with(MS_ALLOC_CONF="memory_tracker:True")
+        names = {row["index"]: row["node_name"].rsplit("/", 1)[-1]
+                 for row in self.rows("out", "rank_0", "execute_order", "execute_order.csv")}
+        self.assertIn("MatMul-op0", names.values())
+        # Rows of the input come together: 2 of 32 columns, float32, become 16.
+        gathered = self.rows("out", "rank_0", "execute_order", "comm_execute_order.csv")[0]
+        self.assertEqual([gathered[key] for key in ("primitive", "comm_rank", "input_shape", "input_size", "output_size")],
+                         ["AllGather", "0 1 2 3 4 5 6 7", "(2, 32)", "256", "2048"])
+        self.assertEqual(names[gathered["index"]], "AllGather-op0")
+
+    def test_a_rank_and_a_folder_can_be_chosen(self):
+        self.run_with(arguments=["--sim_rank_id=5"], MS_ALLOC_CONF="memory_tracker_path:elsewhere")
+        self.assertEqual(self.files("elsewhere"), ["rank_5"])
+        self.assertEqual(self.files("out"), command.REPORTS)
+
+    def test_the_environment_asks_for_ir_dumps(self):
+        self.run_with(MS_DEV_SAVE_GRAPHS="1", MS_DEV_SAVE_GRAPHS_PATH="graphs")
+        self.assertTrue(any(name.endswith(".ir") for name in self.files("graphs/rank_0")))
+
+    def test_a_level_that_does_not_exist_is_refused(self):
+        run = self.msrun("--worker_num=8", "--log_dir=out", self.write("net.py", CUT), MS_DEV_SAVE_GRAPHS="7")
+        self.assert_rejected(run, 6)
+        self.assertIn("MS_DEV_SAVE_GRAPHS must be 0, 1, 2 or 3, not '7'", run.errors()[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
