@@ -48,6 +48,24 @@ TEST(FoldConstantSums, TheSumOfTheSeedIsAProductWithTheNumberOfRanks) {
   EXPECT_FALSE(product.group.has_value());
 }
 
+// Recorded (auto_sharding.py): the gradient of a mean in the shape of its operand is summed over
+// the ranks, that of a sum is not.
+TEST(FoldConstantSums, ATensorDividedByANumberIsNoConstant) {
+  GraphBuilder builder;
+  const ValueId x = *builder.AddInput("x", {.shape = {8}});
+  const ValueId seed = Emit(builder, "OnesLike", {Emit(builder, "ReduceSum", {x})});
+  const ValueId spread =
+      Emit(builder, "Tile",
+           {Emit(builder, "Reshape", {seed}, {{"shape", std::vector<std::int64_t>{1}}})},
+           {{"dims", std::vector<std::int64_t>{8}}});
+  const ValueId of_sum = Collective(builder, "AllReduce", spread, {{"op", "sum"}});
+  const ValueId mean = Emit(builder, "RealDiv", {spread, builder.AddScalar(8, DType::kFloat32)});
+  const ValueId of_mean = Collective(builder, "AllReduce", mean, {{"op", "sum"}});
+  builder.SetOutputs({Emit(builder, "Mul", {of_sum, x}), Emit(builder, "Mul", {of_mean, x})});
+  const Graph folded = FoldConstantSums(std::move(builder).Take());
+  EXPECT_EQ(Operators(folded), "ReduceSum OnesLike Reshape Tile Mul RealDiv AllReduce Mul Mul");
+}
+
 TEST(FoldConstantSums, ASeedFromOutsideIsSummed) {
   GraphBuilder builder;
   const ValueId sens = *builder.AddInput("sens", {.shape = {}});

@@ -10,9 +10,10 @@
 
 /// Backward begins with a constant: 1, divided by the ranks that compute the loss. Where the loss
 /// is completed by an AllReduce, the derivative of that is an AllReduce of the constant, and all
-/// ranks know its outcome. The same holds for all that is computed from constants alone: the
-/// gradient of a sum is the seed in the shape of the operand. With a seed that comes from outside
-/// (sens, loss scale) nothing is constant, and the AllReduce stays.
+/// ranks know its outcome. The same holds for what the front end works out from constants alone:
+/// the gradient of a sum is the seed in the shape of the operand. It does not divide a tensor by a
+/// number, so the gradient of a mean is constant no longer, and what is summed of it stays. With a
+/// seed that comes from outside (sens, loss scale) nothing is constant, and the AllReduce stays.
 ///
 /// Example: mean over 8 ranks without a sens: OnesLike(loss) -> RealDiv(8) -> AllReduce -> Tile
 /// becomes OnesLike -> RealDiv(8) -> Mul(8) -> Tile.
@@ -30,15 +31,23 @@ bool DependsOnRank(const Attr& attr) {
   return std::holds_alternative<RankExpr>(attr.value);
 }
 
-/// The result is known where its operands are.
-bool IsPure(const Node& node) {
+/// The front end works the result out where it knows the operands: the same numbers in another
+/// shape, or element by element from operands of one shape. A quotient of a tensor and a scalar it
+/// leaves to a kernel.
+bool IsWorkedOut(const Graph& graph, const Node& node) {
   const OpEntry& entry = *node.entry;
-  const bool pure = entry.kind == OpKind::kCompute || entry.kind == OpKind::kView ||
-                    entry.kind == OpKind::kTransparent || entry.kind == OpKind::kReshape ||
-                    entry.kind == OpKind::kNoGradient;
-  return pure && entry.evaluate != nullptr && entry.writes.empty() &&
-         entry.family != kRandomFamily && std::ranges::none_of(node.attrs, [](const auto& item) {
-           return DependsOnRank(item.second);
+  if (entry.evaluate == nullptr || !entry.writes.empty() || entry.family == kRandomFamily ||
+      node.outputs.size() != 1 || node.inputs.empty() ||
+      std::ranges::any_of(node.attrs,
+                          [](const auto& item) { return DependsOnRank(item.second); })) {
+    return false;
+  }
+  if (node.inputs.size() == 1) {
+    return entry.flops == &NoFlops;
+  }
+  return entry.elementwise && std::ranges::all_of(node.inputs, [&](ValueId id) {
+           return id != kNoValue &&
+                  graph.at(id).type.shape == graph.at(node.outputs.front()).type.shape;
          });
 }
 
@@ -47,9 +56,8 @@ bool IsConstant(const Graph& graph, const Node& node, const std::vector<bool>& c
     return false;
   }
   return node.op == ops::kOnesLike || node.op == ops::kZerosLike ||
-         (IsPure(node) && !node.inputs.empty() && std::ranges::all_of(node.inputs, [&](ValueId id) {
-            return id == kNoValue || graph.at(id).kind == ValueKind::kConstant ||
-                   constant[ToIndex(id)];
+         (IsWorkedOut(graph, node) && std::ranges::all_of(node.inputs, [&](ValueId id) {
+            return graph.at(id).kind == ValueKind::kConstant || constant[ToIndex(id)];
           }));
 }
 
@@ -79,7 +87,7 @@ Graph FoldConstantSums(Graph local) {
     const ValueId operand = node.inputs.empty() ? kNoValue : node.inputs.front();
     const bool reduces = node.op == ops::kAllReduce && node.group && operand != kNoValue;
     if (reduces && (constant[ToIndex(operand)] || graph.at(operand).kind == ValueKind::kConstant)) {
-      known = true;
+      known = graph.at(operand).type.shape.empty();
       if (TextAttr(node.attrs, "op", "sum").value_or("sum") == "sum") {
         const auto ranks = static_cast<double>(GroupSize(*node.group));
         BecomeProduct(node, builder.AddScalar(ranks, graph.at(operand).type.dtype));

@@ -38,7 +38,7 @@ class Fusion(TraceTest):
         on, warned = self.fusion(settings(
             "semi_auto_parallel", "comm_fusion={'openstate': False, 'allreduce': {'mode': 'auto', 'config': None}}"))
         self.assertTrue(on["all_reduce"])
-        self.assertIn("net.py:17", warned)
+        self.assertIn("net.py:15", warned)
         self.assertIn("switches its fusion on again", warned)
         off, warned = self.fusion(settings(
             "semi_auto_parallel", "comm_fusion={'allreduce': {'mode': 'auto', 'config': None}, 'openstate': False}"))
@@ -70,7 +70,7 @@ class Fusion(TraceTest):
         text = "comm_fusion={'allreduce': {'mode': 'size', 'config': 0}}"
         error = self.error(settings("semi_auto_parallel", text))
         self.assertEqual(error["reason"], "comm_fusion:threshold")
-        self.assertIn("net.py:17", error["message"])
+        self.assertIn("net.py:15", error["message"])
         _, warned = self.fusion(settings("data_parallel", text))
         self.assertIn("switches fusion off", warned)
 
