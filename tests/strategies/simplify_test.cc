@@ -109,6 +109,24 @@ TEST(SimplifyGraph, CastsThatLoseNothingAreJoined) {
   EXPECT_EQ(OpsOf(net.Returning({kept, lost})), Ops({"Neg", "Cast", "Cast", "Neg"}));
 }
 
+// Recorded of mixed_to_float: bfloat16 -> float32 -> bfloat16 are two kernels.
+TEST(SimplifyGraph, CastsOfBFloat16AreNotJoined) {
+  Network net;
+  const ValueId x = net.Input({4}, DType::kBFloat16);
+  const ValueId wide = net.Apply("Cast", {x}, {{"dtype", "float32"}});
+  const ValueId back = net.Apply("Cast", {wide}, {{"dtype", "bfloat16"}});
+  EXPECT_EQ(OpsOf(net.Returning({net.Apply("Neg", {back})})), Ops({"Cast", "Cast", "Neg"}));
+}
+
+// Recorded of llama_gqa_16: the transpose that is a Reshape is not joined with its neighbours.
+TEST(SimplifyGraph, ReshapeThatWasTransposeIsNotJoined) {
+  Network net;
+  const ValueId moved = net.Apply("Transpose", {net.Input({2, 1, 6})},
+                                  {{"input_perm", std::vector<std::int64_t>{0, 2, 1}}});
+  const ValueId flat = net.Apply("Reshape", {moved}, {{"shape", std::vector<std::int64_t>{12}}});
+  EXPECT_EQ(OpsOf(net.Returning({flat})), Ops({"Reshape", "Reshape"}));
+}
+
 TEST(SimplifyGraph, SumOfSumsIsOneSumUnlessTheInnerIsReadElsewhere) {
   for (const bool shared : {false, true}) {
     Network net;

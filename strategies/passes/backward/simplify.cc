@@ -11,7 +11,8 @@
 ///
 /// One walk in node order; for each node, until nothing changes: operands that were replaced are
 /// replaced; a node whose operands are constants becomes a constant if its entry says that the
-/// front end works it out (`folding`); the entry may name a simpler form (`simplify`). What nobody
+/// front end works it out (`folding`); the entry may name a simpler form (`simplify`). Forms by
+/// another operator come behind all others, as the device's compiler chooses them. What nobody
 /// reads goes at the end.
 ///
 /// Example, the gradient of a mean over (16, 256): the seed 1 through Reshape and Tile is one
@@ -55,6 +56,14 @@ class Simplifier {
         if (!Fold(n) && !ApplySimplerForm(n)) {
           break;
         }
+      }
+    }
+    // Another operator in place of one is the device's choice: nothing is made simpler behind it.
+    changes_operators_ = true;
+    for (std::size_t n = 0; n < keep_.size(); ++n) {
+      FollowOperands(n);
+      if (keep_[n]) {
+        ApplySimplerForm(n);
       }
     }
     return RemoveDeadNodes(Rewrite(std::move(builder_).Take(), keep_, replacement_));
@@ -266,7 +275,7 @@ class Simplifier {
     }
     std::optional<Simplification> simpler =
         node.entry->simplify({.graph = builder_.graph(), .node = node, .uses = uses_});
-    if (!simpler) {
+    if (!simpler || simpler->op.empty() == changes_operators_) {
       return false;
     }
     if (simpler->number) {
@@ -292,6 +301,7 @@ class Simplifier {
   }
 
   GraphBuilder builder_;
+  bool changes_operators_ = false;  ///< Only forms by another operator are taken.
   std::vector<bool> keep_;
   std::vector<bool> written_;              ///< Per value: some node writes it in place.
   std::vector<ValueId> replacement_ = {};  ///< Per value: what is read in its place.

@@ -49,9 +49,33 @@ Result<std::vector<NdArray>> EvaluateCast(const EvaluateContext& context) {
   })};
 }
 
-/// Bytes of a floating type, 0 of others: only casts between floating types are joined.
-int WidthOf(DType dtype) {
-  return IsFloating(dtype) ? static_cast<int>(DTypeBytes(dtype)) : 0;
+/// Types among which casts are joined, with their width in bytes; class 0 never takes part (bool,
+/// complex numbers, bfloat16).
+struct CastRank {
+  int kind = 0;
+  int width = 0;
+};
+
+CastRank RankOf(DType dtype) {
+  const auto width = static_cast<int>(DTypeBytes(dtype));
+  switch (dtype) {
+    case DType::kInt8:
+    case DType::kInt16:
+    case DType::kInt32:
+    case DType::kInt64:
+      return {.kind = 1, .width = width};
+    case DType::kUInt8:
+    case DType::kUInt16:
+    case DType::kUInt32:
+    case DType::kUInt64:
+      return {.kind = 2, .width = width};
+    case DType::kFloat16:
+    case DType::kFloat32:
+    case DType::kFloat64:
+      return {.kind = 3, .width = width};
+    default:
+      return {};
+  }
 }
 
 /// A cast to the type that is there; a cast of a cast whose step between lost nothing, or that
@@ -66,11 +90,14 @@ std::optional<Simplification> SimplerCast(const SimplifyContext& context) {
   if (inner == nullptr || inner->entry != context.node.entry) {
     return std::nullopt;
   }
-  const int first = WidthOf(context.TypeOf(inner->inputs[0]).dtype);
-  const int between = WidthOf(context.TypeOf(x).dtype);
-  const int last = WidthOf(to);
-  const bool floats = first > 0 && between > 0 && last > 0;
-  if (floats && (first <= between || (first >= between && between >= last))) {
+  const CastRank first = RankOf(context.TypeOf(inner->inputs[0]).dtype);
+  const CastRank between = RankOf(context.TypeOf(x).dtype);
+  const CastRank last = RankOf(to);
+  const bool alike = first.kind != 0 && first.kind == between.kind;
+  const bool loses_nothing = alike && first.width <= between.width;
+  const bool loses_in_steps = alike && last.kind == first.kind && first.width >= between.width &&
+                              between.width >= last.width;
+  if (loses_nothing || loses_in_steps) {
     return Simplification{.inputs = {inner->inputs[0]}, .attrs = context.node.attrs};
   }
   return std::nullopt;

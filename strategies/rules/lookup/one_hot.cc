@@ -121,7 +121,8 @@ Result<ValueId> EmitOwnClasses(const LocalizeContext& context, std::int64_t own_
   DRYDOCK_TRY(const ValueId own_block, EmitRankScalar(context, part, dtype));
   DRYDOCK_TRY(const ValueId is_own, EmitHelper(context, "Equal", {block, own_block}));
   DRYDOCK_TRY(const ValueId mask, EmitHelperCast(context, is_own, dtype));
-  DRYDOCK_TRY(const ValueId from_one, EmitHelper(context, ops::kAdd, {inside, one}));
+  DRYDOCK_TRY(const ValueId own_inside, EmitHelper(context, ops::kMul, {inside, mask}));
+  DRYDOCK_TRY(const ValueId from_one, EmitHelper(context, ops::kAdd, {own_inside, one}));
   DRYDOCK_TRY(const ValueId masked, EmitHelper(context, ops::kMul, {mask, from_one}));
   return EmitHelper(context, "Sub", {masked, one});
 }
