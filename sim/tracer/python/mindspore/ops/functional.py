@@ -146,7 +146,7 @@ def cat(tensors, axis=0):
 
 
 def stack(tensors, axis=0):
-    return _op("Concat", axis=axis)(tuple(expand_dims(t, axis) for t in tensors))
+    return _op("Stack", axis=axis)(tuple(tensors))
 
 
 def split(tensor, split_size_or_sections, axis=0):
@@ -279,7 +279,12 @@ def dense(input, weight, bias=None):
 
 # -- activation, normalisation, losses ----------------------------------------------------------------
 def gelu(input, approximate="none"):
-    return _op("GeLU")(input)
+    """x * (1 + erf(x / sqrt(2))) / 2, written out as in the reference unless the approximation is asked for."""
+    if approximate == "tanh":
+        return _op("GeLU")(input)
+    root = _Tensor(2.0 ** 0.5, input.dtype)
+    bell = _op("Add")(_op("Erf")(_op("Div")(input, root)), _Tensor(1.0, input.dtype))
+    return _op("Mul")(_op("Mul")(input, bell), _Tensor(0.5, input.dtype))
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
@@ -317,7 +322,7 @@ gather_d = gather_elements
 
 
 def embedding(input, weight):
-    return _op("Gather")(weight, input, 0)
+    return _op("Embedding")(input, weight)
 
 
 def select(condition, input, other):
@@ -335,7 +340,7 @@ def where(condition, input, other):
 
 def masked_fill(input_x, mask, value):
     value = value if isinstance(value, _Tensor) else _Tensor(value, input_x.dtype)
-    return where(mask, value, input_x)
+    return _op("MaskedFill")(input_x, mask, value)
 
 
 def clamp(input, min=None, max=None):
