@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "sim/fleet/memory_plan.h"
 #include "strategies/graph/attr.h"
 #include "strategies/graph/dtype.h"
 
@@ -39,8 +38,10 @@ std::string ShapeText(const strategies::TensorType& type) {
 /// Indices of the nodes that launch a kernel, in order.
 std::vector<std::size_t> KernelNodes(const strategies::CompiledProgram& program) {
   std::vector<std::size_t> nodes;
-  for (const sim::PlannedKernel& kernel : sim::PlanMemory(program).kernels) {
-    nodes.push_back(kernel.tag);
+  for (const strategies::Launch& launch : program.kernels.launches) {
+    if (launch.kind == strategies::Launch::Kind::kKernel) {
+      nodes.push_back(ToIndex(program.kernels.at(launch.kernel).origin));
+    }
   }
   return nodes;
 }

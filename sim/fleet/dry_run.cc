@@ -62,17 +62,39 @@ std::string KernelResultName(const Graph& graph, const Value& value) {
   return node.op + (backward ? " in backward of " : " result of ") + std::string(label);
 }
 
-PeakTensor DescribeBuffer(const Graph& graph, const PeakBuffer& buffer, const MemoryPlan& plan,
-                          const MemoryProfile& profile) {
+/// A tensor that only the kernel graph has: a value argument, or one between two kernels of an
+/// operator.
+PeakTensor DescribeInner(const Graph& graph, const strategies::KernelNode& node,
+                         PeakTensor tensor) {
+  tensor.name = "constant";
+  if (node.kind == strategies::KernelKind::kKernel) {
+    tensor.op = node.name;
+    tensor.name = node.name + " result";
+    if (node.origin != strategies::kNoNode) {
+      tensor.place = PlaceOf(graph, graph.at(node.origin));
+    }
+  }
+  return tensor;
+}
+
+PeakTensor DescribeBuffer(const CompiledProgram& program, const PeakBuffer& buffer,
+                          const MemoryPlan& plan, const MemoryProfile& profile) {
+  const Graph& graph = program.local;
   PeakTensor tensor{.kind = buffer.kind, .bytes = buffer.bytes};
   if (buffer.buffer < 0) {
     const auto node_index = plan.kernels[static_cast<std::size_t>(profile.at_kernel)].tag;
     tensor.name = "workspace";
-    tensor.op = graph.nodes[node_index].op;
-    tensor.place = PlaceOf(graph, graph.nodes[node_index]);
+    tensor.op = program.kernels.nodes[node_index].name;
     return tensor;
   }
-  const Value& value = graph.values[plan.buffers[static_cast<std::size_t>(buffer.buffer)].tag];
+  const auto index = static_cast<std::size_t>(buffer.buffer);
+  const strategies::KernelNode& owner = program.kernels.nodes[plan.buffers[index].tag];
+  const strategies::KernelResult& result = owner.results[ResultOf(plan, index)];
+  if (result.value == strategies::kNoValue) {
+    tensor.type_text = TypeText(result.type);
+    return DescribeInner(graph, owner, std::move(tensor));
+  }
+  const Value& value = graph.at(result.value);
   tensor.type_text = TypeText(value.type);
   tensor.name = value.name;
   if (value.kind == ValueKind::kOutput) {
@@ -92,18 +114,19 @@ PeakTensor DescribeBuffer(const Graph& graph, const PeakBuffer& buffer, const Me
 Status AccountMemory(const CompiledProgram& program, const DryRunOptions& options,
                      const DeviceMemory& device, RankClass& ranks) {
   const MemoryPlan plan = PlanMemory(program);
-  LifetimeOptions lifetimes{.largest_count = options.largest_count};
+  LifetimeOptions lifetimes{.steps = program.config.steps, .largest_count = options.largest_count};
   lifetimes.pool.capacity_bytes = device.ms_used_bytes;
   DRYDOCK_TRY(ranks.memory, ProfileMemory(plan, lifetimes));
   const MemoryProfile& profile = *ranks.memory;
   ranks.head_room_bytes = device.ms_used_bytes - profile.actual_peak_bytes;
   if (profile.at_kernel >= 0) {
     const auto node_index = plan.kernels[static_cast<std::size_t>(profile.at_kernel)].tag;
-    ranks.peak_op = FullNames(program.local)[node_index];
-    ranks.peak_place = PlaceOf(program.local, program.local.nodes[node_index]);
+    const NodeId origin = program.kernels.nodes[node_index].origin;
+    ranks.peak_op = FullNames(program.local)[ToIndex(origin)];
+    ranks.peak_place = PlaceOf(program.local, program.local.at(origin));
   }
   for (const PeakBuffer& buffer : profile.largest) {
-    ranks.largest.push_back(DescribeBuffer(program.local, buffer, plan, profile));
+    ranks.largest.push_back(DescribeBuffer(program, buffer, plan, profile));
   }
   return {};
 }

@@ -1,98 +1,208 @@
 #include "sim/fleet/memory_plan.h"
 
+#include <map>
+#include <utility>
+#include <vector>
+
 #include "strategies/operators/op_entry.h"
 
+/// From kernels to buffers.
+///
+/// Each result of a kernel is a buffer, each leaf (parameter, input, constant) one. A collective's
+/// stream and the events between streams become "before this kernel, computation has waited for
+/// that stream up to that kernel", which is all that lifetimes need. A view shares the storage of
+/// what it reads unless that is a leaf or written in place, or the view is what the step returns:
+/// then it is a buffer and a kernel like any other.
 namespace drydock::sim {
 namespace {
 
 using strategies::Graph;
-using strategies::kNoValue;
-using strategies::Node;
-using strategies::OpKind;
-using strategies::Value;
-using strategies::ValueKind;
-using strategies::WrittenOperands;
+using strategies::KernelGraph;
+using strategies::KernelId;
+using strategies::KernelKind;
+using strategies::KernelNode;
+using strategies::KernelOperand;
+using strategies::Launch;
 
-BufferKind LeafKind(const Graph& graph, const Value& value) {
-  switch (value.kind) {
-    case ValueKind::kInput:
-      return BufferKind::kInput;
-    case ValueKind::kConstant:
-      return BufferKind::kConstant;
-    default:
-      break;
+class PlanBuilder {
+ public:
+  explicit PlanBuilder(const strategies::CompiledProgram& program)
+      : local_(program.local), graph_(program.kernels) {}
+
+  MemoryPlan Build() && {
+    AddBuffers();
+    MarkOutputs();
+    MarkWritten();
+    for (const Launch& launch : graph_.launches) {
+      if (launch.kind == Launch::Kind::kSend) {
+        NoteSend(launch);
+      } else if (launch.kind == Launch::Kind::kReceive) {
+        NoteReceive(launch);
+      } else {
+        AddKernel(launch);
+      }
+    }
+    return std::move(plan_);
   }
-  const auto& parameter = graph.parameters[static_cast<std::size_t>(value.detail)];
-  return parameter.role == strategies::ParameterRole::kOptimizerState ? BufferKind::kOptimizerState
-                                                                      : BufferKind::kParameter;
-}
 
-BufferKind ResultKind(const Node& node) {
-  if (node.entry->kind == OpKind::kCollective) {
-    return BufferKind::kCommunication;
+ private:
+  [[nodiscard]] std::int32_t BufferOf(const KernelOperand& operand) const {
+    return first_[static_cast<std::size_t>(operand.node)] + operand.item;
   }
-  return node.phase == strategies::Phase::kForward ? BufferKind::kActivation
-                                                   : BufferKind::kGradient;
-}
-
-bool LaunchesNothing(const Node& node) {
-  return node.entry->kind == OpKind::kView || node.entry->kind == OpKind::kReshape ||
-         node.entry->kind == OpKind::kNoGradient;
-}
-
-/// Operand whose storage output `index` shares, -1 if it has its own.
-std::int32_t SharedStorage(const Node& node, const std::vector<std::size_t>& written,
-                           std::size_t index) {
-  std::size_t operand = node.inputs.size();
-  if (LaunchesNothing(node) && index < node.inputs.size()) {
-    operand = index;
-  } else if (node.entry->kind == OpKind::kUpdate || !written.empty()) {
-    operand = index < written.size() ? written[index] : 0;
+  [[nodiscard]] PlannedBuffer& Buffer(std::int32_t index) {
+    return plan_.buffers[static_cast<std::size_t>(index)];
   }
-  return operand < node.inputs.size() && node.inputs[operand] != kNoValue
-             ? static_cast<std::int32_t>(ToInt(node.inputs[operand]))
-             : -1;
-}
+
+  [[nodiscard]] BufferKind KindOf(const KernelNode& node) const {
+    switch (node.kind) {
+      case KernelKind::kInput:
+        return BufferKind::kInput;
+      case KernelKind::kConstant:
+        return BufferKind::kConstant;
+      case KernelKind::kParameter:
+        return ParameterKind(node);
+      default:
+        break;
+    }
+    if (node.communication) {
+      return BufferKind::kCommunication;
+    }
+    return node.origin == strategies::kNoNode ||
+                   local_.at(node.origin).phase == strategies::Phase::kForward
+               ? BufferKind::kActivation
+               : BufferKind::kGradient;
+  }
+
+  [[nodiscard]] BufferKind ParameterKind(const KernelNode& node) const {
+    const auto detail = static_cast<std::size_t>(local_.at(node.results.front().value).detail);
+    return local_.parameters[detail].role == strategies::ParameterRole::kOptimizerState
+               ? BufferKind::kOptimizerState
+               : BufferKind::kParameter;
+  }
+
+  void AddBuffers() {
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const KernelNode& node = graph_.nodes[n];
+      first_.push_back(static_cast<std::int32_t>(plan_.buffers.size()));
+      if (node.kind == KernelKind::kState) {
+        continue;
+      }
+      for (const strategies::KernelResult& result : node.results) {
+        plan_.buffers.push_back({.bytes = ByteSize(result.type),
+                                 .kind = KindOf(node),
+                                 .tag = static_cast<std::uint32_t>(n)});
+      }
+    }
+    written_.assign(plan_.buffers.size(), false);
+  }
+
+  void MarkOutputs() {
+    for (const KernelId output : graph_.outputs) {
+      for (const KernelOperand& operand : RealOperands(graph_, output)) {
+        Buffer(BufferOf(operand)).graph_output = true;
+      }
+    }
+  }
+
+  /// Buffers that are written in place, and those whose storage they are.
+  void MarkWritten() {
+    for (const Launch& launch : graph_.launches) {
+      if (launch.kind != Launch::Kind::kKernel || graph_.at(launch.kernel).view) {
+        continue;
+      }
+      const KernelNode& node = graph_.at(launch.kernel);
+      for (std::size_t i = 0; i < node.results.size(); ++i) {
+        const std::int32_t shared = SharedBuffer(node, node.results[i].shares);
+        if (shared >= 0) {
+          const std::int32_t result =
+              BufferOf({.node = launch.kernel, .item = static_cast<std::int32_t>(i)});
+          Buffer(result).alias_of = shared;
+          written_[static_cast<std::size_t>(result)] = true;
+          written_[static_cast<std::size_t>(shared)] = true;
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] std::int32_t SharedBuffer(const KernelNode& node, std::int32_t operand) const {
+    if (operand < 0) {
+      return -1;
+    }
+    const std::vector<KernelOperand> read =
+        RealOperands(graph_, node.inputs[static_cast<std::size_t>(operand)]);
+    return read.size() == 1 ? BufferOf(read.front()) : -1;
+  }
+
+  void ShareView(const KernelNode& node, std::int32_t result) {
+    const std::vector<KernelOperand> read = RealOperands(graph_, node.inputs.front());
+    if (read.size() != 1 || IsLeaf(graph_.at(read.front().node).kind)) {
+      return;
+    }
+    const std::int32_t origin = BufferOf(read.front());
+    if (!Buffer(result).graph_output && !written_[static_cast<std::size_t>(result)] &&
+        !written_[static_cast<std::size_t>(origin)]) {
+      Buffer(result).alias_of = origin;
+    }
+  }
+
+  void NoteSend(const Launch& launch) {
+    const auto last = last_of_stream_.find(launch.stream);
+    if (last != last_of_stream_.end()) {
+      sent_[launch.event] = last->second;
+    }
+  }
+
+  /// Only what computation waits for frees memory: all memory belongs to its stream.
+  void NoteReceive(const Launch& launch) {
+    const auto sent = sent_.find(launch.event);
+    if (launch.stream == 0 && sent != sent_.end()) {
+      waits_.push_back({.stream = launch.other, .kernel = sent->second});
+    }
+  }
+
+  void AddKernel(const Launch& launch) {
+    const KernelNode& node = graph_.at(launch.kernel);
+    PlannedKernel kernel{.stream = launch.stream,
+                         .waits = std::exchange(waits_, {}),
+                         .tag = static_cast<std::uint32_t>(launch.kernel)};
+    for (const KernelOperand& operand : TensorsRead(graph_, launch.kernel)) {
+      kernel.inputs.push_back(BufferOf(operand));
+    }
+    for (std::size_t i = 0; i < node.results.size(); ++i) {
+      kernel.outputs.push_back(
+          BufferOf({.node = launch.kernel, .item = static_cast<std::int32_t>(i)}));
+    }
+    if (node.view) {
+      ShareView(node, kernel.outputs.front());
+    }
+    kernel.continuous_inputs = node.communication && kernel.inputs.size() > 1;
+    kernel.continuous_outputs = node.communication && kernel.outputs.size() > 1;
+    last_of_stream_[launch.stream] = static_cast<std::int32_t>(plan_.kernels.size());
+    plan_.kernels.push_back(std::move(kernel));
+  }
+
+  const Graph& local_;
+  const KernelGraph& graph_;
+  MemoryPlan plan_ = {};
+  std::vector<std::int32_t> first_ = {};  ///< Per node: its first buffer.
+  std::vector<bool> written_ = {};        ///< Per buffer: part of an update in place.
+  std::map<std::int32_t, std::int32_t> last_of_stream_ = {};  ///< Last kernel on each stream.
+  std::map<std::int32_t, std::int32_t> sent_ = {};            ///< Per event: the kernel before it.
+  std::vector<StreamWait> waits_ = {};                        ///< For the next kernel.
+};
 
 }  // namespace
 
 MemoryPlan PlanMemory(const strategies::CompiledProgram& program) {
-  const Graph& graph = program.local;
-  MemoryPlan plan;
-  plan.buffers.resize(graph.values.size());
-  for (std::size_t v = 0; v < graph.values.size(); ++v) {
-    const Value& value = graph.values[v];
-    plan.buffers[v] = {.bytes = ByteSize(value.type), .tag = static_cast<std::uint32_t>(v)};
-    if (value.kind != ValueKind::kOutput) {
-      plan.buffers[v].kind = LeafKind(graph, value);
-    }
+  return PlanBuilder(program).Build();
+}
+
+std::size_t ResultOf(const MemoryPlan& plan, std::size_t buffer) {
+  std::size_t first = buffer;
+  while (first > 0 && plan.buffers[first - 1].tag == plan.buffers[buffer].tag) {
+    --first;
   }
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    const Node& node = graph.nodes[n];
-    const std::vector<std::size_t> written = WrittenOperands(*node.entry);
-    PlannedKernel kernel{.tag = static_cast<std::uint32_t>(n)};
-    for (const ValueId input : node.inputs) {
-      if (input != kNoValue) {
-        kernel.inputs.push_back(static_cast<std::int32_t>(ToInt(input)));
-      }
-    }
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      PlannedBuffer& buffer = plan.buffers[ToIndex(node.outputs[i])];
-      buffer.kind = ResultKind(node);
-      buffer.alias_of = SharedStorage(node, written, i);
-      kernel.outputs.push_back(static_cast<std::int32_t>(ToInt(node.outputs[i])));
-    }
-    const bool fused = node.entry->kind == OpKind::kCollective && node.inputs.size() > 1;
-    kernel.continuous_inputs = fused;
-    kernel.continuous_outputs = fused;
-    if (!LaunchesNothing(node)) {
-      plan.kernels.push_back(std::move(kernel));
-    }
-  }
-  for (const ValueId output : graph.outputs) {
-    plan.buffers[ToIndex(output)].graph_output = true;
-  }
-  return plan;
+  return buffer - first;
 }
 
 }  // namespace drydock::sim

@@ -1,15 +1,22 @@
 #pragma once
 
+#include <cstdint>
+
 #include "sim/memory/plan.h"
 #include "strategies/program/program.h"
 
 namespace drydock::sim {
 
-/// Buffers and kernel launches of one rank's program. Tags of buffers are value ids, tags of
-/// kernels node ids of `program.local`.
+/// Buffers and kernel launches of one rank's program, from its kernel graph.
 ///
-/// Views and reshapes launch nothing and share their operand's storage; updates write their
-/// operands. Source: spec memory-and-dump section 3.
+/// Tags are positions in `program.kernels.nodes`: of a kernel its node, of a buffer the node that
+/// makes or is it; the buffers of a node stand next to each other, in the order of its results.
+/// Views (Reshape) share their operand's storage where the back end lets them; updates write their
+/// operands. Source: spec memory-and-dump section 3;
+/// mindspore/ccsrc/runtime/graph_scheduler/graph_compiler.cc (OptimizeNopNode)
 [[nodiscard]] MemoryPlan PlanMemory(const strategies::CompiledProgram& program);
+
+/// Which result of its node a buffer of such a plan is.
+[[nodiscard]] std::size_t ResultOf(const MemoryPlan& plan, std::size_t buffer);
 
 }  // namespace drydock::sim

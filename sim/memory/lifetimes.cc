@@ -1,6 +1,8 @@
 #include "sim/memory/lifetimes.h"
 
 #include <algorithm>
+#include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +18,9 @@ bool IsPersistentKind(BufferKind kind) {
          kind == BufferKind::kAccumulatedGradient || kind == BufferKind::kConstant;
 }
 
+/// Steps after which the peaks of a job have settled at the latest: the pool repeats itself.
+constexpr std::int64_t kMostSteps = 6;
+
 /// One run of a plan. Storages are named by the buffer that owns them.
 class PlanRun {
  public:
@@ -24,34 +29,46 @@ class PlanRun {
         options_(options),
         table_(std::move(table)),
         pool_(options.pool),
-        pending_uses_(table_.uses) {
+        pending_uses_(table_.uses),
+        stream_uses_(plan.buffers.size(), 0),
+        last_reader_(plan.buffers.size(), kBeforeKernels),
+        old_(plan.buffers.size()) {
     profile_.placements.assign(plan.buffers.size(), BufferPlacement{});
     if (options.keep_trace) {
       tracker_.emplace();
     }
-    if (options.keep_series) {
-      profile_.series.reserve(plan.kernels.size());
+    for (std::size_t k = 0; k < plan.kernels.size(); ++k) {
+      for (const std::int32_t input : plan.kernels[k].inputs) {
+        last_reader_[Root(input)] = static_cast<std::int32_t>(k);
+      }
     }
   }
 
   Result<MemoryProfile> Run() {
     DRYDOCK_RETURN_IF_ERROR(PlacePersistent());
-    DRYDOCK_RETURN_IF_ERROR(PlaceInputs());
-    for (std::size_t k = 0; k < plan_.kernels.size(); ++k) {
-      DRYDOCK_RETURN_IF_ERROR(RunKernel(k));
+    PoolStatistics before;
+    for (step_ = 0; step_ < std::min(options_.steps, kMostSteps); ++step_) {
+      DRYDOCK_RETURN_IF_ERROR(RunStep());
+      const PoolStatistics now = pool_.statistics();
+      const bool settled = step_ > 1 && now.used_peak_bytes == before.used_peak_bytes &&
+                           now.actual_peak_bytes == before.actual_peak_bytes;
+      before = now;
+      if (settled) {
+        break;
+      }
     }
     const PoolStatistics statistics = pool_.statistics();
-    profile_.used_peak_bytes = statistics.used_peak_bytes;
-    profile_.actual_peak_bytes = statistics.actual_peak_bytes;
-    profile_.reserved_bytes = statistics.reserved_bytes;
-    DescribePeak();
+    MemoryProfile result = std::move(at_peak_);
+    result.used_peak_bytes = statistics.used_peak_bytes;
+    result.actual_peak_bytes = statistics.actual_peak_bytes;
+    result.reserved_bytes = statistics.reserved_bytes;
     if (tracker_) {
-      profile_.trace = tracker_->Take();
+      result.trace = tracker_->Take();
     }
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
-      profile_.placements[b] = profile_.placements[Root(b)];
+      result.placements[b] = result.placements[Root(b)];
     }
-    return std::move(profile_);
+    return result;
   }
 
  private:
@@ -62,6 +79,12 @@ class PlanRun {
     return Root(static_cast<std::size_t>(buffer));
   }
   [[nodiscard]] bool Placed(std::size_t root) const { return profile_.placements[root].bytes > 0; }
+  [[nodiscard]] bool IsPersistent(std::size_t root) const {
+    return table_.producer[root] < 0 && IsPersistentKind(plan_.buffers[root].kind);
+  }
+  [[nodiscard]] bool IsInput(std::size_t root) const {
+    return table_.producer[root] < 0 && plan_.buffers[root].kind == BufferKind::kInput;
+  }
 
   [[nodiscard]] tl::unexpected<Error> Exhausted(std::int64_t bytes) const {
     return FailInput("Memory:exhausted",
@@ -70,6 +93,72 @@ class PlanRun {
                          BytesText(options_.pool.capacity_bytes) + " are in use",
                      "cut the tensors over more devices or recompute activations");
   }
+
+  // ---- Steps
+  // --------------------------------------------------------------------------------------
+
+  Status RunStep() {
+    BeginStep();
+    DRYDOCK_RETURN_IF_ERROR(PlaceInputs());
+    for (std::size_t k = 0; k < plan_.kernels.size(); ++k) {
+      DRYDOCK_RETURN_IF_ERROR(RunKernel(k));
+    }
+    EndStep();
+    return {};
+  }
+
+  /// What the step before left: its inputs and what it returned.
+  void BeginStep() {
+    peak_in_step_ = step_ == 0;  // What was placed before belongs to the first step.
+    kernel_ = kBeforeKernels;
+    profile_.series.clear();
+    if (step_ == 0) {
+      return;
+    }
+    pending_uses_ = table_.uses;
+    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+      if (Root(b) != b || IsPersistent(b)) {
+        continue;
+      }
+      old_[b] = {};
+      if (Placed(b) && profile_.placements[b].last_kernel == kNeverFreed) {
+        old_[b] = profile_.placements[b];
+        old_[b].first_kernel = kBeforeKernels;
+        old_[b].last_kernel = kNeverFreed;
+      }
+      profile_.placements[b] = {};
+    }
+  }
+
+  void EndStep() {
+    for (auto& [stream, uses] : uses_of_stream_) {
+      Release(uses, kNeverFreed);
+    }
+    if (step_ > 0) {
+      for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+        if (!IsInput(b)) {
+          FreeOld(b, kernel_);
+        }
+      }
+    }
+    if (peak_in_step_) {
+      at_peak_ = profile_;
+      at_peak_.at_step = static_cast<std::int32_t>(step_);
+      DescribePeak(at_peak_);
+    }
+  }
+
+  /// @param last_kernel  the last one that sees it
+  void FreeOld(std::size_t root, std::int32_t last_kernel) {
+    BufferPlacement& old = old_[root];
+    if (old.bytes > 0 && old.last_kernel == kNeverFreed) {
+      Free(old.address);
+      old.last_kernel = last_kernel;
+    }
+  }
+
+  // ---- The pool
+  // -----------------------------------------------------------------------------------
 
   void StartTask(TrackedTaskKind kind) {
     if (tracker_) {
@@ -126,56 +215,72 @@ class PlanRun {
     return {};
   }
 
-  Status PlacePersistentOf(std::int32_t buffer) {
+  Status PlacePersistentOf(std::int32_t buffer, bool constants) {
     const std::size_t root = Root(buffer);
-    if (Placed(root) || table_.producer[root] >= 0 || !IsPersistentKind(plan_.buffers[root].kind)) {
+    const bool constant = plan_.buffers[root].kind == BufferKind::kConstant;
+    if (Placed(root) || !IsPersistent(root) || constant != constants) {
       return {};
     }
     return Place(root, PoolKind::kPersistent,
-                 plan_.buffers[root].kind == BufferKind::kConstant ? TrackedType::kConstantValue
-                                                                   : TrackedType::kWeight);
+                 constant ? TrackedType::kConstantValue : TrackedType::kWeight);
   }
 
   Status PlacePersistent() {
     StartTask(TrackedTaskKind::kPrepareData);
-    for (const PlannedKernel& kernel : plan_.kernels) {
-      for (const std::int32_t input : kernel.inputs) {
-        DRYDOCK_RETURN_IF_ERROR(PlacePersistentOf(input));
+    for (const bool constants : {true, false}) {
+      for (const PlannedKernel& kernel : plan_.kernels) {
+        for (const std::int32_t input : kernel.inputs) {
+          DRYDOCK_RETURN_IF_ERROR(PlacePersistentOf(input, constants));
+        }
+        for (const std::int32_t output : kernel.outputs) {
+          DRYDOCK_RETURN_IF_ERROR(PlacePersistentOf(output, constants));
+        }
       }
-      for (const std::int32_t output : kernel.outputs) {
-        DRYDOCK_RETURN_IF_ERROR(PlacePersistentOf(output));
-      }
-    }
-    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
-      if (plan_.buffers[b].graph_output) {
-        DRYDOCK_RETURN_IF_ERROR(PlacePersistentOf(static_cast<std::int32_t>(b)));
+      for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+        if (plan_.buffers[b].graph_output) {
+          DRYDOCK_RETURN_IF_ERROR(PlacePersistentOf(static_cast<std::int32_t>(b), constants));
+        }
       }
     }
     NotePeak();
     return {};
   }
 
+  /// Inputs of the first step lie where parameters do, later ones where results of kernels do.
   Status PlaceInputs() {
-    const PoolKind pool = plan_.sink_inputs ? PoolKind::kCommon : PoolKind::kPersistent;
+    const PoolKind pool =
+        plan_.sink_inputs || step_ > 0 ? PoolKind::kCommon : PoolKind::kPersistent;
     StartTask(TrackedTaskKind::kReadInputs);
-    std::vector<std::size_t> placed;
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
-      if (Root(b) == b && table_.producer[b] < 0 && plan_.buffers[b].kind == BufferKind::kInput) {
+      if (Root(b) == b && IsInput(b)) {
         DRYDOCK_RETURN_IF_ERROR(Place(b, pool, TrackedType::kBatchMemory));
-        placed.push_back(b);
       }
     }
     NotePeak();
-    for (const std::size_t root : placed) {
-      FreeIfUnused(root);
+    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+      if (Root(b) == b && IsInput(b) && last_reader_[b] == kBeforeKernels) {
+        FreeOld(b, kernel_);
+        FreeIfUnused(b);
+      }
     }
     return {};
   }
+
+  // ---- Kernels
+  // ------------------------------------------------------------------------------------
 
   Status RunKernel(std::size_t k) {
     kernel_ = static_cast<std::int32_t>(k);
     const PlannedKernel& kernel = plan_.kernels[k];
+    for (const StreamWait& wait : kernel.waits) {
+      Release(uses_of_stream_[wait.stream], wait.kernel);
+    }
     StartTask(TrackedTaskKind::kKernel);
+    for (const std::int32_t input : kernel.inputs) {
+      if (last_reader_[Root(input)] == kernel_) {
+        FreeOld(Root(input), kernel_ - 1);
+      }
+    }
     for (const std::int32_t output : kernel.outputs) {
       DRYDOCK_RETURN_IF_ERROR(PlaceOutput(output));
     }
@@ -212,6 +317,14 @@ class PlanRun {
   }
 
   void ReleaseUses(const PlannedKernel& kernel) {
+    if (kernel.stream != 0) {
+      for (const auto* buffers : {&kernel.inputs, &kernel.outputs}) {
+        for (const std::int32_t buffer : *buffers) {
+          ++stream_uses_[Root(buffer)];
+          uses_of_stream_[kernel.stream].push_back({.root = Root(buffer), .kernel = kernel_});
+        }
+      }
+    }
     for (const std::int32_t input : kernel.inputs) {
       --pending_uses_[Root(input)];
       FreeIfUnused(Root(input));
@@ -221,6 +334,22 @@ class PlanRun {
     }
     for (const std::int32_t output : kernel.outputs) {
       FreeIfUnused(Root(output));
+    }
+  }
+
+  /// A use by a kernel of another stream than that of computation.
+  struct StreamUse {
+    std::size_t root = 0;
+    std::int32_t kernel = 0;
+  };
+
+  /// Forgets the uses by kernels up to `kernel`.
+  void Release(std::deque<StreamUse>& uses, std::int32_t kernel) {
+    while (!uses.empty() && uses.front().kernel <= kernel) {
+      const std::size_t root = uses.front().root;
+      uses.pop_front();
+      --stream_uses_[root];
+      FreeIfUnused(root);
     }
   }
 
@@ -239,14 +368,17 @@ class PlanRun {
 
   void FreeIfUnused(std::size_t root) {
     BufferPlacement& placement = profile_.placements[root];
-    const bool persistent = table_.producer[root] < 0 && IsPersistentKind(plan_.buffers[root].kind);
-    if (pending_uses_[root] > 0 || persistent || table_.kept[root] ||
-        placement.last_kernel != kNeverFreed) {
+    if (pending_uses_[root] > 0 || stream_uses_[root] > 0 || IsPersistent(root) ||
+        (IsInput(root) && last_reader_[root] != kBeforeKernels && !plan_.sink_inputs) ||
+        table_.kept[root] || placement.bytes == 0 || placement.last_kernel != kNeverFreed) {
       return;
     }
     Free(placement.address);
     placement.last_kernel = kernel_;
   }
+
+  // ---- The peak
+  // -----------------------------------------------------------------------------------
 
   /// Within a kernel memory only grows until it is launched, so one look per launch suffices.
   void NotePeak(std::int64_t workspace_bytes = 0) {
@@ -255,6 +387,7 @@ class PlanRun {
       peak_bytes_ = used_bytes;
       peak_workspace_bytes_ = workspace_bytes;
       profile_.at_kernel = kernel_;
+      peak_in_step_ = true;
     }
   }
 
@@ -263,21 +396,24 @@ class PlanRun {
     return table_.kept[root] && table_.producer[root] >= 0 ? BufferKind::kOutput : kind;
   }
 
-  void DescribePeak() {
+  void DescribePeak(MemoryProfile& profile) const {
     std::vector<PeakBuffer> live;
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
-      const BufferPlacement& placement = profile_.placements[b];
-      if (placement.bytes > 0 && placement.first_kernel <= profile_.at_kernel &&
-          placement.last_kernel >= profile_.at_kernel) {
-        live.push_back(PeakBuffer{static_cast<std::int32_t>(b), ReportedKind(b), placement.bytes});
+      for (const BufferPlacement* placement :
+           std::initializer_list<const BufferPlacement*>{&profile.placements[b], &old_[b]}) {
+        if (placement->bytes > 0 && placement->first_kernel <= profile.at_kernel &&
+            placement->last_kernel >= profile.at_kernel) {
+          live.push_back(
+              PeakBuffer{static_cast<std::int32_t>(b), ReportedKind(b), placement->bytes});
+        }
       }
     }
     if (peak_workspace_bytes_ > 0) {
       live.push_back(PeakBuffer{-1, BufferKind::kWorkspace, peak_workspace_bytes_});
     }
     for (const PeakBuffer& buffer : live) {
-      profile_.breakdown_bytes[static_cast<std::size_t>(buffer.kind)] += buffer.bytes;
-      profile_.persistent_bytes += IsPersistentKind(buffer.kind) ? buffer.bytes : 0;
+      profile.breakdown_bytes[static_cast<std::size_t>(buffer.kind)] += buffer.bytes;
+      profile.persistent_bytes += IsPersistentKind(buffer.kind) ? buffer.bytes : 0;
     }
     const std::size_t count = std::min(options_.largest_count, live.size());
     std::partial_sort(live.begin(), live.begin() + static_cast<std::ptrdiff_t>(count), live.end(),
@@ -285,7 +421,7 @@ class PlanRun {
                         return a.bytes != b.bytes ? a.bytes > b.bytes : a.buffer < b.buffer;
                       });
     live.resize(count);
-    profile_.largest = std::move(live);
+    profile.largest = std::move(live);
   }
 
   const MemoryPlan& plan_;
@@ -293,11 +429,18 @@ class PlanRun {
   StorageTable table_;
   MemoryPool pool_;
   std::optional<MemoryTracker> tracker_;
-  std::vector<std::int32_t> pending_uses_;
+  std::vector<std::int32_t> pending_uses_;  ///< By root: uses to come in this step.
+  std::vector<std::int32_t> stream_uses_;   ///< By root: uses by other streams not waited for.
+  std::vector<std::int32_t> last_reader_;   ///< By root: last kernel that reads it by itself.
+  std::map<std::int32_t, std::deque<StreamUse>> uses_of_stream_ = {};
+  std::vector<BufferPlacement> old_;  ///< By root: what the step before left.
+  std::int64_t step_ = 0;
   std::int32_t kernel_ = kBeforeKernels;
   std::int64_t peak_bytes_ = 0;
   std::int64_t peak_workspace_bytes_ = 0;
+  bool peak_in_step_ = false;
   MemoryProfile profile_;
+  MemoryProfile at_peak_;  ///< As of the end of the step with the peak.
 };
 
 }  // namespace

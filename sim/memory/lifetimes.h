@@ -23,8 +23,10 @@ struct LifetimeOptions {
   PoolConfig pool = {};
   /// Workspaces are known from simulation level 2 on; at level 1 they count as nothing.
   bool count_workspace = false;
+  /// Steps of the job, >= 1. No more are run than it takes until the peaks stay as they are.
+  std::int64_t steps = 1;
   std::size_t largest_count = 10;  ///< Length of MemoryProfile::largest.
-  bool keep_series = false;        ///< Fill MemoryProfile::series.
+  bool keep_series = false;        ///< Fill MemoryProfile::series, with the step of the peak.
   bool keep_trace = false;         ///< Fill MemoryProfile::trace.
 };
 
@@ -63,6 +65,7 @@ struct MemoryProfile {
   std::int64_t reserved_bytes = 0;          ///< Blocks taken from the device.
   std::int64_t persistent_bytes = 0;        ///< Of the peak: parameters, states, constants.
   std::int32_t at_kernel = kBeforeKernels;  ///< First kernel at whose launch the peak is reached.
+  std::int32_t at_step = 0;                 ///< And the step of it; the following speaks of it.
   std::array<std::int64_t, kBufferKindCount> breakdown_bytes = {};  ///< At the peak, by BufferKind.
   std::vector<PeakBuffer> largest = {};          ///< At the peak, largest first, then by buffer.
   std::vector<BufferPlacement> placements = {};  ///< One per buffer of the plan.
@@ -70,14 +73,16 @@ struct MemoryProfile {
   MemoryTrace trace = {};                        ///< Every allocation, if asked for.
 };
 
-/// Runs one step of `plan` through the pool as the kernel-by-kernel executor does (O0).
+/// Runs the steps of `plan` through the pool as the kernel-by-kernel executor does (O0).
 ///
-/// Parameters, states and constants are placed in order of first use, then the graph inputs in the
-/// order of the plan, then each kernel's outputs and workspace just before it; a storage is freed
-/// after the last kernel that uses it (right after its producer if none does).
+/// Constants, then parameters and states are placed in order of first use, then the inputs of the
+/// step in the order of the plan, then each kernel's outputs and workspace just before it; what a
+/// kernel made is freed after the last kernel that uses it (right after its producer if none does).
+/// The inputs of a step stay until the kernels that read them get those of the next one, what the
+/// step returns until the next step has returned.
 /// @error kInternal         the plan contradicts itself (see ResolveStorage)
 /// @error kInvalidArgument  device memory is exhausted; never in a simulation of sane size
-/// Source: spec memory-and-dump 3
+/// Source: spec memory-and-dump 3; mindspore/ccsrc/runtime/graph_scheduler/actor/kernel_runner.cc
 [[nodiscard]] Result<MemoryProfile> ProfileMemory(const MemoryPlan& plan,
                                                   const LifetimeOptions& options);
 

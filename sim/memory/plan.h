@@ -39,6 +39,13 @@ struct PlannedBuffer {
   std::uint32_t tag = 0;       ///< The caller's id, not looked at.
 };
 
+/// Computation has waited for what a stream was given up to and including a kernel.
+struct StreamWait {
+  std::int32_t stream = 0;
+  std::int32_t kernel = 0;  ///< Index in the plan.
+  friend bool operator==(const StreamWait&, const StreamWait&) = default;
+};
+
 /// One kernel launch; kernels run in the order of the plan.
 struct PlannedKernel {
   std::vector<std::int32_t> inputs = {};   ///< Buffers read, in order; the same one may come twice.
@@ -48,7 +55,11 @@ struct PlannedKernel {
   /// when the first of them is produced. Means nothing for fewer than two tensors.
   bool continuous_inputs = false;
   bool continuous_outputs = false;
-  std::uint32_t tag = 0;  ///< The caller's id, not looked at.
+  /// 0 = computation. What a kernel of another stream reads and makes stays until that stream was
+  /// waited for, or to the end of the step.
+  std::int32_t stream = 0;
+  std::vector<StreamWait> waits = {};  ///< Just before this kernel is launched.
+  std::uint32_t tag = 0;               ///< The caller's id, not looked at.
 };
 
 /// What one rank keeps in device memory during one step, independent of graphs and operators.

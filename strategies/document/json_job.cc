@@ -74,6 +74,11 @@ Status ReadDataset(ObjectReader& object, DatasetStrategy& dataset) {
 Status ReadNumbers(ObjectReader& object, JobConfig& job) {
   DRYDOCK_TRY(job.world_size, IntField(object, "world_size", job.world_size));
   DRYDOCK_TRY(job.pipeline_stages, IntField(object, "pipeline_stages", job.pipeline_stages));
+  DRYDOCK_TRY(job.steps, IntField(object, "steps", job.steps));
+  if (job.steps < 1) {
+    return FailAtJson(object.object(), "graph:steps",
+                      "steps must be at least 1, but it is " + std::to_string(job.steps));
+  }
   DRYDOCK_TRY(const std::int64_t level, IntField(object, "save_graphs", job.save_graphs));
   if (level < 0 || level > 3) {
     return FailAtJson(object.object(), "graph:save-graphs",
@@ -224,6 +229,8 @@ void AppendJsonJob(std::string& out, const JobConfig& job) {
   AppendDataset(out, job.dataset);
   AppendName(out, "pipeline_stages");
   out += std::to_string(job.pipeline_stages);
+  AppendName(out, "steps");
+  out += std::to_string(job.steps);
   AppendName(out, "fully_use_devices");
   out += !job.fully_use_devices ? "null" : *job.fully_use_devices ? "true" : "false";
   AppendName(out, "save_graphs");

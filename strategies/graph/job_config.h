@@ -71,6 +71,9 @@ struct JobConfig {
   bool enable_parallel_optimizer = false;
   bool elementwise_op_strategy_follow = false;
   FusionSettings fusion = {};
+  /// How often the script runs its network, as far as memory asks: the tensors of the step before
+  /// stay for a while. 1 where it is not known.
+  std::int64_t steps = 1;
   bool any_device_count = false;  ///< Lift the reference's rule "1, 2, 4 or a multiple of 8".
   std::optional<bool> fully_use_devices = {};  ///< Unset: the default of `compat`.
   CompatRelease compat = {};

@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "strategies/graph/kernel_graph.h"
 #include "strategies/operators/op_contexts.h"
 #include "strategies/operators/simplification.h"
 
 namespace drydock::strategies {
+
+struct LowerContext;  // strategies/operators/kernel_builder.h
 
 using InferFn = Result<std::vector<TensorType>> (*)(const OpView&);
 using ShardFn = Result<ShardRule> (*)(const OpView&, const Strategy&);
@@ -20,6 +23,8 @@ using LocalizeFn = Result<std::vector<ValueId>> (*)(const LocalizeContext&);
 /// One value per input, kNoValue where there is no gradient.
 using GradientFn = Result<std::vector<ValueId>> (*)(const GradientContext&);
 using EvaluateFn = Result<std::vector<NdArray>> (*)(const EvaluateContext&);
+/// Kernels that a node of a local program becomes; one value per result of the node.
+using LowerFn = Result<std::vector<KernelId>> (*)(const LowerContext&);
 /// Floating-point operations with the given (local) types; multiply-add = 2.
 using FlopsFn = double (*)(const OpView&);
 
@@ -82,6 +87,14 @@ struct OpEntry {
   /// Emits the gradient; what backward keeps of the forward pass is what these nodes read. Never
   /// null in the table: GradientNotNeeded and NoBackward say that there is none, and why.
   GradientFn gradient = nullptr;
+  LowerFn lower = nullptr;  ///< Null: one kernel of its own name (LowerByDefault).
+  /// Attributes that the kernel takes as value arguments, in order, comma separated; empty = all of
+  /// the signature, "-" = none.
+  std::string_view values = {};
+  /// An update whose result optimizers return, so that the loss of a step waits for it.
+  bool returns_success = false;
+  /// Kernels of it that need no other kernel run just before their first user.
+  bool runs_late = false;
   EvaluateFn evaluate = nullptr;
   FlopsFn flops = nullptr;  ///< Never null in the table: NoFlops where data only moves.
   CostFamily cost = CostFamily::kActivation;

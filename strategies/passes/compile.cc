@@ -11,6 +11,7 @@
 #include "strategies/passes/localize/localize.h"
 #include "strategies/passes/prepare/hand_cut.h"
 #include "strategies/passes/prepare/rewrite.h"
+#include "strategies/passes/schedule/schedule.h"
 #include "strategies/program/program.h"
 
 /// The pass pipeline: the one place that lists what runs, in order.
@@ -117,6 +118,7 @@ Result<CompiledProgram> Compile(Graph traced, const JobConfig& config, RankId ra
   }
   Graph simple = MergeEqualNodes(SimplifyGraph(std::move(local.graph)));
   program.local = FuseCollectives(FuseKernels(std::move(simple)), config);
+  DRYDOCK_TRY(program.kernels, ScheduleKernels(program.local));
   program.parameter_layouts = std::move(local.parameter_layouts);
   program.output_layouts = std::move(local.output_layouts);
   program.redistribution_count = local.redistribution_count;

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "strategies/graph/graph.h"
 #include "strategies/graph/job_config.h"
+#include "strategies/graph/kernel_graph.h"
 #include "strategies/graph/shared_value.h"
 #include "strategies/operators/op_entry.h"
 
@@ -55,7 +56,8 @@ struct CompiledProgram {
   JobConfig config = {};
   Graph traced = {};                 ///< After clean-up; global shapes.
   std::vector<NodePlan> plans = {};  ///< Per node of `traced`.
-  Graph local = {};  ///< Program of one rank; local shapes; node order = execution order.
+  Graph local = {};          ///< Program of one rank; local shapes; node order = execution order.
+  KernelGraph kernels = {};  ///< What a rank launches for `local`, in order.
   /// Layout of each parameter of `local.parameters`, same order.
   std::vector<TensorLayout> parameter_layouts = {};
   /// Layout of each output of `local`, same order; absent where nothing is known about it.

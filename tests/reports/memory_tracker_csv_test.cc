@@ -12,8 +12,8 @@ namespace {
 using sim::BufferKind;
 
 // x(100 B) -> k0 -> a(100 B), workspace 100 B -> k1 -> loss(100 B); each rounds to 512 B.
-// Clock: 0 prepare, 1 read inputs, 2 x; 3 k0, 4 a, 5 workspace, 6 workspace freed, 7 x freed;
-// 8 k1, 9 loss, 10 a freed.
+// Clock: 0 prepare, 1 read inputs, 2 x; 3 k0, 4 a, 5 workspace, 6 workspace freed;
+// 7 k1, 8 loss, 9 a freed. The input stays.
 // Addresses: the persistent block lies at the top of the capacity, [cap - 1 GiB, cap), the common
 // one below, [cap - 2 GiB, cap - 1 GiB); with a base of 0 and 2 GiB of capacity x is at 0x40000000,
 // a at 0, the workspace at 0x200 and, since the workspace is free again, the loss there too.
@@ -47,10 +47,11 @@ TEST(MemoryBlockCsv, HasOneRowPerAllocation) {
       "start_time_stamp,end_time_stamp,device_addr,stream_id,pool_type,size,actual_peak_memory,"
       "file_name,line_num,type,producer_task,task_name,node_name,graph_name,user_tasks,"
       "last_user_task,python_stack,\n"
-      "2,7,0x40000000,0,P,512,512,,,BatchMemory,1,DataSource,DataSource,g,{3},3,,\n"
-      "4,10,0x0,0,P,512,1024,net.py,12,Kernel,3,MatMul,Default/MatMul-op0,g,{3-8},8,,\n"
+      "2,9223372036854775807,0x40000000,0,P,512,512,,,BatchMemory,1,DataSource,DataSource,g,{3},3,,"
+      "\n"
+      "4,9,0x0,0,P,512,1024,net.py,12,Kernel,3,MatMul,Default/MatMul-op0,g,{3-7},7,,\n"
       "5,6,0x200,0,P,512,1536,net.py,12,WorkSpace,3,MatMul,Default/MatMul-op0,g,{},,,\n"
-      "9,9223372036854775807,0x200,0,P,512,1536,,,GraphOutput,8,ReduceMean,Default/a;b c,g,{8},8,"
+      "8,9223372036854775807,0x200,0,P,512,1536,,,GraphOutput,7,ReduceMean,Default/a;b c,g,{7},7,"
       ",\n");
 }
 
@@ -60,7 +61,7 @@ TEST(TaskCsv, HasOneRowPerTask) {
             "0,PrepareData,PrepareData,g,,,,\n"
             "1,DataSource,DataSource,g,,,,\n"
             "3,MatMul,Default/MatMul-op0,g,net.py,12,,\n"
-            "8,ReduceMean,Default/a;b c,g,,,,\n");
+            "7,ReduceMean,Default/a;b c,g,,,,\n");
 }
 
 }  // namespace

@@ -94,8 +94,8 @@ DRYDOCK_OP(RingAttentionUpdate, .family = "rank",
            .signature =
                "RingAttentionUpdate(input_layout='BSH')(prev_attn_out, prev_softmax_max, "
                "prev_softmax_sum, cur_attn_out, cur_softmax_max, cur_softmax_sum)",
-           .infer = InferUpdate, .gradient = GradientNotNeeded, .evaluate = EvaluateUpdate,
-           .flops = FlopsPerInput<4>);
+           .infer = InferUpdate, .gradient = GradientNotNeeded, .values = "-",
+           .evaluate = EvaluateUpdate, .flops = FlopsPerInput<4>);
 
 // ---- Operands with a column for each key --------------------------------------------------------
 

@@ -196,7 +196,7 @@ DRYDOCK_OP(
     .accepts_layout = true, .accepts_interleaved = true);
 DRYDOCK_OP(ActivationGrad, .family = "gradient",
            .signature = "ActivationGrad(activation_type='relu')(dout, x, output)",
-           .infer = InferActivation, .gradient = GradientNotNeeded,
+           .infer = InferActivation, .gradient = GradientNotNeeded, .values = "-",
            .evaluate = EvaluateActivationGrad, .flops = FlopsPerInput<2>);
 
 // ---- Entries

@@ -110,12 +110,12 @@ Gradients GradientOfL2Normalize(const GradientContext& context) {
 
 DRYDOCK_OP(L2Normalize, .family = "axis_local", .signature = "L2Normalize(axis=0, epsilon=1e-4)(x)",
            .infer = InferL2Normalize, .shard = ShardAlongAxes<AxisAttr::kFirstByDefault>,
-           .gradient = GradientOfL2Normalize, .evaluate = EvaluateL2Normalize,
+           .gradient = GradientOfL2Normalize, .values = "-", .evaluate = EvaluateL2Normalize,
            .flops = FlopsPerInput<3>, .cost = CostFamily::kSoftmax, .accepts_layout = true,
            .example = "(axis=1)((4, 6))");
 DRYDOCK_OP(L2NormalizeGrad, .family = "gradient",
            .signature = "L2NormalizeGrad(axis=0, epsilon=1e-4)(x, y, dy)", .infer = InferFirst,
-           .gradient = GradientNotNeeded, .evaluate = EvaluateL2NormalizeGrad,
+           .gradient = GradientNotNeeded, .values = "-", .evaluate = EvaluateL2NormalizeGrad,
            .flops = FlopsPerInput<6>);
 
 // ---- ReverseV2

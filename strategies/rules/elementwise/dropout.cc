@@ -93,8 +93,8 @@ DRYDOCK_OP(Dropout, .family = "random", .signature = "Dropout(keep_prob=0.5, See
            .example = "(keep_prob=1.0)((4, 6))");
 
 DRYDOCK_OP(DropoutGrad, .family = "gradient", .signature = "DropoutGrad(keep_prob=0.5)(grad, mask)",
-           .infer = InferFirst, .gradient = GradientNotNeeded, .evaluate = EvaluateDropoutGrad,
-           .flops = FlopsPerInput<2>);
+           .infer = InferFirst, .gradient = GradientNotNeeded, .values = "-",
+           .evaluate = EvaluateDropoutGrad, .flops = FlopsPerInput<2>);
 
 // ---- Masks packed into bytes --------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ constexpr std::string_view kGenMask = "DropoutGenMask";
 DRYDOCK_OP(DropoutGenMask, .family = "random",
            .signature = "DropoutGenMask(Seed0=0, Seed1=0)(#shape, #keep_prob)",
            .kind = OpKind::kTransparent, .infer = InferGenMask, .gradient = GradientNotNeeded,
-           .evaluate = EvaluateGenMask, .flops = NoFlops, .cost = CostFamily::kFree,
+           .values = "-", .evaluate = EvaluateGenMask, .flops = NoFlops, .cost = CostFamily::kFree,
            .example = "(shape=(4, 6), keep_prob=0.5)()");
 
 Result<std::vector<TensorType>> InferDoMask(const OpView& op) {
@@ -212,8 +212,9 @@ Result<std::vector<NdArray>> EvaluateDoMask(const EvaluateContext& context) {
 
 DRYDOCK_OP(DropoutDoMask, .family = "random", .signature = "DropoutDoMask()(x, mask, #keep_prob)",
            .infer = InferDoMask, .shard = ShardDoMask, .localize = LocalizeDoMask,
-           .gradient = GradientOfDoMask, .evaluate = EvaluateDoMask, .flops = FlopsPerInput<2>,
-           .cost = CostFamily::kActivation, .example = "(keep_prob=0.5)((4, 6), uint8(16))");
+           .gradient = GradientOfDoMask, .values = "-", .evaluate = EvaluateDoMask,
+           .flops = FlopsPerInput<2>, .cost = CostFamily::kActivation,
+           .example = "(keep_prob=0.5)((4, 6), uint8(16))");
 
 // ---- DropoutExt: probability p of dropping, seeds from tensors ----------------------------------
 

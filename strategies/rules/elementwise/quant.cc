@@ -90,14 +90,15 @@ Result<std::vector<NdArray>> EvaluateDequant(const EvaluateContext& context) {
 DRYDOCK_OP(AntiQuant, .family = "quant",
            .signature = "AntiQuant(sqrt_mode=False, dtype=None)(x, scale, ?offset)",
            .infer = InferAntiQuant, .shard = ShardBroadcast, .default_strategy = DefaultBroadcast,
-           .gradient = NoBackward, .evaluate = EvaluateAntiQuant, .flops = FlopsPerInput<2>,
-           .cost = CostFamily::kArithmetic, .example = "()(int8(4, 6), (6), (6))");
+           .gradient = NoBackward, .values = "-", .evaluate = EvaluateAntiQuant,
+           .flops = FlopsPerInput<2>, .cost = CostFamily::kArithmetic,
+           .example = "()(int8(4, 6), (6), (6))");
 
 DRYDOCK_OP(Dequant, .family = "quant",
            .signature = "Dequant(sqrt_mode=False, relu_flag=False, dtype=None)(x, deq_scale)",
            .infer = InferDequant, .shard = ShardBroadcast, .default_strategy = DefaultBroadcast,
-           .gradient = NoBackward, .evaluate = EvaluateDequant, .flops = FlopsPerInput<1>,
-           .cost = CostFamily::kArithmetic, .accepts_layout = true,
+           .gradient = NoBackward, .values = "-", .evaluate = EvaluateDequant,
+           .flops = FlopsPerInput<1>, .cost = CostFamily::kArithmetic, .accepts_layout = true,
            .example = "()(int32(4, 6), (6))");
 
 // ---- Quant and QuantV2: round(x * scale + offset) -----------------------------------------------
@@ -136,7 +137,7 @@ DRYDOCK_OP(Quant, .family = "quant",
            .signature =
                "Quant(scale=1.0, offset=0.0, sqrt_mode=False, round_mode='Round', "
                "dtype=None)(x)",
-           .infer = InferQuant, .shard = ShardElementwise, .gradient = NoBackward,
+           .infer = InferQuant, .shard = ShardElementwise, .gradient = NoBackward, .values = "-",
            .evaluate = EvaluateQuant, .flops = FlopsPerInput<1>, .elementwise = true,
            .accepts_layout = true, .example = "(scale=2.0)((4, 6))");
 

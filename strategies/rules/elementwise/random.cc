@@ -182,8 +182,9 @@ Result<std::vector<NdArray>> EvaluateChoice(const EvaluateContext& context) {
 DRYDOCK_OP(RandomChoiceWithMask, .family = "random",
            .signature = "RandomChoiceWithMask(count=256, seed=0, seed2=0)(input_x)",
            .infer = InferChoice, .shard = ShardWhole, .default_strategy = DefaultWhole,
-           .localize = LocalizeChoice, .gradient = GradientNotNeeded, .evaluate = EvaluateChoice,
-           .flops = NoFlops, .cost = CostFamily::kCast, .example = "(count=8)(bool(4, 6))");
+           .localize = LocalizeChoice, .gradient = GradientNotNeeded, .values = "-",
+           .evaluate = EvaluateChoice, .flops = NoFlops, .cost = CostFamily::kCast,
+           .example = "(count=8)(bool(4, 6))");
 
 // ---- UniformCandidateSampler: classes to train against ------------------------------------------
 
@@ -266,8 +267,8 @@ DRYDOCK_OP(UniformCandidateSampler, .family = "random",
                "UniformCandidateSampler(num_true, num_sampled, unique, range_max, seed=0, "
                "remove_accidental_hits=False)(true_classes)",
            .infer = InferSampler, .shard = ShardSampler, .default_strategy = DefaultWhole,
-           .localize = LocalizeSampler, .gradient = GradientNotNeeded, .evaluate = EvaluateSampler,
-           .flops = NoFlops, .cost = CostFamily::kFree,
+           .localize = LocalizeSampler, .gradient = GradientNotNeeded, .values = "-",
+           .evaluate = EvaluateSampler, .flops = NoFlops, .cost = CostFamily::kFree,
            .example = "(num_sampled=3, num_true=2, range_max=9, unique=True)(int64(4, 2))");
 
 }  // namespace

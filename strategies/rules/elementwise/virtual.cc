@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
@@ -106,20 +107,27 @@ std::optional<Simplification> SimplerCast(const SimplifyContext& context) {
 DRYDOCK_OP(Cast, .family = "elementwise_unary", .signature = "Cast()(input, #dtype)",
            .kind = OpKind::kTransparent, .folding = Folding::kElementwise, .simplify = SimplerCast,
            .infer = InferCast, .shard = ShardElementwise, .gradient = CastGradient,
-           .evaluate = EvaluateCast, .flops = NoFlops, .cost = CostFamily::kCast,
+           .runs_late = true, .evaluate = EvaluateCast, .flops = NoFlops, .cost = CostFamily::kCast,
            .example = "(dtype='float16')((4, 6))");
 
 // ---- Views --------------------------------------------------------------------------------------
 
+/// The value, not before the other operands.
+Result<std::vector<KernelId>> LowerDepend(const LowerContext& context) {
+  return std::vector<KernelId>{
+      context.builder.Virtual(KernelKind::kDepend, {context.inputs.begin(), context.inputs.end()})};
+}
+
 DRYDOCK_OP(Load, .family = "view", .signature = "Load()(variable)", .kind = OpKind::kView,
-           .infer = InferSame, .gradient = GradientPassedOn, .evaluate = EvaluateCopy,
-           .flops = NoFlops, .cost = CostFamily::kFree);
+           .infer = InferSame, .gradient = GradientPassedOn, .lower = LowerToOperand,
+           .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
 DRYDOCK_OP(Depend, .family = "view", .signature = "Depend()(value, expr)", .kind = OpKind::kView,
-           .infer = InferFirst, .gradient = GradientPassedOn, .evaluate = EvaluateCopy,
-           .flops = NoFlops, .cost = CostFamily::kFree);
+           .infer = InferFirst, .gradient = GradientPassedOn, .lower = LowerDepend,
+           .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
 DRYDOCK_OP(StopGradient, .family = "view", .signature = "StopGradient()(value)",
            .kind = OpKind::kNoGradient, .infer = InferSame, .gradient = GradientNotNeeded,
-           .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
+           .lower = LowerToOperand, .evaluate = EvaluateCopy, .flops = NoFlops,
+           .cost = CostFamily::kFree);
 DRYDOCK_OP(Identity, .family = "elementwise_unary", .signature = "Identity()(input_x)",
            .infer = InferSame, .shard = ShardElementwise, .gradient = GradientPassedOn,
            .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree,
@@ -142,8 +150,8 @@ Result<std::vector<ValueId>> VirtualDivGradient(const GradientContext& context) 
 
 DRYDOCK_OP_NAMED(VirtualDiv, "_VirtualDiv", .family = "virtual",
                  .signature = "_VirtualDiv(divisor=1.0)(input)", .kind = OpKind::kView,
-                 .infer = InferSame, .gradient = VirtualDivGradient, .evaluate = EvaluateCopy,
-                 .flops = NoFlops, .cost = CostFamily::kFree);
+                 .infer = InferSame, .gradient = VirtualDivGradient, .lower = LowerToOperand,
+                 .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
 
 // ---- Data set -----------------------------------------------------------------------------------
 

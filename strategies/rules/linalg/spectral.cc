@@ -404,7 +404,7 @@ DRYDOCK_SPECTRAL(IDCTN, "(x, #type=2, #s=None, #axes=None, #norm=None)", kCosine
 
 DRYDOCK_OP(SpectralGrad, .family = "gradient",
            .signature = "SpectralGrad(transform='', shape=None, operand_dtype='float32')(dout)",
-           .infer = InferSpectralGrad, .gradient = GradientNotNeeded,
+           .infer = InferSpectralGrad, .gradient = GradientNotNeeded, .values = "-",
            .evaluate = EvaluateSpectralGrad, .flops = NoFlops);
 
 #define DRYDOCK_SHIFT(id, opposite, is_inverse)                                                  \

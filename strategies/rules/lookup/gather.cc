@@ -353,7 +353,7 @@ DRYDOCK_OP(EmbeddingLookup, .family = "gather",
            .signature = "EmbeddingLookup()(params, indices, #offset)",
            .infer = InferEmbeddingLookup, .shard = ShardEmbeddingLookup,
            .default_strategy = DefaultGather, .localize = LocalizeEmbeddingLookup,
-           .gradient = GradientOfGather<Order::kTableFirst>,
+           .gradient = GradientOfGather<Order::kTableFirst>, .values = "-",
            .evaluate = EvaluateGather<Order::kTableFirst>, .flops = NoFlops,
            .cost = CostFamily::kGather, .accepts_out_strategy = true, .mirrored = "0",
            .example = "(offset=0)((8, 6), int32(4, 2))");

@@ -253,10 +253,11 @@ DRYDOCK_OP(GatherDGradV2, .family = "gradient",
 
 DRYDOCK_OP(GatherDGrad, .family = "gradient",
            .signature = "GatherDGrad(dim=0, shape=None)(index, grad)", .infer = InferGatherDGrad,
-           .gradient = GradientNotNeeded, .evaluate = EvaluateGatherDGrad, .flops = NoFlops);
+           .gradient = GradientNotNeeded, .values = "-", .evaluate = EvaluateGatherDGrad,
+           .flops = NoFlops);
 
 DRYDOCK_OP(TopK, .family = "axis_local", .signature = "TopK(sorted=True)(x, #k)",
-           .infer = InferTopK, .shard = ShardTopK, .gradient = GradientOfTopK,
+           .infer = InferTopK, .shard = ShardTopK, .gradient = GradientOfTopK, .values = "-",
            .evaluate = EvaluateTopK, .flops = FlopsPerInput<1>, .cost = CostFamily::kSoftmax,
            .example = "(k=2)((4, 6))");
 

@@ -164,8 +164,8 @@ Result<std::vector<NdArray>> EvaluateOneHot(const EvaluateContext& context) {
 DRYDOCK_OP(OneHot, .family = "one_hot",
            .signature = "OneHot(axis=-1)(indices, #depth, on_value, off_value)",
            .infer = InferOneHot, .shard = ShardOneHot, .default_strategy = DefaultOneHot,
-           .localize = LocalizeOneHot, .gradient = GradientNotNeeded, .evaluate = EvaluateOneHot,
-           .flops = FlopsPerOutput<1>, .cost = CostFamily::kOneHot,
+           .localize = LocalizeOneHot, .gradient = GradientNotNeeded, .values = "depth,axis",
+           .evaluate = EvaluateOneHot, .flops = FlopsPerOutput<1>, .cost = CostFamily::kOneHot,
            .example = "(axis=-1, depth=8)(int32(4), (), ())");
 
 DRYDOCK_OP(OneHotExt, .family = "one_hot",

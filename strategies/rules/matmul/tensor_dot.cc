@@ -247,8 +247,9 @@ double TensorDotFlops(const OpView& op) {
 
 DRYDOCK_OP(TensorDot, .family = "matmul", .signature = "TensorDot(axes=2)(x1, x2)",
            .infer = InferTensorDot, .shard = ShardTensorDot, .default_strategy = DefaultTensorDot,
-           .gradient = GradientOfTensorDot, .evaluate = EvaluateTensorDot, .flops = TensorDotFlops,
-           .cost = CostFamily::kMatMul, .example = "(axes=1)((4, 6), (6, 8))");
+           .gradient = GradientOfTensorDot, .values = "-", .evaluate = EvaluateTensorDot,
+           .flops = TensorDotFlops, .cost = CostFamily::kMatMul,
+           .example = "(axes=1)((4, 6), (6, 8))");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -374,7 +374,8 @@ DRYDOCK_OP(BatchNormGrad, .family = "gradient",
            .signature = "BatchNormGrad" DRYDOCK_BN_ATTRS
                         "(dout, x, scale, saved_mean, saved_variance)",
            .infer = InferBatchNormGrad, .gradient = GradientNotNeeded,
-           .evaluate = EvaluateBatchNormGrad, .flops = FlopsPerInput<16>);
+           .values = "is_training,epsilon,data_format", .evaluate = EvaluateBatchNormGrad,
+           .flops = FlopsPerInput<16>);
 DRYDOCK_OP(BNTrainingReduce, .family = "rank", .signature = "BNTrainingReduce()(x)",
            .infer = InferReduce, .gradient = GradientNotNeeded, .evaluate = EvaluateReduce,
            .flops = FlopsPerInput<3>);
@@ -382,18 +383,18 @@ DRYDOCK_OP(BNTrainingUpdate, .family = "rank",
            .signature =
                "BNTrainingUpdate(count, epsilon=1e-5)"
                "(x, sum, square_sum, scale, bias, mean, variance)",
-           .infer = InferUpdate, .gradient = GradientOfUpdate, .evaluate = EvaluateUpdate,
-           .flops = FlopsPerInput<5>);
+           .infer = InferUpdate, .gradient = GradientOfUpdate, .values = "-",
+           .evaluate = EvaluateUpdate, .flops = FlopsPerInput<5>);
 DRYDOCK_OP(BNTrainingUpdateGrad, .family = "gradient",
            .signature = "BNTrainingUpdateGrad(epsilon=1e-5)(grads, x, batch_mean, batch_variance)",
-           .infer = InferUpdateGrad, .gradient = GradientNotNeeded, .evaluate = EvaluateUpdateGrad,
-           .flops = FlopsPerInput<6>);
+           .infer = InferUpdateGrad, .gradient = GradientNotNeeded, .values = "-",
+           .evaluate = EvaluateUpdateGrad, .flops = FlopsPerInput<6>);
 DRYDOCK_OP(BNTrainingReduceGrad, .family = "gradient",
            .signature =
                "BNTrainingReduceGrad(count, epsilon=1e-5)"
                "(grads, x, diff_scale, diff_offset, scale, batch_mean, batch_variance)",
-           .infer = InferFirst, .gradient = GradientNotNeeded, .evaluate = EvaluateReduceGrad,
-           .flops = FlopsPerInput<10>);
+           .infer = InferFirst, .gradient = GradientNotNeeded, .values = "-",
+           .evaluate = EvaluateReduceGrad, .flops = FlopsPerInput<10>);
 
 }  // namespace
 }  // namespace drydock::strategies

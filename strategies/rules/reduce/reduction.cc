@@ -195,32 +195,34 @@ DRYDOCK_OP(ReduceSum, .family = "reduction",
            .signature = "ReduceSum(keep_dims=False, skip_mode=False)(x, #axis=())",
            .folding = Folding::kWhole, .infer = InferReduction,
            .shard = ShardReduction<Reducer::kSum>, .gradient = GradientOfSum,
-           .evaluate = EvaluateReduction<Reducer::kSum>, .flops = FlopsPerInput<1>,
-           .cost = CostFamily::kReduce);
+           .values = "axis,keep_dims,skip_mode", .evaluate = EvaluateReduction<Reducer::kSum>,
+           .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce);
 
 DRYDOCK_OP(ReduceMean, .family = "reduction",
            .signature = "ReduceMean(keep_dims=False)(x, #axis=())", .folding = Folding::kWhole,
            .infer = InferReduction, .shard = ShardReduction<Reducer::kMean>,
-           .gradient = GradientOfMean, .evaluate = EvaluateReduction<Reducer::kMean>,
-           .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce);
+           .gradient = GradientOfMean, .values = "axis,keep_dims",
+           .evaluate = EvaluateReduction<Reducer::kMean>, .flops = FlopsPerInput<1>,
+           .cost = CostFamily::kReduce);
 
 DRYDOCK_OP(ReduceMax, .family = "reduction", .signature = "ReduceMax(keep_dims=False)(x, #axis=())",
            .folding = Folding::kWhole, .infer = InferReduction,
            .shard = ShardReduction<Reducer::kMax>, .gradient = GradientOfExtreme,
-           .evaluate = EvaluateReduction<Reducer::kMax>, .flops = FlopsPerInput<1>,
-           .cost = CostFamily::kReduce);
+           .values = "axis,keep_dims", .evaluate = EvaluateReduction<Reducer::kMax>,
+           .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce);
 
 DRYDOCK_OP(ReduceMin, .family = "reduction", .signature = "ReduceMin(keep_dims=False)(x, #axis=())",
            .folding = Folding::kWhole, .infer = InferReduction,
            .shard = ShardReduction<Reducer::kMin>, .gradient = GradientOfExtreme,
-           .evaluate = EvaluateReduction<Reducer::kMin>, .flops = FlopsPerInput<1>,
-           .cost = CostFamily::kReduce);
+           .values = "axis,keep_dims", .evaluate = EvaluateReduction<Reducer::kMin>,
+           .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce);
 
 DRYDOCK_OP(ReduceProd, .family = "reduction",
            .signature = "ReduceProd(keep_dims=False)(x, #axis=())", .folding = Folding::kWhole,
            .infer = InferReduction, .shard = ShardReduction<Reducer::kProd>,
-           .gradient = GradientOfProduct, .evaluate = EvaluateReduction<Reducer::kProd>,
-           .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce);
+           .gradient = GradientOfProduct, .values = "axis,keep_dims",
+           .evaluate = EvaluateReduction<Reducer::kProd>, .flops = FlopsPerInput<1>,
+           .cost = CostFamily::kReduce);
 
 #define DRYDOCK_MINT_REDUCTION(id, arguments, infer_fn, reducer, gradient_fn)                   \
   DRYDOCK_OP(id, .family = "reduction", .signature = #id arguments, .folding = Folding::kWhole, \

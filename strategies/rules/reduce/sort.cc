@@ -149,7 +149,7 @@ double TopFlops(const OpView& op) {
 
 DRYDOCK_OP(Sort, .family = "axis_local", .signature = "Sort(axis=-1, descending=False)(x)",
            .infer = InferRanked<SortRanking, DType::kInt32>, .shard = ShardRanked,
-           .gradient = GradientFromInput, .evaluate = EvaluateRanked<SortRanking>,
+           .gradient = GradientFromInput, .values = "-", .evaluate = EvaluateRanked<SortRanking>,
            .flops = SortFlops, .cost = CostFamily::kSoftmax, .accepts_layout = true);
 
 DRYDOCK_OP(SortExt, .family = "axis_local",

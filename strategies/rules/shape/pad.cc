@@ -227,12 +227,12 @@ DRYDOCK_OP(PadV3, .family = "shape",
                "PadV3(mode='constant', paddings_contiguous=True)"
                "(x, #paddings, ?constant_value)",
            .infer = InferPad, .shard = ShardPad, .default_strategy = DefaultPad,
-           .gradient = GradientOfPad, .evaluate = EvaluatePad, .flops = NoFlops,
+           .gradient = GradientOfPad, .values = "-", .evaluate = EvaluatePad, .flops = NoFlops,
            .cost = CostFamily::kCast, .example = "(paddings=(1, 2))((4, 6), ())");
 DRYDOCK_OP(PadV3Grad, .family = "gradient",
            .signature = "PadV3Grad(mode='constant', paddings_contiguous=True)(x, #paddings)",
-           .infer = InferPadGrad, .gradient = GradientNotNeeded, .evaluate = EvaluatePadGrad,
-           .flops = NoFlops);
+           .infer = InferPadGrad, .gradient = GradientNotNeeded, .values = "-",
+           .evaluate = EvaluatePadGrad, .flops = NoFlops);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -222,21 +222,23 @@ Result<std::vector<ValueId>> LocalizeStridedSlice(const LocalizeContext& context
   return EmitLocal(context, std::move(attrs));
 }
 
-DRYDOCK_OP(StridedSlice, .family = "shape",
-           .signature =
-               "StridedSlice(begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, "
-               "shrink_axis_mask=0)(input_x, #begin, #end, #strides)",
-           .infer = InferSlice<PlanStridedSlice>, .shard = ShardStridedSlice,
-           .default_strategy = DefaultStridedSlice, .localize = LocalizeStridedSlice,
-           .gradient = SliceGradient<kStridedSliceGrad>,
-           .evaluate = EvaluateSlice<PlanStridedSlice>, .flops = NoFlops, .cost = CostFamily::kCast,
-           .ir_attrs = "input_names=x,begin,end,strides",
-           .example = "(begin=(0, 2), end=(4, 6), strides=(1, 2))((4, 6))");
+DRYDOCK_OP(
+    StridedSlice, .family = "shape",
+    .signature =
+        "StridedSlice(begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, "
+        "shrink_axis_mask=0)(input_x, #begin, #end, #strides)",
+    .infer = InferSlice<PlanStridedSlice>, .shard = ShardStridedSlice,
+    .default_strategy = DefaultStridedSlice, .localize = LocalizeStridedSlice,
+    .gradient = SliceGradient<kStridedSliceGrad>,
+    .values = "begin,end,strides,begin_mask,end_mask,ellipsis_mask,new_axis_mask,shrink_axis_mask",
+    .evaluate = EvaluateSlice<PlanStridedSlice>, .flops = NoFlops, .cost = CostFamily::kCast,
+    .ir_attrs = "input_names=x,begin,end,strides",
+    .example = "(begin=(0, 2), end=(4, 6), strides=(1, 2))((4, 6))");
 DRYDOCK_OP(StridedSliceGrad, .family = "gradient",
            .signature =
                "StridedSliceGrad(begin_mask=0, end_mask=0, ellipsis_mask=0, "
                "new_axis_mask=0, shrink_axis_mask=0)(dy, #shape, #begin, #end, #strides)",
-           .infer = InferSliceGrad<PlanStridedSlice>, .gradient = GradientNotNeeded,
+           .infer = InferSliceGrad<PlanStridedSlice>, .gradient = GradientNotNeeded, .values = "-",
            .evaluate = EvaluateSliceGrad<PlanStridedSlice>, .flops = NoFlops);
 
 // ---- Slice --------------------------------------------------------------------------------------
@@ -301,7 +303,7 @@ DRYDOCK_OP(Slice, .family = "shape", .signature = "Slice()(input, #begin, #size)
            .evaluate = EvaluateSlice<PlanSlice>, .flops = NoFlops, .cost = CostFamily::kCast,
            .example = "(begin=(1, 0), size=(2, 6))((4, 6))");
 DRYDOCK_OP(SliceGrad, .family = "gradient", .signature = "SliceGrad()(dy, #shape, #begin, #size)",
-           .infer = InferSliceGrad<PlanSlice>, .gradient = GradientNotNeeded,
+           .infer = InferSliceGrad<PlanSlice>, .gradient = GradientNotNeeded, .values = "-",
            .evaluate = EvaluateSliceGrad<PlanSlice>, .flops = NoFlops);
 
 // ---- SliceExt -----------------------------------------------------------------------------------
@@ -354,7 +356,7 @@ DRYDOCK_OP(SliceExt, .family = "shape",
            .example = "(dim=1, end=4, start=1, step=1)((4, 6))");
 DRYDOCK_OP(SliceExtGrad, .family = "gradient",
            .signature = "SliceExtGrad()(dy, #shape, #dim=0, #start=0, #end=None, #step=1)",
-           .infer = InferSliceGrad<PlanSliceExt>, .gradient = GradientNotNeeded,
+           .infer = InferSliceGrad<PlanSliceExt>, .gradient = GradientNotNeeded, .values = "-",
            .evaluate = EvaluateSliceGrad<PlanSliceExt>, .flops = NoFlops);
 
 // ---- _GetTensorSlice ----------------------------------------------------------------------------

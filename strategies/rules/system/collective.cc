@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
@@ -89,7 +90,7 @@ Result<std::vector<ValueId>> AllReduceGradient(const GradientContext& context) {
 DRYDOCK_OP(AllReduce, .family = "communication",
            .signature = "AllReduce(op='sum', group='hccl_world_group')(input_x)",
            .kind = OpKind::kCollective, .infer = InferSame, .gradient = AllReduceGradient,
-           .flops = NoFlops, .cost = CostFamily::kFree);
+           .values = "-", .flops = NoFlops, .cost = CostFamily::kFree);
 
 // ---- AllGather and ReduceScatter ----------------------------------------------------------------
 
@@ -139,12 +140,13 @@ Result<std::vector<ValueId>> ReduceScatterGradient(const GradientContext& contex
 
 DRYDOCK_OP(AllGather, .family = "communication",
            .signature = "AllGather(group='hccl_world_group')(input_x)", .kind = OpKind::kCollective,
-           .infer = InferAllGather, .gradient = AllGatherGradient, .flops = NoFlops,
+           .infer = InferAllGather, .gradient = AllGatherGradient, .values = "-", .flops = NoFlops,
            .cost = CostFamily::kFree);
 DRYDOCK_OP(ReduceScatter, .family = "communication",
            .signature = "ReduceScatter(op='sum', group='hccl_world_group')(input_x)",
            .kind = OpKind::kCollective, .infer = InferReduceScatter,
-           .gradient = ReduceScatterGradient, .flops = NoFlops, .cost = CostFamily::kFree);
+           .gradient = ReduceScatterGradient, .values = "-", .flops = NoFlops,
+           .cost = CostFamily::kFree);
 
 // ---- AlltoAll -----------------------------------------------------------------------------------
 
@@ -202,7 +204,7 @@ DRYDOCK_OP(AlltoAll, .family = "communication",
                "AlltoAll(split_count, split_dim, concat_dim, "
                "group='hccl_world_group')(input_x)",
            .kind = OpKind::kCollective, .infer = InferAlltoAll, .gradient = AlltoAllGradient,
-           .flops = NoFlops, .cost = CostFamily::kFree);
+           .values = "-", .flops = NoFlops, .cost = CostFamily::kFree);
 
 // ---- Mirror of a parameter ----------------------------------------------------------------------
 
@@ -221,7 +223,8 @@ Result<std::vector<ValueId>> MirrorGradient(const GradientContext& context) {
 DRYDOCK_OP_NAMED(MirrorOperator, "_MirrorOperator", .family = "virtual",
                  .signature = "_MirrorOperator(group='', dev_num=1, mean_flag=False)(input)",
                  .kind = OpKind::kView, .infer = InferSame, .gradient = MirrorGradient,
-                 .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
+                 .lower = LowerToOperand, .evaluate = EvaluateCopy, .flops = NoFlops,
+                 .cost = CostFamily::kFree);
 
 }  // namespace
 }  // namespace drydock::strategies

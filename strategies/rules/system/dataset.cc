@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
@@ -104,8 +105,8 @@ Result<std::vector<ValueId>> LocalizeGetNext(const LocalizeContext& context) {
 DRYDOCK_OP(GetNext, .family = "dataset",
            .signature = "GetNext(types, shapes, output_num, shared_name='')()",
            .infer = InferGetNext, .shard = ShardGetNext, .default_strategy = DefaultGetNext,
-           .localize = LocalizeGetNext, .gradient = GradientNotNeeded, .flops = NoFlops,
-           .cost = CostFamily::kFree, .mirrored = "-",
+           .localize = LocalizeGetNext, .gradient = GradientNotNeeded, .values = "-",
+           .flops = NoFlops, .cost = CostFamily::kFree, .mirrored = "-",
            .example = "(output_num=1, shapes=((4, 6),), types=('float32',))()");
 
 // ---- _VirtualOutput -----------------------------------------------------------------------------
@@ -128,8 +129,9 @@ Result<Strategy> DefaultVirtualOutput(const OpView& op, std::int64_t device_coun
 DRYDOCK_OP_NAMED(VirtualOutput, "_VirtualOutput", .family = "dataset",
                  .signature = "_VirtualOutput()(x)", .kind = OpKind::kView, .infer = InferSame,
                  .shard = ShardVirtualOutput, .default_strategy = DefaultVirtualOutput,
-                 .gradient = GradientPassedOn, .evaluate = EvaluateCopy, .flops = NoFlops,
-                 .cost = CostFamily::kFree, .accepts_layout = true, .mirrored = "-");
+                 .gradient = GradientPassedOn, .lower = LowerToOperand, .evaluate = EvaluateCopy,
+                 .flops = NoFlops, .cost = CostFamily::kFree, .accepts_layout = true,
+                 .mirrored = "-");
 
 }  // namespace
 }  // namespace drydock::strategies

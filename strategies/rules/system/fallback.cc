@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/strategy_check.h"
 #include "strategies/rules/common/array_math.h"
@@ -79,8 +80,9 @@ DRYDOCK_OP(SelfDefineShard, .family = "fallback", .signature = "SelfDefineShard(
            .accepts_out_layout = true, .layouts_as_given = true, .example = "()((4, 6))");
 DRYDOCK_OP(AShardIdentity, .family = "fallback", .signature = "AShardIdentity()(x)",
            .kind = OpKind::kView, .infer = InferSame, .shard = ShardElementwise,
-           .gradient = GradientPassedOn, .evaluate = EvaluateCopy, .flops = NoFlops,
-           .cost = CostFamily::kFree, .accepts_layout = true, .accepts_out_layout = true);
+           .gradient = GradientPassedOn, .lower = LowerToOperand, .evaluate = EvaluateCopy,
+           .flops = NoFlops, .cost = CostFamily::kFree, .accepts_layout = true,
+           .accepts_out_layout = true);
 
 // ---- Meshgrid: no rule, always whole
 // --------------------------------------------------------------

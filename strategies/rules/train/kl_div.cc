@@ -151,13 +151,13 @@ Result<std::vector<NdArray>> EvaluateKlDiv(const EvaluateContext& context) {
 
 DRYDOCK_OP(KLDivLoss, .family = "loss", .signature = "KLDivLoss(reduction='mean')(logits, labels)",
            .infer = InferKlDiv, .shard = ShardKlDiv, .default_strategy = DefaultBatchAll,
-           .localize = LocalizeKlDiv, .gradient = GradientOfKlDiv, .evaluate = EvaluateKlDiv,
-           .flops = FlopsPerInput<4>, .cost = CostFamily::kCrossEntropy);
+           .localize = LocalizeKlDiv, .gradient = GradientOfKlDiv, .values = "-",
+           .evaluate = EvaluateKlDiv, .flops = FlopsPerInput<4>, .cost = CostFamily::kCrossEntropy);
 
 DRYDOCK_OP(KLDivLossGrad, .family = "gradient",
            .signature = "KLDivLossGrad(reduction='mean')(grad, input, target)",
-           .infer = InferKlDivGrad, .gradient = GradientNotNeeded, .evaluate = EvaluateKlDivGrad,
-           .flops = FlopsPerInput<2>);
+           .infer = InferKlDivGrad, .gradient = GradientNotNeeded, .values = "-",
+           .evaluate = EvaluateKlDivGrad, .flops = FlopsPerInput<2>);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -182,24 +182,24 @@ DRYDOCK_OP(ApplyMomentum, .family = "optimizer",
                "ApplyMomentum(use_nesterov=False, use_locking=False, gradient_scale=1.0)"
                "(variable, accumulation, learning_rate, gradient, momentum)",
            .kind = OpKind::kUpdate, .infer = InferApplyMomentum, .gradient = GradientNotNeeded,
-           .evaluate = EvaluateApplyMomentum, .flops = FlopsPerInput<4>, .cost = CostFamily::kFree,
-           .writes = "0,1");
+           .values = "-", .returns_success = true, .evaluate = EvaluateApplyMomentum,
+           .flops = FlopsPerInput<4>, .cost = CostFamily::kFree, .writes = "0,1");
 
 DRYDOCK_OP(SGD, .family = "optimizer",
            .signature =
                "SGD(dampening=0.0, weight_decay=0.0, nesterov=False)"
                "(parameters, gradient, learning_rate, accum, momentum, stat)",
-           .kind = OpKind::kUpdate, .infer = InferSgd, .gradient = GradientNotNeeded,
-           .evaluate = EvaluateSgd, .flops = FlopsPerInput<6>, .cost = CostFamily::kFree,
-           .writes = "0,3,5");
+           .kind = OpKind::kUpdate, .infer = InferSgd, .gradient = GradientNotNeeded, .values = "-",
+           .returns_success = true, .evaluate = EvaluateSgd, .flops = FlopsPerInput<6>,
+           .cost = CostFamily::kFree, .writes = "0,3,5");
 
 DRYDOCK_OP(Adam, .family = "optimizer",
            .signature =
                "Adam(use_locking=False, use_nesterov=False)"
                "(var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient)",
            .kind = OpKind::kUpdate, .infer = InferAdam, .gradient = GradientNotNeeded,
-           .evaluate = EvaluateAdam, .flops = FlopsPerInput<12>, .cost = CostFamily::kFree,
-           .writes = "0,1,2");
+           .values = "-", .returns_success = true, .evaluate = EvaluateAdam,
+           .flops = FlopsPerInput<12>, .cost = CostFamily::kFree, .writes = "0,1,2");
 
 DRYDOCK_OP(AdamWeightDecay, .family = "optimizer",
            .signature =

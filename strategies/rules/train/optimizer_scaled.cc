@@ -141,14 +141,14 @@ DRYDOCK_OP(ApplyFtrl, .family = "optimizer",
                "ApplyFtrl(use_locking=False)"
                "(var, accum, linear, grad, lr, l1, l2, lr_power)",
            .kind = OpKind::kUpdate, .infer = InferFtrl, .gradient = GradientNotNeeded,
-           .evaluate = EvaluateFtrl, .flops = FlopsPerInput<16>, .cost = CostFamily::kFree,
-           .writes = "0,1,2");
+           .values = "-", .returns_success = true, .evaluate = EvaluateFtrl,
+           .flops = FlopsPerInput<16>, .cost = CostFamily::kFree, .writes = "0,1,2");
 
 DRYDOCK_OP(ApplyAdagrad, .family = "optimizer",
            .signature = "ApplyAdagrad(update_slots=True)(var, accum, lr, grad)",
            .kind = OpKind::kUpdate, .infer = InferAdagrad, .gradient = GradientNotNeeded,
-           .evaluate = EvaluateAdagrad, .flops = FlopsPerInput<5>, .cost = CostFamily::kFree,
-           .writes = "0,1");
+           .values = "-", .returns_success = true, .evaluate = EvaluateAdagrad,
+           .flops = FlopsPerInput<5>, .cost = CostFamily::kFree, .writes = "0,1");
 
 }  // namespace
 }  // namespace drydock::strategies

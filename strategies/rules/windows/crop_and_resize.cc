@@ -231,20 +231,20 @@ DRYDOCK_OP(CropAndResize, .family = "detection",
                "CropAndResize(method='bilinear', extrapolation_value=0.0)(x, boxes, "
                "box_index, #crop_size)",
            .infer = InferCrop, .shard = ShardCrop, .localize = LocalizeCrop,
-           .gradient = GradientOfCrop, .evaluate = EvaluateCrop, .flops = FlopsPerOutput<8>,
-           .cost = CostFamily::kArithmetic,
+           .gradient = GradientOfCrop, .values = "-", .evaluate = EvaluateCrop,
+           .flops = FlopsPerOutput<8>, .cost = CostFamily::kArithmetic,
            .example = "(crop_size=(4, 4))((2, 8, 8, 3), (4, 4), int32(4))");
 DRYDOCK_OP(CropAndResizeGradImage, .family = "gradient",
            .signature =
                "CropAndResizeGradImage(method='bilinear')(grads, boxes, box_index, "
                "#image_size)",
-           .infer = InferCropGradImage, .gradient = GradientNotNeeded,
+           .infer = InferCropGradImage, .gradient = GradientNotNeeded, .values = "-",
            .evaluate = EvaluateCropGradImage, .flops = FlopsPerInput<8>);
 DRYDOCK_OP(CropAndResizeGradBoxes, .family = "gradient",
            .signature =
                "CropAndResizeGradBoxes(method='bilinear')(grads, images, boxes, "
                "box_index)",
-           .infer = InferCropGradBoxes, .gradient = GradientNotNeeded,
+           .infer = InferCropGradBoxes, .gradient = GradientNotNeeded, .values = "-",
            .evaluate = EvaluateCropGradBoxes, .flops = FlopsPerInput<16>);
 
 }  // namespace

@@ -101,8 +101,9 @@ DRYDOCK_OP(BoundingBoxEncode, .family = "detection",
                "BoundingBoxEncode(means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0))"
                "(anchor_box, groundtruth_box)",
            .infer = InferEncode, .shard = ShardEncode, .default_strategy = DefaultBatchAll,
-           .gradient = GradientNotNeeded, .evaluate = EvaluateEncode, .flops = FlopsPerInput<3>,
-           .cost = CostFamily::kArithmetic, .example = "()((8, 4), (8, 4))");
+           .gradient = GradientNotNeeded, .values = "-", .evaluate = EvaluateEncode,
+           .flops = FlopsPerInput<3>, .cost = CostFamily::kArithmetic,
+           .example = "()((8, 4), (8, 4))");
 
 // ---- CheckValid: does a box lie inside its image? -----------------------------------------------
 
@@ -195,7 +196,7 @@ Result<std::vector<NdArray>> EvaluateIou(const EvaluateContext& context) {
 }
 
 DRYDOCK_OP(IOU, .family = "detection", .signature = "IOU(mode='iou')(anchor_boxes, gt_boxes)",
-           .infer = InferIou, .shard = ShardIou, .gradient = GradientNotNeeded,
+           .infer = InferIou, .shard = ShardIou, .gradient = GradientNotNeeded, .values = "-",
            .evaluate = EvaluateIou, .flops = FlopsPerOutput<10>, .cost = CostFamily::kArithmetic,
            .example = "()((8, 4), (4, 4))");
 

@@ -127,13 +127,13 @@ DRYDOCK_OP(NeighborExchangeV2, .family = "communication",
                "NeighborExchangeV2(send_rank_ids, send_lens, recv_rank_ids, recv_lens, "
                "data_format='NCHW', group='hccl_world_group')(x)",
            .kind = OpKind::kCollective, .infer = InferForward, .gradient = GradientOfExchange,
-           .flops = NoFlops, .cost = CostFamily::kFree);
+           .values = "-", .flops = NoFlops, .cost = CostFamily::kFree);
 DRYDOCK_OP(NeighborExchangeV2Grad, .family = "communication",
            .signature =
                "NeighborExchangeV2Grad(send_rank_ids, send_lens, recv_rank_ids, recv_lens, "
                "data_format='NCHW', group='hccl_world_group')(dy)",
            .kind = OpKind::kCollective, .infer = InferBackward, .gradient = GradientNotNeeded,
-           .flops = NoFlops, .cost = CostFamily::kFree);
+           .values = "-", .flops = NoFlops, .cost = CostFamily::kFree);
 
 constexpr std::string_view kLists[] = {"halo_dims",  "halo_parts", "halo_extents",
                                        "halo_first", "halo_step",  "halo_length"};

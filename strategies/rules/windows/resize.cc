@@ -300,12 +300,12 @@ DRYDOCK_OP(
     .flops = FlopsPerInput<8>);
 DRYDOCK_OP(ParallelResizeBilinear, .family = "rank",
            .signature = "ParallelResizeBilinear" DRYDOCK_PLACE_ATTRS "(x, #size)",
-           .infer = InferResize, .gradient = GradientOfBilinear<kParallelGrad>,
+           .infer = InferResize, .gradient = GradientOfBilinear<kParallelGrad>, .values = "-",
            .evaluate = EvaluateBilinear, .flops = FlopsPerOutput<8>);
 DRYDOCK_OP(ParallelResizeBilinearGrad, .family = "gradient",
            .signature = "ParallelResizeBilinearGrad" DRYDOCK_PLACE_ATTRS "(grad, x)",
-           .infer = InferSecond, .gradient = GradientNotNeeded, .evaluate = EvaluateBilinearGrad,
-           .flops = FlopsPerInput<8>);
+           .infer = InferSecond, .gradient = GradientNotNeeded, .values = "-",
+           .evaluate = EvaluateBilinearGrad, .flops = FlopsPerInput<8>);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -182,14 +182,15 @@ DRYDOCK_OP(ROIAlign, .family = "detection",
                "ROIAlign(pooled_height, pooled_width, spatial_scale, sample_num=2, "
                "roi_end_mode=1)(features, rois)",
            .infer = InferRoi, .shard = ShardRoi, .localize = LocalizeRoi, .gradient = GradientOfRoi,
-           .evaluate = EvaluateRoi, .flops = FlopsPerOutput<8>, .cost = CostFamily::kArithmetic,
+           .values = "-", .evaluate = EvaluateRoi, .flops = FlopsPerOutput<8>,
+           .cost = CostFamily::kArithmetic,
            .example = "(pooled_height=2, pooled_width=2)((2, 3, 8, 8), (4, 5))");
 DRYDOCK_OP(ROIAlignGrad, .family = "gradient",
            .signature =
                "ROIAlignGrad(xdiff_shape, pooled_height, pooled_width, spatial_scale, "
                "sample_num=2, roi_end_mode=1)(ydiff, rois)",
-           .infer = InferRoiGrad, .gradient = GradientNotNeeded, .evaluate = EvaluateRoiGrad,
-           .flops = FlopsPerInput<8>);
+           .infer = InferRoiGrad, .gradient = GradientNotNeeded, .values = "-",
+           .evaluate = EvaluateRoiGrad, .flops = FlopsPerInput<8>);
 
 }  // namespace
 }  // namespace drydock::strategies

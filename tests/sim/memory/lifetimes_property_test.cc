@@ -78,6 +78,7 @@ Interval AliveIn(const MemoryPlan& plan, std::size_t root) {
   Interval interval;
   bool kept = false;
   bool used = false;
+  bool read = false;
   int born = -1;
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     kept = kept || (RootOf(plan, b) == root && plan.buffers[b].graph_output);
@@ -88,6 +89,7 @@ Interval AliveIn(const MemoryPlan& plan, std::size_t root) {
       for (const std::int32_t b : *list) {
         if (RootOf(plan, static_cast<std::size_t>(b)) == root) {
           used = true;
+          read = read || list == &kernel.inputs;
           interval.last = std::max(interval.last, k);
           born = static_cast<std::size_t>(b) == root && list == &kernel.outputs ? k : born;
         }
@@ -100,7 +102,8 @@ Interval AliveIn(const MemoryPlan& plan, std::size_t root) {
     return Interval{};
   }
   interval.first = born;
-  if (kept || persistent) {
+  const bool held = born < 0 && kind == BufferKind::kInput && read && !plan.sink_inputs;
+  if (kept || persistent || held) {
     interval.last = kernel_count;
   }
   return interval;

@@ -30,8 +30,9 @@ MemoryProfile Profile(const MemoryPlan& plan, LifetimeOptions options = {.keep_s
 
 TEST(ProfileMemory, ChainHoldsAWeightAndTwoNeighbours) {
   // x(4) -> k0 -> a(6) -> k1(w 10) -> b(2) -> k2 -> loss(1).
-  // Launch of k0: w 10 + x 4 + a 6 = 20 (peak); k1: w 10 + a 6 + b 2 = 18; k2: 10 + 2 + 1 = 13.
-  // After k0: 10 + 6; after k1: 10 + 2; after k2: 10 + 1 (the loss is returned).
+  // The input stays to the end of the step. Launch of k0: w 10 + x 4 + a 6 = 20; k1: 20 + b 2 = 22
+  // (peak); k2: w 10 + x 4 + b 2 + loss 1 = 17. After k0: 20; after k1: 22 - 6; after k2: 17 - 2
+  // (the loss is returned).
   const MemoryPlan plan{.buffers = {{.bytes = B(4), .kind = BufferKind::kInput},
                                     {.bytes = B(6)},
                                     {.bytes = B(10), .kind = BufferKind::kParameter},
@@ -41,19 +42,20 @@ TEST(ProfileMemory, ChainHoldsAWeightAndTwoNeighbours) {
                                     {.inputs = {1, 2}, .outputs = {3}},
                                     {.inputs = {3}, .outputs = {4}}}};
   const MemoryProfile profile = Profile(plan);
-  EXPECT_EQ(profile.used_peak_bytes, G(20));
-  EXPECT_EQ(profile.at_kernel, 0);
+  EXPECT_EQ(profile.used_peak_bytes, G(22));
+  EXPECT_EQ(profile.at_kernel, 1);
   EXPECT_EQ(profile.series,
-            (std::vector<KernelUsage>{{G(20), G(16)}, {G(18), G(12)}, {G(13), G(11)}}));
+            (std::vector<KernelUsage>{{G(20), G(20)}, {G(22), G(16)}, {G(17), G(15)}}));
   EXPECT_EQ(Part(profile, BufferKind::kParameter), G(10));
   EXPECT_EQ(Part(profile, BufferKind::kInput), G(4));
-  EXPECT_EQ(Part(profile, BufferKind::kActivation), G(6));
+  EXPECT_EQ(Part(profile, BufferKind::kActivation), G(8));
   EXPECT_EQ(profile.persistent_bytes, G(10));
   EXPECT_EQ(profile.largest, (std::vector<PeakBuffer>{{2, BufferKind::kParameter, G(10)},
                                                       {1, BufferKind::kActivation, G(6)},
-                                                      {0, BufferKind::kInput, G(4)}}));
+                                                      {0, BufferKind::kInput, G(4)},
+                                                      {3, BufferKind::kActivation, G(2)}}));
   EXPECT_EQ(profile.placements[2].last_kernel, kNeverFreed);
-  EXPECT_EQ(profile.placements[0].last_kernel, 0);
+  EXPECT_EQ(profile.placements[0].last_kernel, kNeverFreed);
   EXPECT_EQ(profile.placements[4].first_kernel, 2);
   EXPECT_EQ(profile.placements[4].last_kernel, kNeverFreed);
 }
@@ -214,6 +216,48 @@ TEST(ProfileMemory, UnusedParametersAreNotPlaced) {
   EXPECT_EQ(profile.at_kernel, kBeforeKernels);
   EXPECT_EQ(Part(profile, BufferKind::kInput), G(2));
   EXPECT_EQ(profile.series, (std::vector<KernelUsage>{{G(1), G(1)}}));
+}
+
+TEST(ProfileMemory, InputsOfTheStepBeforeStayUntilTheirReadersGetNewOnes) {
+  // x(4) -> k0 -> a(6) -> k1 -> loss(1), which reads x again. Step 1: k0 4 + 6 = 10; k1 11; x and
+  // the loss stay: 5. Step 2: with the new x 9; k0 15; before k1 the old x goes: 15 - 4 + 1 = 12.
+  const MemoryPlan plan{
+      .buffers = {{.bytes = B(4), .kind = BufferKind::kInput},
+                  {.bytes = B(6)},
+                  {.bytes = B(1), .graph_output = true}},
+      .kernels = {{.inputs = {0}, .outputs = {1}}, {.inputs = {1, 0}, .outputs = {2}}}};
+  EXPECT_EQ(Profile(plan).used_peak_bytes, G(11));
+  const MemoryProfile profile = Profile(plan, {.steps = 2, .keep_series = true});
+  EXPECT_EQ(profile.used_peak_bytes, G(15));
+  EXPECT_EQ(profile.at_step, 1);
+  EXPECT_EQ(profile.at_kernel, 0);
+  // k1 leaves the new x, the new loss and, until the step has returned, the old one.
+  EXPECT_EQ(profile.series, (std::vector<KernelUsage>{{G(15), G(15)}, {G(12), G(6)}}));
+  EXPECT_EQ(Part(profile, BufferKind::kInput), G(8));
+  EXPECT_EQ(Part(profile, BufferKind::kOutput), G(1));
+  // Later inputs come from the common pool.
+  EXPECT_EQ(profile.placements[0].pool, PoolKind::kCommon);
+  // A third step is like the second.
+  EXPECT_EQ(Profile(plan, {.steps = 100}).used_peak_bytes, G(15));
+}
+
+TEST(ProfileMemory, WhatACollectiveReadsStaysUntilItsStreamWasWaitedFor) {
+  // g(3) is reduced on stream 1 by k1 into r(3); k2 makes a(2) beside it; k3 waits for k1, reads r.
+  // k2 still sees g: 3 + 3 + 2 = 8. Before k3 g goes: 3 + 2 + b 1 = 6.
+  MemoryPlan plan{
+      .buffers = {{.bytes = B(3)},
+                  {.bytes = B(3)},
+                  {.bytes = B(2), .graph_output = true},
+                  {.bytes = B(1), .graph_output = true}},
+      .kernels = {{.outputs = {0}},
+                  {.inputs = {0}, .outputs = {1}, .stream = 1},
+                  {.outputs = {2}},
+                  {.inputs = {1}, .outputs = {3}, .waits = {{.stream = 1, .kernel = 1}}}}};
+  EXPECT_EQ(Profile(plan).series,
+            (std::vector<KernelUsage>{{G(3), G(3)}, {G(6), G(6)}, {G(8), G(8)}, {G(6), G(3)}}));
+  // Without the wait both stay to the end of the step.
+  plan.kernels[3].waits.clear();
+  EXPECT_EQ(Profile(plan).series.back(), (KernelUsage{G(9), G(9)}));
 }
 
 TEST(ProfileMemory, ExhaustedDeviceIsTheUsersErrorOutsideASimulation) {

@@ -61,6 +61,7 @@ class Program:
         self.node_count = 0
         self.dataset_repeat_on_right = False
         self.training = False  # a cell that is trained takes part
+        self.steps = 1         # how often the script runs it
         self.has_updates = False       # the optimizer was recorded: the step is complete
         self.op_names = set()
         self.call_sites = {}           # eager operators: call site and operands -> results
@@ -321,7 +322,7 @@ class Program:
 
     def _ending(self):
         return {"outputs": self._outputs(), "dataset_repeat_on_right": self.dataset_repeat_on_right,
-                "training": self.training}
+                "training": self.training, "steps": self.steps}
 
     def _outputs(self):
         """The losses, then whatever else the script got and no later operator used up."""

@@ -1,9 +1,11 @@
 """What this run of the script is: the rank it plays, the job, and the programs recorded so far."""
+import contextlib
 import os
 
 from mindspore._drydock.rank import rank_int, rank_text
 
 RANKS_PER_NODE = 8
+STEPS_THAT_MATTER = 6  # memory has settled after as many
 RANK_VARIABLES = ("RANK_ID", "OMPI_COMM_WORLD_RANK")
 LOCAL_VARIABLES = ("DEVICE_ID", "OMPI_COMM_WORLD_LOCAL_RANK")
 
@@ -21,6 +23,7 @@ class Session:
         self.world_size = _number("RANK_SIZE", 1)
         self.compat = os.environ.get("DRYDOCK_TRACE_COMPAT", "")  # MindSpore release to emulate
         self.steps = max(1, _number("DRYDOCK_STEPS", 1))
+        self.repeats = 1  # how often the loop that is running would do in a job what it does once here
         self.rank = rank_int(self.rank_number)
         self.local_rank = rank_int(self.rank_number, lambda rank: rank % RANKS_PER_NODE,
                                    "(rank mod %d)" % RANKS_PER_NODE)
@@ -40,6 +43,15 @@ class Session:
         self._limits_said = set()  # texts without their lines
         self.compile_at_once = True  # False under the launcher, which compiles after the script
         self.last_compile = None   # facts about the last compile of this process, as a dictionary
+
+    @contextlib.contextmanager
+    def repeated(self, times):
+        """Inside, the script does once what it would do `times` times in a job."""
+        saved, self.repeats = self.repeats, self.repeats * max(times, 1)
+        try:
+            yield
+        finally:
+            self.repeats = saved
 
     def warn(self, text):
         if text not in self.warnings:

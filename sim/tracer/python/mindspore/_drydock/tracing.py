@@ -90,6 +90,7 @@ def run(owner, body, args, kwargs, names, identity=None):
     key = (id(owner), getattr(owner, "training", None), signature(args), signature(kwargs))
     found = _calls.get(key)
     if found is not None:
+        found[2].steps += 1
         return found[1]
     _join_or_begin(args, kwargs)
     program = current_program()
@@ -100,7 +101,8 @@ def run(owner, body, args, kwargs, names, identity=None):
     except Exception:
         session.program = None  # what is half recorded is not continued
         raise
-    _calls[key] = ((owner, args, kwargs), result)
+    program.steps = max(program.steps, session.repeats)
+    _calls[key] = ((owner, args, kwargs), result, program)
     return result
 
 

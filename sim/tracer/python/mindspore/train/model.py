@@ -7,6 +7,7 @@ import functools
 
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 from mindspore.nn.cell import Cell
@@ -94,7 +95,8 @@ class Model:
             row = _as_tuple(row)
             self._check_columns(row)
             hooks.call("on_train_step_begin", context)
-            parameters.net_outputs = self._train_network(*row)
+            with session.repeated(epoch):
+                parameters.net_outputs = self._train_network(*row)
             hooks.call("on_train_step_end", context)
             break
         else:

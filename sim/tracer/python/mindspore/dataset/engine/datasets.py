@@ -2,7 +2,7 @@
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.rank import RankInt
-from mindspore._drydock.session import session
+from mindspore._drydock.session import STEPS_THAT_MATTER, session
 from mindspore.dataset import rows, samplers
 from mindspore.dataset.engine import lengths
 
@@ -162,8 +162,11 @@ class Dataset:
 
     # -- iteration ----------------------------------------------------------------------------------
     def _rows(self, num_epochs=1):
-        for _ in range(self._size.up_to(session.steps)):
-            yield [column.tensor() for column in self._columns]
+        shown = self._size.up_to(session.steps)
+        repeats = -(-self._size.up_to(STEPS_THAT_MATTER) // shown) if shown else 1
+        for _ in range(shown):
+            with session.repeated(repeats):
+                yield [column.tensor() for column in self._columns]
 
     def create_tuple_iterator(self, columns=None, num_epochs=-1, output_numpy=False, do_copy=False):
         source = self if columns is None else self.project(columns)

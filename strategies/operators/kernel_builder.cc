@@ -1,0 +1,196 @@
+#include "strategies/operators/kernel_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "strategies/operators/op_entry.h"
+#include "strategies/operators/op_signature.h"
+
+/// Lowering of one operator: what MindSpore's back end launches for it.
+///
+/// An operator of the local program is most often one kernel of the same name. What the script gave
+/// as attributes (transpose_b=True) are operands of the kernel there, each a constant with a block
+/// of device memory of its own, which is why they are kept here.
+/// Source: mindspore/ccsrc/backend/common/graph_kernel, mindspore/ops/op_def/yaml.
+namespace drydock::strategies {
+
+KernelId KernelBuilder::Add(KernelNode node) {
+  node.origin = origin_;
+  graph_.nodes.push_back(std::move(node));
+  return KernelId{static_cast<std::int32_t>(graph_.nodes.size()) - 1};
+}
+
+KernelId KernelBuilder::AddLeaf(KernelKind kind, std::string name, TensorType type, ValueId value) {
+  return Add({.kind = kind,
+              .name = std::move(name),
+              .results = {{.type = std::move(type), .value = value}}});
+}
+
+KernelId KernelBuilder::Constant(TensorType type, std::string text) {
+  if (text.empty()) {
+    return AddLeaf(KernelKind::kConstant, std::move(text), std::move(type));
+  }
+  std::string key = TypeText(type) + " " + text;
+  const auto known = constants_.find(key);
+  if (known != constants_.end()) {
+    return known->second;
+  }
+  const KernelId id = AddLeaf(KernelKind::kConstant, std::move(text), std::move(type));
+  constants_.emplace(std::move(key), id);
+  return id;
+}
+
+KernelId KernelBuilder::Argument(const Attr& value) {
+  DType dtype = DType::kInt64;
+  std::int64_t count = -1;
+  if (std::holds_alternative<bool>(value.value)) {
+    dtype = DType::kBool;
+  } else if (std::holds_alternative<double>(value.value)) {
+    dtype = DType::kFloat32;
+  } else if (const auto* list = std::get_if<Attr::List>(&value.value)) {
+    count = std::ssize(*list);
+  } else if (const auto* text = std::get_if<std::string>(&value.value)) {
+    dtype = DType::kUInt8;
+    count = std::ssize(*text);
+  }
+  return Constant({.shape = count < 0 ? Shape{} : Shape{count}, .dtype = dtype}, AttrText(value));
+}
+
+KernelId KernelBuilder::IntTensor(const std::vector<std::int64_t>& values) {
+  return Constant({.shape = {std::ssize(values)}, .dtype = DType::kInt64},
+                  "tensor " + TupleText(values));
+}
+
+KernelId KernelBuilder::Kernel(KernelSpec spec) {
+  KernelNode node{.kind = KernelKind::kKernel,
+                  .name = std::string(spec.name),
+                  .inputs = std::move(spec.inputs),
+                  .view = spec.view};
+  if (const OpEntry* entry = FindOp(spec.name)) {
+    node.runs_late = entry->runs_late;
+    node.view = node.view || entry->kind == OpKind::kView || entry->kind == OpKind::kReshape;
+  }
+  for (std::size_t i = 0; i < spec.results.size(); ++i) {
+    node.results.push_back({.type = std::move(spec.results[i]),
+                            .shares = i < spec.shares.size() ? spec.shares[i] : -1});
+  }
+  return Add(std::move(node));
+}
+
+std::vector<KernelId> KernelBuilder::Results(KernelId kernel) {
+  const std::size_t count = graph_.at(kernel).results.size();
+  if (count == 1) {
+    return {kernel};
+  }
+  std::vector<KernelId> items;
+  for (std::size_t i = 0; i < count; ++i) {
+    items.push_back(Virtual(KernelKind::kTupleGetItem, {kernel}, static_cast<std::int32_t>(i)));
+  }
+  return items;
+}
+
+KernelId KernelBuilder::Virtual(KernelKind kind, std::vector<KernelId> inputs, std::int32_t item) {
+  return Add({.kind = kind, .inputs = std::move(inputs), .item = item});
+}
+
+const TensorType& KernelBuilder::TypeOf(KernelId id) const {
+  const KernelNode* node = &graph_.at(id);
+  std::size_t item = 0;
+  while (node->results.empty()) {
+    if (node->kind == KernelKind::kTupleGetItem) {
+      item = static_cast<std::size_t>(node->item);
+    }
+    node = &graph_.at(node->inputs.front());
+  }
+  return node->results[item].type;
+}
+
+std::int32_t SharedOperand(const Node& node, std::size_t index) {
+  const OpKind kind = node.entry->kind;
+  const bool view =
+      kind == OpKind::kView || kind == OpKind::kReshape || kind == OpKind::kNoGradient;
+  std::size_t operand = node.inputs.size();
+  if (view && index < node.inputs.size()) {
+    operand = index;
+  } else if (kind == OpKind::kUpdate || !node.entry->writes.empty()) {
+    const std::vector<std::size_t> written = WrittenOperands(*node.entry);
+    operand = index < written.size() ? written[index] : 0;
+  }
+  return operand < node.inputs.size() && node.inputs[operand] != kNoValue
+             ? static_cast<std::int32_t>(operand)
+             : -1;
+}
+
+std::vector<KernelId> LowerTo(const LowerContext& context, std::string_view name,
+                              std::vector<KernelId> arguments) {
+  KernelSpec spec{.name = name};
+  std::vector<std::int32_t> position(context.inputs.size(), -1);
+  for (std::size_t i = 0; i < context.inputs.size(); ++i) {
+    if (context.inputs[i] != kNoKernel) {
+      position[i] = static_cast<std::int32_t>(spec.inputs.size());
+      spec.inputs.push_back(context.inputs[i]);
+    }
+  }
+  spec.inputs.insert(spec.inputs.end(), arguments.begin(), arguments.end());
+  for (std::size_t i = 0; i < context.node.outputs.size(); ++i) {
+    spec.results.push_back(context.OutputType(i));
+    const std::int32_t operand = SharedOperand(context.node, i);
+    spec.shares.push_back(operand < 0 ? -1 : position[static_cast<std::size_t>(operand)]);
+  }
+  return context.builder.Results(context.builder.Kernel(std::move(spec)));
+}
+
+Result<std::vector<KernelId>> LowerToOperand(const LowerContext& context) {
+  return std::vector<KernelId>(context.node.outputs.size(), context.inputs.front());
+}
+
+namespace {
+
+/// "a,b" -> {"a", "b"}; "-" and "" -> {}.
+std::vector<std::string> NamesIn(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty() && list != "-") {
+    const std::size_t comma = list.find(',');
+    names.emplace_back(list.substr(0, comma));
+    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  }
+  return names;
+}
+
+/// The attribute of the node, else the default of the signature; none where neither is known.
+void AddArgument(const LowerContext& context, const SignatureArgument& argument,
+                 std::vector<KernelId>& arguments) {
+  const auto given = context.node.attrs.find(argument.name);
+  if (given != context.node.attrs.end()) {
+    arguments.push_back(context.builder.Argument(given->second));
+  } else if (argument.default_value) {
+    arguments.push_back(context.builder.Argument(*argument.default_value));
+  }
+}
+
+}  // namespace
+
+Result<std::vector<KernelId>> LowerByDefault(const LowerContext& context) {
+  std::vector<KernelId> arguments;
+  const OpEntry& entry = *context.node.entry;
+  const OpSignature signature = ParseSignature(entry.signature);
+  std::vector<SignatureArgument> known = signature.constructor;
+  known.insert(known.end(), signature.call.begin(), signature.call.end());
+  std::erase_if(known, [](const SignatureArgument& argument) {
+    return argument.kind != ArgumentKind::kAttribute;
+  });
+  if (entry.values.empty()) {
+    for (const SignatureArgument& argument : known) {
+      AddArgument(context, argument, arguments);
+    }
+  }
+  for (const std::string& name : NamesIn(entry.values)) {
+    const auto found = std::ranges::find(known, name, &SignatureArgument::name);
+    AddArgument(context, found == known.end() ? SignatureArgument{.name = name} : *found,
+                arguments);
+  }
+  return LowerTo(context, context.node.op, std::move(arguments));
+}
+
+}  // namespace drydock::strategies

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "strategies/graph/graph.h"
+#include "strategies/graph/kernel_graph.h"
+
+namespace drydock::strategies {
+
+/// A kernel to be added.
+struct KernelSpec {
+  std::string_view name = {};
+  std::vector<KernelId> inputs = {};
+  std::vector<TensorType> results = {};
+  /// Per result the operand whose storage it shares, -1 = none; shorter lists mean -1.
+  std::vector<std::int32_t> shares = {};
+  bool view = false;  ///< As in KernelNode; operators that are views need not say so.
+};
+
+/// Builds a kernel graph node by node.
+class KernelBuilder {
+ public:
+  [[nodiscard]] KernelId AddLeaf(KernelKind kind, std::string name, TensorType type,
+                                 ValueId value = kNoValue);
+  /// A value node. Constants of equal type and text are one, unless `text` is empty (the back end's
+  /// own passes make a constant for each use).
+  [[nodiscard]] KernelId Constant(TensorType type, std::string text);
+  /// Value argument: True, 2, 0.5, (1, 2), "text" or None.
+  [[nodiscard]] KernelId Argument(const Attr& value);
+  /// A tensor of integers as an argument ("Tensor(shape=[2], value=[64 10])").
+  [[nodiscard]] KernelId IntTensor(const std::vector<std::int64_t>& values);
+  [[nodiscard]] KernelId Kernel(KernelSpec spec);
+  /// What users of the kernel's results read: itself if it has one, else one TupleGetItem each.
+  [[nodiscard]] std::vector<KernelId> Results(KernelId kernel);
+  [[nodiscard]] KernelId Virtual(KernelKind kind, std::vector<KernelId> inputs,
+                                 std::int32_t item = 0);
+
+  /// The local node that what is added from now on comes from.
+  void SetOrigin(NodeId origin) { origin_ = origin; }
+  [[nodiscard]] const TensorType& TypeOf(KernelId id) const;
+  [[nodiscard]] KernelGraph& graph() { return graph_; }
+  [[nodiscard]] const KernelGraph& graph() const { return graph_; }
+
+ private:
+  KernelId Add(KernelNode node);
+  KernelGraph graph_;
+  NodeId origin_ = kNoNode;
+  std::map<std::string, KernelId, std::less<>> constants_;
+};
+
+/// What OpEntry::lower may use: one node of the local program and where its operands are.
+struct LowerContext {
+  KernelBuilder& builder;
+  const Graph& graph;                ///< The local program.
+  const Node& node;                  ///< The node to lower.
+  std::span<const KernelId> inputs;  ///< Per operand of the node; kNoKernel for an absent one.
+  /// What a node that writes parameters waits for; becomes the last operand of its last kernel
+  /// unless one of its nodes takes it.
+  KernelId state = kNoKernel;
+  [[nodiscard]] const TensorType& InputType(std::size_t index) const {
+    return graph.at(node.inputs[index]).type;
+  }
+  [[nodiscard]] const TensorType& OutputType(std::size_t index = 0) const {
+    return graph.at(node.outputs[index]).type;
+  }
+};
+
+/// One kernel of the node's results: `name`, its tensor operands, then `arguments`.
+[[nodiscard]] std::vector<KernelId> LowerTo(const LowerContext& context, std::string_view name,
+                                            std::vector<KernelId> arguments = {});
+
+/// LowerFn of operators without one: a kernel of the operator's own name, operands in order, then
+/// the attributes of its signature as value arguments.
+[[nodiscard]] Result<std::vector<KernelId>> LowerByDefault(const LowerContext& context);
+
+/// LowerFn of operators that are nothing at run time: the first operand.
+[[nodiscard]] Result<std::vector<KernelId>> LowerToOperand(const LowerContext& context);
+
+/// Operand whose storage result `index` of a node shares, -1 if it has its own.
+[[nodiscard]] std::int32_t SharedOperand(const Node& node, std::size_t index);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "strategies/operators/kernel_builder.h"
+
+namespace drydock::strategies {
+
+/// Order of effects on parameters: which Load a reader of a parameter gets, which state an update
+/// waits for.
+class EffectChain {
+ public:
+  /// @param parameters  kernel-graph leaf of each parameter of the program
+  EffectChain(KernelBuilder& builder, std::vector<KernelId> parameters);
+
+  /// The Load that reads parameter number `index` now.
+  [[nodiscard]] KernelId Load(std::size_t index);
+  /// Notes that a node reads what Load gave.
+  void NoteUse(KernelId load, KernelId user);
+  /// State that a node which writes these parameters takes as its last operand.
+  [[nodiscard]] KernelId StateBefore(const std::vector<std::size_t>& written);
+  /// Notes that `update` was the node that asked last.
+  void NoteEffect(KernelId update, const std::vector<std::size_t>& written);
+  [[nodiscard]] bool HasEffects() const { return !effects_.empty(); }
+  /// State behind everything.
+  [[nodiscard]] KernelId FinalState();
+
+ private:
+  /// State behind the last effect, as reads of parameters see it.
+  [[nodiscard]] KernelId Current();
+
+  struct Read {
+    KernelId load = kNoKernel;         ///< Valid Load, kNoKernel = none since the last update.
+    std::vector<KernelId> users = {};  ///< Who read it.
+  };
+
+  KernelBuilder& builder_;
+  std::vector<KernelId> parameters_;
+  std::vector<Read> reads_;                ///< Per parameter.
+  std::vector<std::size_t> parameter_of_;  ///< Per kernel-graph node: what a Load reads.
+  KernelId state_ = kNoKernel;             ///< Last UpdateState (or the state at the beginning).
+  std::vector<KernelId> effects_ = {};     ///< All updates so far.
+  bool effect_pending_ = false;            ///< The last effect is not part of `state_` yet.
+  std::vector<KernelId> loads_of_state_ = {};  ///< Loads that read `state_`.
+};
+
+}  // namespace drydock::strategies

@@ -1,0 +1,220 @@
+#include "strategies/passes/schedule/lower.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "strategies/operators/kernel_builder.h"
+#include "strategies/operators/op_entry.h"
+#include "strategies/passes/schedule/effects.h"
+
+/// From a local program to a kernel graph.
+///
+/// Node by node, each operator's entry says which kernels it becomes (OpEntry::lower). Readers of a
+/// parameter read its Load, updates the parameter itself; the order of effects is kept by
+/// EffectChain. What the step returns waits for the optimizer, the way that MindSpore's cells write
+/// it:
+///     loss -> Depend(loss, MakeTuple(Depend(True, update)...)) -> Depend(.., last state) -> Return
+/// That shape matters: the order of kernels is found by a walk from the return node
+/// (exec_order.cc).
+///
+/// Source: graphs "graph_build" of MindSpore 2.10.
+namespace drydock::strategies {
+namespace {
+
+class ProgramLowering {
+ public:
+  explicit ProgramLowering(const Graph& local)
+      : local_(local), values_(local.values.size(), kNoKernel), chain_(builder_, AddParameters()) {}
+
+  Result<KernelGraph> Run() && {
+    for (const ValueId input : local_.inputs) {
+      values_[ToIndex(input)] =
+          builder_.AddLeaf(KernelKind::kInput, local_.at(input).name, local_.at(input).type, input);
+    }
+    for (std::size_t n = 0; n < local_.nodes.size(); ++n) {
+      DRYDOCK_RETURN_IF_ERROR(LowerNode(NodeId{static_cast<std::int32_t>(n)}));
+    }
+    Return();
+    return std::move(builder_.graph());
+  }
+
+ private:
+  std::vector<KernelId> AddParameters() {
+    std::vector<KernelId> leaves;
+    for (const Parameter& parameter : local_.parameters) {
+      const Value& value = local_.at(parameter.value);
+      leaves.push_back(
+          builder_.AddLeaf(KernelKind::kParameter, value.name, value.type, parameter.value));
+      values_[ToIndex(parameter.value)] = leaves.back();
+    }
+    return leaves;
+  }
+
+  /// Numbers of the parameters that a node writes.
+  [[nodiscard]] std::vector<std::size_t> WrittenParameters(const Node& node) const {
+    std::vector<std::size_t> written;
+    if (node.entry->writes.empty()) {
+      return written;
+    }
+    for (const std::size_t operand : WrittenOperands(*node.entry)) {
+      if (operand < node.inputs.size() && node.inputs[operand] != kNoValue) {
+        const Value& value = local_.at(node.inputs[operand]);
+        if (value.kind == ValueKind::kParameter) {
+          written.push_back(static_cast<std::size_t>(value.detail));
+        }
+      }
+    }
+    return written;
+  }
+
+  KernelId ConstantLeaf(ValueId id) {
+    const Value& value = local_.at(id);
+    std::string text;
+    const std::optional<std::vector<double>>& data =
+        local_.constants[static_cast<std::size_t>(value.detail)].data;
+    if (data && data->size() == 1) {
+      text = std::to_string(data->front());
+    }
+    return builder_.Constant(value.type, std::move(text));
+  }
+
+  KernelId Operand(ValueId id, bool by_name) {
+    const Value& value = local_.at(id);
+    if (value.kind == ValueKind::kParameter && !by_name) {
+      return chain_.Load(static_cast<std::size_t>(value.detail));
+    }
+    KernelId& known = values_[ToIndex(id)];
+    if (known == kNoKernel && value.kind == ValueKind::kConstant) {
+      known = ConstantLeaf(id);
+    }
+    return known;
+  }
+
+  Status LowerNode(NodeId id) {
+    const Node& node = local_.at(id);
+    builder_.SetOrigin(id);
+    const std::vector<std::size_t> written = WrittenParameters(node);
+    std::vector<KernelId> inputs;
+    for (const ValueId input : node.inputs) {
+      inputs.push_back(input == kNoValue ? kNoKernel : Operand(input, !written.empty()));
+    }
+    const KernelId state = written.empty() ? kNoKernel : chain_.StateBefore(written);
+    const std::size_t first = builder_.graph().nodes.size();
+    const LowerContext context{
+        .builder = builder_, .graph = local_, .node = node, .inputs = inputs, .state = state};
+    DRYDOCK_TRY(const std::vector<KernelId> results, node.entry->lower != nullptr
+                                                         ? node.entry->lower(context)
+                                                         : LowerByDefault(context));
+    if (results.size() != node.outputs.size()) {
+      return Fail(ErrorCode::kInternal, "lowering of '" + node.op + "' gives " +
+                                            std::to_string(results.size()) + " results");
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      values_[ToIndex(node.outputs[i])] = results[i];
+      NameResult(results[i], node.outputs[i]);
+    }
+    Finish(node, first, state, written);
+    return {};
+  }
+
+  void NameResult(KernelId id, ValueId value) {
+    const KernelNode& read = builder_.graph().at(id);
+    const bool item = read.kind == KernelKind::kTupleGetItem;
+    KernelNode& kernel = builder_.graph().at(item ? read.inputs.front() : id);
+    const auto index = static_cast<std::size_t>(item ? read.item : 0);
+    if (kernel.kind == KernelKind::kKernel && index < kernel.results.size() &&
+        kernel.results[index].value == kNoValue) {
+      kernel.results[index].value = value;
+    }
+  }
+
+  /// What follows from the kernels that a node became: who read parameters, who wrote them.
+  void Finish(const Node& node, std::size_t first, KernelId state,
+              const std::vector<std::size_t>& written) {
+    KernelId last = kNoKernel;
+    bool state_taken = false;
+    for (std::size_t i = first; i < builder_.graph().nodes.size(); ++i) {
+      const KernelId id{static_cast<std::int32_t>(i)};
+      KernelNode& kernel = builder_.graph().at(id);
+      for (const KernelId input : kernel.inputs) {
+        chain_.NoteUse(input, id);
+        state_taken = state_taken || (state != kNoKernel && input == state);
+      }
+      if (kernel.kind != KernelKind::kKernel) {
+        continue;
+      }
+      last = id;
+      if (node.group) {
+        kernel.communication = true;
+        kernel.group = *node.group;
+        kernel.fusion = IntAttr(node.attrs, "fusion", 0).value_or(0);
+      }
+    }
+    if (written.empty() || last == kNoKernel) {
+      return;
+    }
+    if (!state_taken) {
+      builder_.graph().at(last).inputs.push_back(state);
+    }
+    builder_.graph().at(last).update = true;
+    chain_.NoteEffect(last, written);
+    if (node.entry->returns_success) {
+      successes_.push_back({.parameter = written.front(), .update = last});
+    }
+  }
+
+  /// True, not before the update was done.
+  KernelId Success(KernelId update) {
+    const std::vector<KernelId> items = builder_.Results(update);
+    const KernelId what =
+        items.size() == 1 ? items.front() : builder_.Virtual(KernelKind::kMakeTuple, items);
+    return builder_.Virtual(KernelKind::kDepend, {builder_.Argument(true), what});
+  }
+
+  void Return() {
+    builder_.SetOrigin(kNoNode);
+    std::vector<KernelId> outputs;
+    for (const ValueId output : local_.outputs) {
+      outputs.push_back(Operand(output, false));
+    }
+    builder_.graph().outputs = outputs;
+    KernelId result = outputs.size() == 1
+                          ? outputs.front()
+                          : builder_.Virtual(KernelKind::kMakeTuple, std::move(outputs));
+    if (!successes_.empty()) {
+      std::ranges::stable_sort(successes_, {}, &Update::parameter);
+      std::vector<KernelId> all;
+      for (const Update& update : successes_) {
+        all.push_back(Success(update.update));
+      }
+      result = builder_.Virtual(KernelKind::kDepend,
+                                {result, builder_.Virtual(KernelKind::kMakeTuple, std::move(all))});
+    }
+    if (chain_.HasEffects()) {
+      result = builder_.Virtual(KernelKind::kDepend, {result, chain_.FinalState()});
+    }
+    result = builder_.Virtual(KernelKind::kMakeTuple, {result});
+    builder_.graph().result = builder_.Virtual(KernelKind::kReturn, {result});
+  }
+
+  struct Update {
+    std::size_t parameter = 0;  ///< Number of the first one it writes.
+    KernelId update = kNoKernel;
+  };
+
+  const Graph& local_;
+  KernelBuilder builder_;
+  std::vector<KernelId> values_;  ///< Per local value.
+  EffectChain chain_;
+  std::vector<Update> successes_ = {};
+};
+
+}  // namespace
+
+Result<KernelGraph> LowerProgram(const Graph& local) {
+  return ProgramLowering(local).Run();
+}
+
+}  // namespace drydock::strategies

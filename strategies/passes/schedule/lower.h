@@ -1,0 +1,12 @@
+#pragma once
+
+#include "base/result.h"
+#include "strategies/graph/kernel_graph.h"
+
+namespace drydock::strategies {
+
+/// Kernel graph of a local program, without the order of its kernels.
+/// @error kInternal  an operator's lowering returned another number of results than it has
+[[nodiscard]] Result<KernelGraph> LowerProgram(const Graph& local);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,18 @@
+#include "strategies/passes/schedule/schedule.h"
+
+#include "strategies/passes/schedule/delay.h"
+#include "strategies/passes/schedule/exec_order.h"
+#include "strategies/passes/schedule/lower.h"
+#include "strategies/passes/schedule/streams.h"
+
+/// From the local program to the kernels of a step: the list of what is done.
+namespace drydock::strategies {
+
+Result<KernelGraph> ScheduleKernels(const Graph& local) {
+  DRYDOCK_TRY(KernelGraph graph, LowerProgram(local));
+  const std::vector<KernelId> order = DelayKernels(graph, ExecOrder(graph));
+  graph.launches = AssignStreams(graph, order);
+  return graph;
+}
+
+}  // namespace drydock::strategies

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "base/result.h"
+#include "strategies/graph/kernel_graph.h"
+
+namespace drydock::strategies {
+
+/// The kernels that a rank launches for its local program, in order.
+/// @error kInternal  an operator's lowering returned another number of results than it has
+[[nodiscard]] Result<KernelGraph> ScheduleKernels(const Graph& local);
+
+}  // namespace drydock::strategies

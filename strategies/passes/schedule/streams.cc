@@ -1,0 +1,189 @@
+#include "strategies/passes/schedule/streams.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <utility>
+
+/// Streams and events.
+///
+/// Computation runs on stream 0, collectives on one stream per group. Before a collective its
+/// stream waits for everything that stream 0 was given so far; the first kernel that reads its
+/// result on another stream waits for it. What a kernel that writes parameters reads was perhaps
+/// read by a collective before: then it waits for that stream, too, unless it did so since. At the
+/// beginning and the end of a step all streams meet. Memory that a collective reads is not free
+/// before its stream was waited for, which is why events count here (sim/memory).
+///
+/// Example: g = MatMul(..); r = AllReduce(g); y = ReLU(..); z = Mul(r, 0.5)
+///     MatMul, Send 0, Receive 0 on 1, AllReduce on 1, Send 1 on 1, ReLU, Receive 1, Mul
+///
+/// Source: mindspore/ccsrc/plugin/device/ascend/hal/hardware/acl_stream_assign.cc
+/// (GenEventsForParallelOp, UpdateEventsToExecutionOrder, ProcessSideEffect)
+namespace drydock::strategies {
+namespace {
+
+class StreamAssignment {
+ public:
+  StreamAssignment(const KernelGraph& graph, const std::vector<KernelId>& order)
+      : graph_(graph),
+        order_(order),
+        streams_(order.size(), 0),
+        reads_(order.size()),
+        sends_(order.size()),
+        receives_(order.size()),
+        used_on_(graph.nodes.size()) {}
+
+  std::vector<Launch> Run() && {
+    FindStreams();
+    FindFirstReaders();
+    for (const std::int32_t stream : CollectiveStreams()) {
+      Meet(0, stream);
+    }
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      Issue(i);
+    }
+    for (const std::int32_t stream : CollectiveStreams()) {
+      Meet(stream, 0);
+    }
+    return std::move(launches_);
+  }
+
+ private:
+  void FindStreams() {
+    std::map<GroupPattern, std::int32_t> of_group;
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      const KernelNode& node = graph_.at(order_[i]);
+      if (node.communication) {
+        const auto next = static_cast<std::int32_t>(of_group.size()) + 1;
+        streams_[i] = of_group.emplace(node.group, next).first->second;
+      }
+      reads_[i] = TensorsRead(graph_, order_[i]);
+    }
+    stream_count_ = of_group.size() + 1;
+    unseen_.resize(stream_count_);
+  }
+
+  [[nodiscard]] std::vector<std::int32_t> CollectiveStreams() const {
+    std::vector<std::int32_t> streams;
+    for (std::size_t s = 1; s < stream_count_; ++s) {
+      streams.push_back(static_cast<std::int32_t>(s));
+    }
+    return streams;
+  }
+
+  /// Events between a collective and the first kernel that reads it on each other stream.
+  void FindFirstReaders() {
+    std::vector<std::size_t> position(graph_.nodes.size(), order_.size());
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      position[static_cast<std::size_t>(order_[i])] = i;
+    }
+    std::set<std::pair<std::size_t, std::int32_t>> seen;
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      for (const KernelOperand& operand : reads_[i]) {
+        const std::size_t from = position[static_cast<std::size_t>(operand.node)];
+        if (from == order_.size() || streams_[from] == 0 || streams_[from] == streams_[i] ||
+            !seen.insert({from, streams_[i]}).second) {
+          continue;
+        }
+        const std::int32_t event = events_++;
+        sends_[from].push_back(
+            {.kind = Launch::Kind::kSend, .stream = streams_[from], .event = event});
+        receives_[i].push_back({.kind = Launch::Kind::kReceive,
+                                .stream = streams_[i],
+                                .event = event,
+                                .other = streams_[from]});
+        collectives_read_.insert({i, streams_[from]});
+      }
+      if (streams_[i] != 0) {
+        for (const KernelOperand& operand : reads_[i]) {
+          const std::size_t from = position[static_cast<std::size_t>(operand.node)];
+          if (from != order_.size() && streams_[from] != 0 && streams_[from] != streams_[i]) {
+            collectives_read_.insert({i, streams_[from]});
+          }
+        }
+      }
+    }
+  }
+
+  /// `waiting` waits for all that `stream` was given.
+  void Meet(std::int32_t stream, std::int32_t waiting) {
+    const std::int32_t event = events_++;
+    launches_.push_back({.kind = Launch::Kind::kSend, .stream = stream, .event = event});
+    launches_.push_back(
+        {.kind = Launch::Kind::kReceive, .stream = waiting, .event = event, .other = stream});
+    unseen_[static_cast<std::size_t>(waiting)].erase(stream);
+  }
+
+  void Issue(std::size_t i) {
+    const std::int32_t stream = streams_[i];
+    launches_.insert(launches_.end(), receives_[i].begin(), receives_[i].end());
+    if (stream != 0) {
+      Meet(0, stream);
+      for (auto read = collectives_read_.lower_bound({i, 0});
+           read != collectives_read_.end() && read->first == i; ++read) {
+        Meet(read->second, stream);
+      }
+    }
+    if (graph_.at(order_[i]).update) {
+      MeetReaders(i);
+    }
+    for (const KernelOperand& operand : reads_[i]) {
+      used_on_[Storage(operand.node)].insert(stream);
+    }
+    for (std::size_t s = 0; s < stream_count_; ++s) {
+      if (static_cast<std::int32_t>(s) != stream) {
+        unseen_[s].insert(stream);
+      }
+    }
+    launches_.push_back({.kernel = order_[i], .stream = stream});
+    launches_.insert(launches_.end(), sends_[i].begin(), sends_[i].end());
+  }
+
+  /// What this kernel writes or reads may still be read by a collective.
+  void MeetReaders(std::size_t i) {
+    for (const KernelOperand& operand : reads_[i]) {
+      const std::set<std::int32_t> users = used_on_[Storage(operand.node)];
+      for (const std::int32_t user : users) {
+        if (user != streams_[i] && unseen_[static_cast<std::size_t>(streams_[i])].contains(user)) {
+          Meet(user, streams_[i]);
+        }
+      }
+    }
+  }
+
+  /// The node behind views.
+  [[nodiscard]] std::size_t Storage(KernelId id) const {
+    while (graph_.at(id).view) {
+      const std::vector<KernelOperand> read = RealOperands(graph_, graph_.at(id).inputs.front());
+      if (read.empty()) {
+        break;
+      }
+      id = read.front().node;
+    }
+    return static_cast<std::size_t>(id);
+  }
+
+  const KernelGraph& graph_;
+  const std::vector<KernelId>& order_;
+  std::vector<std::int32_t> streams_;              ///< Per position in the order.
+  std::vector<std::vector<KernelOperand>> reads_;  ///< Per position in the order.
+  std::vector<std::vector<Launch>> sends_;         ///< Behind the kernel at a position.
+  std::vector<std::vector<Launch>> receives_;      ///< Before the kernel at a position.
+  /// Position of a collective, stream of a collective that it reads.
+  std::set<std::pair<std::size_t, std::int32_t>> collectives_read_ = {};
+  std::vector<std::set<std::int32_t>> used_on_;  ///< Per node: streams that read it so far.
+  /// Per stream: other streams that were given work since this one waited for them.
+  std::vector<std::set<std::int32_t>> unseen_ = {};
+  std::size_t stream_count_ = 1;
+  std::int32_t events_ = 0;
+  std::vector<Launch> launches_ = {};
+};
+
+}  // namespace
+
+std::vector<Launch> AssignStreams(const KernelGraph& graph, const std::vector<KernelId>& order) {
+  return StreamAssignment(graph, order).Run();
+}
+
+}  // namespace drydock::strategies
