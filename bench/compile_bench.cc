@@ -7,6 +7,7 @@
 #include "bench/networks.h"
 #include "strategies/passes/choose/assign.h"
 #include "strategies/passes/choose/propagate.h"
+#include "strategies/passes/prepare/clean_traced.h"
 #include "strategies/passes/prepare/rewrite.h"
 #include "strategies/program/program.h"
 

@@ -9,6 +9,7 @@
 #include "strategies/passes/communicate/fuse.h"
 #include "strategies/passes/communicate/merge_equal.h"
 #include "strategies/passes/localize/localize.h"
+#include "strategies/passes/prepare/clean_traced.h"
 #include "strategies/passes/prepare/hand_cut.h"
 #include "strategies/passes/prepare/rewrite.h"
 #include "strategies/passes/schedule/schedule.h"

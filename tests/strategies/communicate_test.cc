@@ -4,6 +4,7 @@
 #include "strategies/passes/communicate/constant_sums.h"
 #include "strategies/passes/communicate/merge_equal.h"
 #include "strategies/passes/communicate/number_fusion.h"
+#include "strategies/passes/prepare/clean_traced.h"
 
 namespace drydock::strategies {
 namespace {
@@ -28,6 +29,57 @@ std::string Operators(const Graph& graph) {
     names += (names.empty() ? "" : " ") + node.op;
   }
   return names;
+}
+
+// ---- What changes no number -------------------------------------------------------------------
+
+TEST(CleanTraced, OperatorsThatDoNothingAreGone) {
+  GraphBuilder builder;
+  ValueId x = *builder.AddInput("x", {.shape = {8, 1, 4}});
+  x = Emit(builder, "Neg", {x});
+  x = Emit(builder, "Cast", {x}, {{"dtype", "float32"}});
+  x = Emit(builder, "Transpose", {x}, {{"input_perm", std::vector<std::int64_t>{0, 1, 2}}});
+  x = Emit(builder, "Tile", {x}, {{"dims", std::vector<std::int64_t>{1, 1, 1}}});
+  x = Emit(builder, "Mul", {x, builder.AddScalar(1, DType::kFloat32)});
+  x = Emit(builder, "Add", {builder.AddScalar(0, DType::kFloat32), x});
+  x = Emit(builder, "Reshape", {x}, {{"shape", std::vector<std::int64_t>{8, 1, 4}}});
+  builder.SetOutputs({Emit(builder, "Exp", {x})});
+  EXPECT_EQ(Operators(CleanTraced(std::move(builder).Take())), "Neg Exp");
+}
+
+TEST(CleanTraced, WhatChangesTypeShapeOrNumbersStays) {
+  GraphBuilder builder;
+  ValueId x = *builder.AddInput("x", {.shape = {8, 4}});
+  x = Emit(builder, "Mul", {x, builder.AddScalar(2, DType::kFloat32)});
+  x = Emit(builder, "Add",
+           {x, *builder.AddConstant({.shape = {2, 8, 4}}, std::vector<double>(64, 0.0))});
+  x = Emit(builder, "Transpose", {x}, {{"input_perm", std::vector<std::int64_t>{1, 0, 2}}});
+  x = Emit(builder, "StridedSlice", {x},
+           {{"begin", std::vector<std::int64_t>{0, 0, 0}},
+            {"end", std::vector<std::int64_t>{8, 2, 4}},
+            {"strides", std::vector<std::int64_t>{1, 1, 1}}});
+  builder.SetOutputs({x});
+  EXPECT_EQ(Operators(CleanTraced(std::move(builder).Take())), "Mul Add Transpose StridedSlice");
+}
+
+TEST(CleanTraced, ReshapesAndCastsReadWhatTheOneInFrontRead) {
+  GraphBuilder builder;
+  ValueId x = *builder.AddInput("x", {.shape = {8, 1, 4}, .dtype = DType::kFloat16});
+  x = Emit(builder, "Neg", {x});
+  x = Emit(builder, "Reshape", {x}, {{"shape", std::vector<std::int64_t>{8, 4}}});
+  x = Emit(builder, "Reshape", {x}, {{"shape", std::vector<std::int64_t>{32}}});
+  x = Emit(builder, "Cast", {x}, {{"dtype", "float32"}});
+  x = Emit(builder, "Cast", {x}, {{"dtype", "float16"}});  // wider in between: nothing is lost
+  builder.SetOutputs({Emit(builder, "Exp", {x})});
+  EXPECT_EQ(Operators(CleanTraced(std::move(builder).Take())), "Neg Reshape Exp");
+}
+
+TEST(CleanTraced, ACastThatLosesBitsInBetweenStays) {
+  GraphBuilder builder;
+  ValueId x = *builder.AddInput("x", {.shape = {8}});
+  x = Emit(builder, "Cast", {x}, {{"dtype", "float16"}});
+  builder.SetOutputs({Emit(builder, "Cast", {x}, {{"dtype", "float32"}})});
+  EXPECT_EQ(Operators(CleanTraced(std::move(builder).Take())), "Cast Cast");
 }
 
 // ---- Sums of constants ------------------------------------------------------------------------

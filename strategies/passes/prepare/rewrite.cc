@@ -94,13 +94,6 @@ bool OnlySteers(const Node& node) {
   return node.op == ops::kMirror || node.op == ops::kVirtualDiv || node.op == ops::kVirtualOutput;
 }
 
-/// A Reshape to the shape that is there, of which the user says nothing more.
-bool ChangesNothing(const Graph& graph, const Node& node) {
-  return HasKind(node, OpKind::kReshape) && !node.in_strategy && !node.in_layout &&
-         !node.attrs.contains("skip_redistribution") &&
-         graph.at(node.inputs.front()).type.shape == graph.at(node.outputs.front()).type.shape;
-}
-
 /// Forward result of an operator whose first dimension divides.
 bool TakesOutputNode(const Graph& graph, const std::vector<Region>& regions, ValueId id,
                      std::int64_t device_count) {
@@ -174,36 +167,6 @@ Graph RemoveDeadNodes(Graph graph) {
   const std::vector<bool> live =
       LiveNodes(graph, std::vector<bool>(graph.nodes.size(), true), same);
   return Rewrite(std::move(graph), live, same);
-}
-
-Graph CleanTraced(Graph merged) {
-  for (Node& node : merged.nodes) {
-    if (!HasKind(node, OpKind::kReshape)) {
-      continue;
-    }
-    const Value* input = &merged.at(node.inputs.front());
-    while (input->kind == ValueKind::kOutput &&
-           HasKind(merged.at(input->producer), OpKind::kReshape)) {
-      node.inputs.front() = merged.at(input->producer).inputs.front();
-      input = &merged.at(node.inputs.front());
-    }
-  }
-  std::vector<ValueId> replacement(merged.values.size(), kNoValue);
-  std::vector<bool> keep(merged.nodes.size(), true);
-  // What the network returns stays: an input would have no layout of its own.
-  std::vector<bool> returned(merged.values.size(), false);
-  for (const ValueId output : merged.outputs) {
-    returned[ToIndex(output)] = true;
-  }
-  for (std::size_t n = 0; n < merged.nodes.size(); ++n) {
-    if (ChangesNothing(merged, merged.nodes[n]) &&
-        !returned[ToIndex(merged.nodes[n].outputs.front())]) {
-      replacement[ToIndex(merged.nodes[n].outputs.front())] = merged.nodes[n].inputs.front();
-      keep[n] = false;
-    }
-  }
-  const std::vector<bool> live = LiveNodes(merged, keep, replacement);
-  return Rewrite(std::move(merged), live, replacement);
 }
 
 Graph CleanLocal(Graph graph) {

@@ -26,10 +26,6 @@ enum class Region : std::uint8_t {
 /// Removes nodes whose results reach neither an output nor a node that writes a parameter.
 [[nodiscard]] Graph RemoveDeadNodes(Graph graph);
 
-/// Clean-up before strategies are looked at: dead nodes, Reshape of Reshape, Reshape to the shape
-/// that is there.
-[[nodiscard]] Graph CleanTraced(Graph graph);
-
 /// Removes the helpers that only steer what is done (mirror, virtual division, virtual output) and
 /// dead nodes.
 [[nodiscard]] Graph CleanLocal(Graph graph);

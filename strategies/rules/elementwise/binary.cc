@@ -259,9 +259,11 @@ std::optional<Simplification> OtherOperand(const SimplifyContext& context, doubl
   return std::nullopt;
 }
 
-/// x + 0 and 0 + x.
+/// x + 0 and 0 + x; a sum with a parameter stays, since the reference would hand out its storage.
 std::optional<Simplification> SimplerSum(const SimplifyContext& context) {
-  return OtherOperand(context, 0.0);
+  std::optional<Simplification> simpler = OtherOperand(context, 0.0);
+  const bool parameter = simpler && context.graph.at(simpler->result).kind == ValueKind::kParameter;
+  return parameter ? std::nullopt : std::move(simpler);
 }
 
 /// x * 1 and 1 * x.
