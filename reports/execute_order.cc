@@ -1,6 +1,7 @@
 #include "reports/execute_order.h"
 
 #include <initializer_list>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -35,16 +36,49 @@ std::string ShapeText(const strategies::TensorType& type) {
   return "(" + JoinText(type.shape, ", ") + ")";
 }
 
-/// Indices of the nodes that launch a kernel, in order.
-std::vector<std::size_t> KernelNodes(const strategies::CompiledProgram& program) {
-  std::vector<std::size_t> nodes;
-  for (const strategies::Launch& launch : program.kernels.launches) {
-    if (launch.kind == strategies::Launch::Kind::kKernel) {
-      nodes.push_back(ToIndex(program.kernels.at(launch.kernel).origin));
+/// MindSpore's number of a stream: 1 is reserved, collectives begin at 2.
+std::string StreamText(std::int32_t stream) {
+  return std::to_string(stream == 0 ? 0 : stream + 1);
+}
+
+/// "logic_id" of kernels that no task-sink stream runs: the largest 32-bit number.
+constexpr std::string_view kNoLogicId = "4294967295";
+
+/// Full names of what is launched, "<scope>/<kernel>-op<n>"; n counts per scope and kernel.
+class LaunchNames {
+ public:
+  explicit LaunchNames(const strategies::CompiledProgram& program) : program_(program) {}
+
+  std::string Of(const strategies::Launch& launch) {
+    if (launch.kind != strategies::Launch::Kind::kKernel) {
+      return Numbered("Default", Primitive(launch));
+    }
+    const NodeId origin = program_.kernels.at(launch.kernel).origin;
+    const std::string& scope =
+        origin == strategies::kNoNode ? std::string() : program_.local.at(origin).scope;
+    return Numbered(scope.empty() ? "Default" : scope, Primitive(launch));
+  }
+
+  [[nodiscard]] std::string Primitive(const strategies::Launch& launch) const {
+    switch (launch.kind) {
+      case strategies::Launch::Kind::kSend:
+        return "StreamSend";
+      case strategies::Launch::Kind::kReceive:
+        return "StreamRecv";
+      default:
+        return program_.kernels.at(launch.kernel).name;
     }
   }
-  return nodes;
-}
+
+ private:
+  std::string Numbered(const std::string& scope, const std::string& kernel) {
+    const std::string name = scope + "/" + kernel;
+    return name + "-op" + std::to_string(count_[name]++);
+  }
+
+  const strategies::CompiledProgram& program_;
+  std::map<std::string, int> count_ = {};
+};
 
 std::string CommunicationRow(const Graph& graph, const Node& node, const std::string& index) {
   const strategies::TensorType& input = graph.at(node.inputs.front()).type;
@@ -62,13 +96,17 @@ std::string CommunicationRow(const Graph& graph, const Node& node, const std::st
 
 std::string ExecuteOrderCsv(const strategies::CompiledProgram& program, RankId rank) {
   const Graph graph = strategies::SpecialiseForRank(program, rank);
-  const std::vector<std::string> names = strategies::FullNames(graph);
+  LaunchNames names(program);
   std::string text = "index,node_name,logic_id,stream_id,node_info,event_id,group\n";
-  std::size_t row = 0;
-  for (const std::size_t i : KernelNodes(program)) {
-    const Node& node = graph.nodes[i];
-    const std::string index = std::to_string(row++);
-    text += Row({index, names[i], index, node.group ? "1" : "0", "", "", TextOf(node, "group")});
+  int row = 0;
+  for (const strategies::Launch& launch : program.kernels.launches) {
+    const bool kernel = launch.kind == strategies::Launch::Kind::kKernel;
+    const std::string info = "@kernel_graph0:CNode_" + std::to_string(row) +
+                             "{[0]: ValueNode<Primitive> " + names.Primitive(launch) + "}";
+    const NodeId origin = kernel ? program.kernels.at(launch.kernel).origin : strategies::kNoNode;
+    text += Row({std::to_string(++row), names.Of(launch), kNoLogicId, StreamText(launch.stream),
+                 info, kernel ? "" : std::to_string(launch.event),
+                 origin == strategies::kNoNode ? "" : TextOf(graph.at(origin), "group")});
   }
   return text;
 }
@@ -78,13 +116,13 @@ std::string CommExecuteOrderCsv(const strategies::CompiledProgram& program, Rank
   std::string text =
       "index,group,comm_rank,primitive,src_rank,dest_rank,root_rank,input_shape,input_type,"
       "output_shape,output_type,input_size,output_size\n";
-  std::size_t row = 0;
-  for (const std::size_t i : KernelNodes(program)) {
-    const Node& node = graph.nodes[i];
-    if (node.group) {
-      text += CommunicationRow(graph, node, std::to_string(row));
-    }
+  int row = 0;
+  for (const strategies::Launch& launch : program.kernels.launches) {
     ++row;
+    if (launch.kernel != strategies::kNoKernel && program.kernels.at(launch.kernel).communication) {
+      text += CommunicationRow(graph, graph.at(program.kernels.at(launch.kernel).origin),
+                               std::to_string(row));
+    }
   }
   return text;
 }

@@ -8,8 +8,9 @@
 namespace drydock::reports {
 
 /// The kernels of one rank in launch order, as MindSpore's dry run writes `execute_order.csv`:
-/// index, node_name, logic_id, stream_id, node_info, event_id, group. Streams and events are not
-/// modelled: computation is on stream 0, communication on stream 1, logic_id repeats the index.
+/// index, node_name, logic_id, stream_id, node_info, event_id, group. Computation is on stream 0,
+/// each group's collectives on a stream of their own from 2 on; StreamSend and StreamRecv with the
+/// same event_id are the two ends of an event. node_info names the primitive only.
 ///
 /// @param rank  0 <= rank < world size
 /// Source: spec memory-and-dump 8

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "strategies/operators/op_entry.h"
-#include "strategies/operators/op_signature.h"
 
 /// Lowering of one operator: what MindSpore's back end launches for it.
 ///
@@ -171,9 +170,12 @@ void AddArgument(const LowerContext& context, const SignatureArgument& argument,
 
 }  // namespace
 
-Result<std::vector<KernelId>> LowerByDefault(const LowerContext& context) {
-  std::vector<KernelId> arguments;
-  const OpEntry& entry = *context.node.entry;
+const std::vector<SignatureArgument>& KernelBuilder::ArgumentsOf(const OpEntry& entry) {
+  const auto [place, is_new] = arguments_.try_emplace(&entry);
+  std::vector<SignatureArgument>& list = place->second;
+  if (!is_new) {
+    return list;
+  }
   const OpSignature signature = ParseSignature(entry.signature);
   std::vector<SignatureArgument> known = signature.constructor;
   known.insert(known.end(), signature.call.begin(), signature.call.end());
@@ -181,14 +183,20 @@ Result<std::vector<KernelId>> LowerByDefault(const LowerContext& context) {
     return argument.kind != ArgumentKind::kAttribute;
   });
   if (entry.values.empty()) {
-    for (const SignatureArgument& argument : known) {
-      AddArgument(context, argument, arguments);
-    }
+    list = std::move(known);
+    return list;
   }
   for (const std::string& name : NamesIn(entry.values)) {
     const auto found = std::ranges::find(known, name, &SignatureArgument::name);
-    AddArgument(context, found == known.end() ? SignatureArgument{.name = name} : *found,
-                arguments);
+    list.push_back(found == known.end() ? SignatureArgument{.name = name} : *found);
+  }
+  return list;
+}
+
+Result<std::vector<KernelId>> LowerByDefault(const LowerContext& context) {
+  std::vector<KernelId> arguments;
+  for (const SignatureArgument& argument : context.builder.ArgumentsOf(*context.node.entry)) {
+    AddArgument(context, argument, arguments);
   }
   return LowerTo(context, context.node.op, std::move(arguments));
 }

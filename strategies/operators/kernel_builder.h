@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "strategies/graph/graph.h"
 #include "strategies/graph/kernel_graph.h"
+#include "strategies/operators/op_signature.h"
 
 namespace drydock::strategies {
 
@@ -40,6 +41,9 @@ class KernelBuilder {
   [[nodiscard]] KernelId Virtual(KernelKind kind, std::vector<KernelId> inputs,
                                  std::int32_t item = 0);
 
+  /// Attributes that kernels of an operator take as value arguments, in order.
+  [[nodiscard]] const std::vector<SignatureArgument>& ArgumentsOf(const OpEntry& entry);
+
   /// The local node that what is added from now on comes from.
   void SetOrigin(NodeId origin) { origin_ = origin; }
   [[nodiscard]] const TensorType& TypeOf(KernelId id) const;
@@ -51,6 +55,7 @@ class KernelBuilder {
   KernelGraph graph_;
   NodeId origin_ = kNoNode;
   std::map<std::string, KernelId, std::less<>> constants_;
+  std::map<const OpEntry*, std::vector<SignatureArgument>> arguments_;
 };
 
 /// What OpEntry::lower may use: one node of the local program and where its operands are.
@@ -60,7 +65,8 @@ struct LowerContext {
   const Node& node;                  ///< The node to lower.
   std::span<const KernelId> inputs;  ///< Per operand of the node; kNoKernel for an absent one.
   /// What a node that writes parameters waits for; becomes the last operand of its last kernel
-  /// unless one of its nodes takes it.
+  /// unless one of its nodes takes it. What comes later waits for that kernel, or for the tuple
+  /// that was added last if there is one.
   KernelId state = kNoKernel;
   [[nodiscard]] const TensorType& InputType(std::size_t index) const {
     return graph.at(node.inputs[index]).type;

@@ -159,7 +159,9 @@ class ProgramLowering {
       builder_.graph().at(last).inputs.push_back(state);
     }
     builder_.graph().at(last).update = true;
-    chain_.NoteEffect(last, written);
+    const KernelId end{static_cast<std::int32_t>(builder_.graph().nodes.size()) - 1};
+    const bool named = builder_.graph().at(end).kind == KernelKind::kMakeTuple;
+    chain_.NoteEffect(named ? end : last, written);
     if (node.entry->returns_success) {
       successes_.push_back({.parameter = written.front(), .update = last});
     }

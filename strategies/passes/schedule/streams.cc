@@ -61,7 +61,7 @@ class StreamAssignment {
       reads_[i] = TensorsRead(graph_, order_[i]);
     }
     stream_count_ = of_group.size() + 1;
-    unseen_.resize(stream_count_);
+    unseen_.assign(stream_count_, std::vector<bool>(stream_count_, false));
   }
 
   [[nodiscard]] std::vector<std::int32_t> CollectiveStreams() const {
@@ -82,28 +82,26 @@ class StreamAssignment {
     for (std::size_t i = 0; i < order_.size(); ++i) {
       for (const KernelOperand& operand : reads_[i]) {
         const std::size_t from = position[static_cast<std::size_t>(operand.node)];
-        if (from == order_.size() || streams_[from] == 0 || streams_[from] == streams_[i] ||
-            !seen.insert({from, streams_[i]}).second) {
+        if (from == order_.size() || streams_[from] == 0 || streams_[from] == streams_[i]) {
           continue;
         }
-        const std::int32_t event = events_++;
-        sends_[from].push_back(
-            {.kind = Launch::Kind::kSend, .stream = streams_[from], .event = event});
-        receives_[i].push_back({.kind = Launch::Kind::kReceive,
-                                .stream = streams_[i],
-                                .event = event,
-                                .other = streams_[from]});
-        collectives_read_.insert({i, streams_[from]});
-      }
-      if (streams_[i] != 0) {
-        for (const KernelOperand& operand : reads_[i]) {
-          const std::size_t from = position[static_cast<std::size_t>(operand.node)];
-          if (from != order_.size() && streams_[from] != 0 && streams_[from] != streams_[i]) {
-            collectives_read_.insert({i, streams_[from]});
-          }
+        if (seen.insert({from, streams_[i]}).second) {
+          AddEvent(from, i);
+        }
+        if (streams_[i] != 0) {
+          collectives_read_.insert({i, streams_[from]});
         }
       }
     }
+  }
+
+  void AddEvent(std::size_t from, std::size_t to) {
+    const std::int32_t event = events_++;
+    sends_[from].push_back({.kind = Launch::Kind::kSend, .stream = streams_[from], .event = event});
+    receives_[to].push_back({.kind = Launch::Kind::kReceive,
+                             .stream = streams_[to],
+                             .event = event,
+                             .other = streams_[from]});
   }
 
   /// `waiting` waits for all that `stream` was given.
@@ -112,7 +110,7 @@ class StreamAssignment {
     launches_.push_back({.kind = Launch::Kind::kSend, .stream = stream, .event = event});
     launches_.push_back(
         {.kind = Launch::Kind::kReceive, .stream = waiting, .event = event, .other = stream});
-    unseen_[static_cast<std::size_t>(waiting)].erase(stream);
+    unseen_[static_cast<std::size_t>(waiting)][static_cast<std::size_t>(stream)] = false;
   }
 
   void Issue(std::size_t i) {
@@ -132,9 +130,7 @@ class StreamAssignment {
       used_on_[Storage(operand.node)].insert(stream);
     }
     for (std::size_t s = 0; s < stream_count_; ++s) {
-      if (static_cast<std::int32_t>(s) != stream) {
-        unseen_[s].insert(stream);
-      }
+      unseen_[s][static_cast<std::size_t>(stream)] = static_cast<std::int32_t>(s) != stream;
     }
     launches_.push_back({.kernel = order_[i], .stream = stream});
     launches_.insert(launches_.end(), sends_[i].begin(), sends_[i].end());
@@ -145,11 +141,15 @@ class StreamAssignment {
     for (const KernelOperand& operand : reads_[i]) {
       const std::set<std::int32_t> users = used_on_[Storage(operand.node)];
       for (const std::int32_t user : users) {
-        if (user != streams_[i] && unseen_[static_cast<std::size_t>(streams_[i])].contains(user)) {
+        if (user != streams_[i] && Unseen(streams_[i], user)) {
           Meet(user, streams_[i]);
         }
       }
     }
+  }
+
+  [[nodiscard]] bool Unseen(std::int32_t waiting, std::int32_t stream) const {
+    return unseen_[static_cast<std::size_t>(waiting)][static_cast<std::size_t>(stream)];
   }
 
   /// The node behind views.
@@ -174,7 +174,7 @@ class StreamAssignment {
   std::set<std::pair<std::size_t, std::int32_t>> collectives_read_ = {};
   std::vector<std::set<std::int32_t>> used_on_;  ///< Per node: streams that read it so far.
   /// Per stream: other streams that were given work since this one waited for them.
-  std::vector<std::set<std::int32_t>> unseen_ = {};
+  std::vector<std::vector<bool>> unseen_ = {};
   std::size_t stream_count_ = 1;
   std::int32_t events_ = 0;
   std::vector<Launch> launches_ = {};
