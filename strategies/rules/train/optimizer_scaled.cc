@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_rules.h"
+#include "strategies/rules/train/optimizer_operands.h"
 
 /// Optimizer steps whose step length follows from past gradients or from norms. Like those of
 /// optimizer.cc they write in place and work on local values; a norm is that of the local slice.
@@ -14,34 +14,6 @@
 /// mindspore/python/mindspore/nn/optim/lamb.py (behaviour only).
 namespace drydock::strategies {
 namespace {
-
-/// The first `count` operands at `positions` have the weight's shape, all others are one number.
-Result<std::vector<TensorType>> InferUpdate(const OpView& op, std::size_t count,
-                                            const std::vector<std::size_t>& like_weight,
-                                            std::size_t written) {
-  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, count, count));
-  std::vector<bool> full(count, false);
-  full[0] = true;
-  for (const std::size_t position : like_weight) {
-    full[position] = true;
-  }
-  for (std::size_t i = 1; i < count; ++i) {
-    const bool fits =
-        full[i] ? op.inputs[i].shape == op.inputs[0].shape : Elements(op.inputs[i]) == 1;
-    if (!fits) {
-      return FailOp(op, "shape-mismatch",
-                    "'" + std::string(op.op) + "' updates a weight of shape " +
-                        TupleText(op.inputs[0].shape) + ", but input " + std::to_string(i) +
-                        " has shape " + TupleText(op.inputs[i].shape));
-    }
-  }
-  return std::vector<TensorType>(op.inputs.begin(),
-                                 op.inputs.begin() + static_cast<std::ptrdiff_t>(written));
-}
-
-double Number(const EvaluateContext& context, std::size_t input) {
-  return context.inputs[input].data.front();
-}
 
 // ---- Lamb: var, m, v, lr, beta1, beta2, epsilon, decay, global_step, gradient
 // --------------------
@@ -62,9 +34,9 @@ Result<std::vector<NdArray>> EvaluateLamb(const EvaluateContext& context) {
   NdArray weight = context.inputs[0];
   NdArray first = context.inputs[1];
   NdArray second = context.inputs[2];
-  const double beta1 = Number(context, 4);
-  const double beta2 = Number(context, 5);
-  const double step = Number(context, 8) + 1;
+  const double beta1 = NumberOperand(context, 4);
+  const double beta2 = NumberOperand(context, 5);
+  const double step = NumberOperand(context, 8) + 1;
   std::vector<double> update(weight.data.size());
   for (std::size_t i = 0; i < update.size(); ++i) {
     const double gradient = context.inputs[9].data[i];
@@ -72,13 +44,14 @@ Result<std::vector<NdArray>> EvaluateLamb(const EvaluateContext& context) {
     second.data[i] = beta2 * second.data[i] + (1 - beta2) * gradient * gradient;
     const double m = first.data[i] / (1 - std::pow(beta1, step));
     const double v = second.data[i] / (1 - std::pow(beta2, step));
-    update[i] = m / (std::sqrt(v) + Number(context, 6)) + Number(context, 7) * weight.data[i];
+    update[i] =
+        m / (std::sqrt(v) + NumberOperand(context, 6)) + NumberOperand(context, 7) * weight.data[i];
   }
   const double weight_norm = Norm(weight.data);
   const double update_norm = Norm(update);
   const double ratio = weight_norm > 0 && update_norm > 0 ? weight_norm / update_norm : 1.0;
   for (std::size_t i = 0; i < update.size(); ++i) {
-    weight.data[i] -= Number(context, 3) * ratio * update[i];
+    weight.data[i] -= NumberOperand(context, 3) * ratio * update[i];
   }
   return std::vector<NdArray>{std::move(weight), std::move(first), std::move(second)};
 }
@@ -94,18 +67,19 @@ Result<std::vector<NdArray>> EvaluateFtrl(const EvaluateContext& context) {
   NdArray weight = context.inputs[0];
   NdArray accum = context.inputs[1];
   NdArray linear = context.inputs[2];
-  const double rate = Number(context, 4);
-  const double power = Number(context, 7);
+  const double rate = NumberOperand(context, 4);
+  const double power = NumberOperand(context, 7);
   for (std::size_t i = 0; i < weight.data.size(); ++i) {
     const double gradient = context.inputs[3].data[i];
     const double before = std::pow(accum.data[i], -power);
     accum.data[i] += gradient * gradient;
     const double after = std::pow(accum.data[i], -power);
     linear.data[i] += gradient - (after - before) / rate * weight.data[i];
-    const double l1 = Number(context, 5);
+    const double l1 = NumberOperand(context, 5);
     const double excess = (linear.data[i] > 0 ? l1 : -l1) - linear.data[i];
-    weight.data[i] =
-        std::fabs(linear.data[i]) > l1 ? excess / (after / rate + 2 * Number(context, 6)) : 0.0;
+    weight.data[i] = std::fabs(linear.data[i]) > l1
+                         ? excess / (after / rate + 2 * NumberOperand(context, 6))
+                         : 0.0;
   }
   return std::vector<NdArray>{std::move(weight), std::move(accum), std::move(linear)};
 }
@@ -124,7 +98,7 @@ Result<std::vector<NdArray>> EvaluateAdagrad(const EvaluateContext& context) {
   for (std::size_t i = 0; i < weight.data.size(); ++i) {
     const double gradient = context.inputs[3].data[i];
     accum.data[i] += update_slots ? gradient * gradient : 0.0;
-    weight.data[i] -= Number(context, 2) * gradient / std::sqrt(accum.data[i]);
+    weight.data[i] -= NumberOperand(context, 2) * gradient / std::sqrt(accum.data[i]);
   }
   return std::vector<NdArray>{std::move(weight), std::move(accum)};
 }

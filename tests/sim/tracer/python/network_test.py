@@ -99,7 +99,7 @@ print("loss", loss, float(loss.asnumpy() if not isinstance(loss.asnumpy(), float
 
     def test_momentum_step(self):
         run = self.trace(self.LOOP % "nn.Momentum(net.trainable_params(), 0.1, 0.9)")
-        self.assertEqual(self.ops(run), ["MatMul", "Sub", "Square", "ReduceMean", "_Gradient", "ApplyMomentum"])
+        self.assertEqual(self.ops(run), ["MatMul", "Sub", "Square", "ReduceMean", "_Gradient", "AssignAdd", "ApplyMomentum"])
         roles = {p["name"]: p.get("role") for p in run.documents[0]["parameters"]}
         self.assertEqual(roles, {"given": None, "moments.given": "optimizer_state", "learning_rate": "hyper",
                                  "momentum": "hyper"})
@@ -116,7 +116,7 @@ print("loss", loss, float(loss.asnumpy() if not isinstance(loss.asnumpy(), float
     def test_data_parallel_reduces_every_gradient(self):
         run = self.trace("import mindspore\nmindspore.set_auto_parallel_context(parallel_mode='data_parallel', "
                          "gradients_mean=True)\n" + self.LOOP % "nn.SGD(net.trainable_params(), 0.1)")
-        self.assertEqual(self.ops(run)[-4:], ["_Gradient", "AllReduce", "Mul", "SGD"])
+        self.assertEqual(self.ops(run)[-5:], ["_Gradient", "AllReduce", "Mul", "AssignAdd", "SGD"])
         constants = {c["label"]: c["data"] for c in run.documents[0]["constants"]}
         scale = run.documents[0]["nodes"][-2]["inputs"][1]
         self.assertEqual(constants[scale], [0.125])  # 1 / 8 ranks
@@ -141,7 +141,7 @@ for epoch in range(3):
 """)
         self.assertEqual(len(run.documents), 1)
         self.assertEqual([i["name"] for i in run.documents[0]["inputs"]], ["data", "label"])
-        self.assertEqual(self.ops(run)[-2:], ["_Gradient", "SGD"])
+        self.assertEqual(self.ops(run)[-3:], ["_Gradient", "AssignAdd", "SGD"])
 
     def test_model_train_calls_callbacks_once(self):
         run = self.trace(NET + """

@@ -1,4 +1,9 @@
-"""Learning rates as functions of the step: scalar operators of the optimizer's part of the step."""
+"""Learning rates as functions of the step: scalar operators of the optimizer's part of the step.
+
+Source: mindspore/python/mindspore/nn/learning_rate_schedule.py (which operators, in which order).
+"""
+import math
+
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore.common import dtype as mstype
@@ -27,6 +32,12 @@ class LearningRateSchedule(Cell):
         from mindspore.ops import functional as F
         return F.cast(step, mstype.float32)
 
+    @classmethod
+    def _at_most(cls, step, last):
+        """The step, no further than the last one; as a float."""
+        from mindspore.ops import functional as F
+        return cls._float(F.minimum(step, last))
+
 
 class _Decay(LearningRateSchedule):
     """rate(p) with p the step over decay_steps, in whole numbers if is_stair."""
@@ -40,7 +51,7 @@ class _Decay(LearningRateSchedule):
 
     def _progress(self, step):
         from mindspore.ops import functional as F
-        p = self._float(step) / float(self.decay_steps)
+        p = self._float(step) / self.decay_steps
         return F.floor(p) if self.is_stair else p
 
 
@@ -49,22 +60,25 @@ class ExponentialDecayLR(_Decay):
 
     def construct(self, global_step):
         from mindspore.ops import functional as F
-        return F.pow(self.decay_rate, self._progress(global_step)) * self.learning_rate
+        return self.learning_rate * F.pow(self.decay_rate, self._progress(global_step))
 
 
 class NaturalExpDecayLR(_Decay):
-    """learning_rate * e ^ (-decay_rate * p)"""
+    """learning_rate * e ^ (-decay_rate * step)"""
 
     def construct(self, global_step):
         from mindspore.ops import functional as F
-        return F.exp(self._progress(global_step) * -self.decay_rate) * self.learning_rate
+        step = self._float(global_step)
+        if self.is_stair:
+            step = F.floor_div(step, self.decay_steps) * self.decay_steps
+        return self.learning_rate * F.pow(math.e, -self.decay_rate * step)
 
 
 class InverseDecayLR(_Decay):
     """learning_rate / (1 + decay_rate * p)"""
 
     def construct(self, global_step):
-        return self.learning_rate / (self._progress(global_step) * self.decay_rate + 1.0)
+        return self.learning_rate / (1 + self.decay_rate * self._progress(global_step))
 
 
 class CosineDecayLR(LearningRateSchedule):
@@ -79,9 +93,9 @@ class CosineDecayLR(LearningRateSchedule):
 
     def construct(self, global_step):
         from mindspore.ops import functional as F
-        p = F.minimum(self._float(global_step), float(self.decay_steps))
-        angle = p * (3.141592653589793 / self.decay_steps)
-        return (F.cos(angle) + 1.0) * (0.5 * (self.max_lr - self.min_lr)) + self.min_lr
+        p = self._at_most(global_step, self.decay_steps)
+        wave = 0.5 * (self.max_lr - self.min_lr) * (1.0 + F.sin(math.pi * (p / self.decay_steps + 0.5)))
+        return self.min_lr + wave if self.min_lr else wave
 
 
 class PolynomialDecayLR(LearningRateSchedule):
@@ -93,15 +107,18 @@ class PolynomialDecayLR(LearningRateSchedule):
                learning_rate=learning_rate, end_learning_rate=end_learning_rate, decay_steps=decay_steps, power=power,
                update_decay_steps=update_decay_steps)
         self.learning_rate, self.end_learning_rate = learning_rate, end_learning_rate
-        self.decay_steps, self.power, self.update_decay_steps = float(decay_steps), power, update_decay_steps
+        self.decay_steps, self.power, self.update_decay_steps = decay_steps, power, update_decay_steps
 
     def construct(self, global_step):
         from mindspore.ops import functional as F
         step, length = self._float(global_step), self.decay_steps
         if self.update_decay_steps:
-            length = F.maximum(-F.floor(step / -length), 1.0) * length
-        left = 1.0 - F.minimum(step, length) / length
-        return F.pow(left, self.power) * (self.learning_rate - self.end_learning_rate) + self.end_learning_rate
+            length = length * F.maximum(F.ceil(step / length), 1)
+        else:
+            step = F.minimum(step, length)
+        left = F.pow(1.0 - step / length, self.power)
+        rate = (self.learning_rate - self.end_learning_rate) * left
+        return rate + self.end_learning_rate if self.end_learning_rate else rate
 
 
 class WarmUpLR(LearningRateSchedule):
@@ -110,11 +127,10 @@ class WarmUpLR(LearningRateSchedule):
     def __init__(self, learning_rate, warmup_steps):
         super().__init__()
         _check("WarmUpLR", ("learning_rate", "warmup_steps"), learning_rate=learning_rate, warmup_steps=warmup_steps)
-        self.learning_rate, self.warmup_steps = learning_rate, float(warmup_steps)
+        self.learning_rate, self.warmup_steps = learning_rate, warmup_steps
 
     def construct(self, global_step):
-        from mindspore.ops import functional as F
-        return F.minimum(self._float(global_step), self.warmup_steps) / self.warmup_steps * self.learning_rate
+        return self.learning_rate * (self._at_most(global_step, self.warmup_steps) / self.warmup_steps)
 
 
 __getattr__ = module_getattr("mindspore.nn.learning_rate_schedule")

@@ -126,6 +126,8 @@ def flatten(input, order="C", *, start_dim=1, end_dim=-1):
     begin, end = start_dim % (len(dims) or 1), end_dim % (len(dims) or 1)
     if not dims:
         return reshape(input, (1,))
+    if begin == 1 and end == len(dims) - 1 and len(dims) > 1:
+        return _op("Flatten")(input)
     return reshape(input, dims[:begin] + (_values.count(dims[begin:end + 1]),) + dims[end + 1:])
 
 
@@ -352,16 +354,6 @@ def clamp(input, min=None, max=None):
 clip_by_value = clip = clamp
 
 
-def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-    from mindspore.ops import _losses
-    return _losses.cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
-
-
-def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-    from mindspore.ops import _losses
-    return _losses.nll_loss(inputs, target, weight, ignore_index, reduction, label_smoothing)
-
-
 def mse_loss(input, target, reduction="mean"):
     from mindspore.ops import _losses
     return _losses.reduce_loss(square(input - target), reduction)  # noqa: F821 (made above)
@@ -427,25 +419,40 @@ def all_reduce_sum(tensor, group):
     return _op("AllReduce", op="sum", group=group)(tensor)
 
 
-def _clip_scale(grads, clip_norm):
-    """clip_norm / max(norm, clip_norm) of all gradients together."""
-    total = None
-    for grad in grads:
-        part = _op("ReduceSum")(_op("Square")(_cast(grad, _mstype.float32)), ())
-        total = part if total is None else total + part
-    norm = _op("Sqrt")(total)
-    return div(clip_norm, maximum(norm, clip_norm))  # noqa: F821 (made above)
+def _square_sum(x):
+    """Sum of squares, as a vector of one element; over ranks its parts are summed before the root."""
+    total = _cast(_op("ReduceSum")(_op("Square")(x), ()), _mstype.float32)
+    part = _op("ExpandDims").add_prim_attr("grad_scale", True)
+    return part(total, 0)
 
 
 def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
-    grads = list(x)
-    factor = _clip_scale(grads, clip_norm)
-    return tuple(grad * _cast(factor, grad.dtype) for grad in grads)
+    """x * clip_norm / max(norm of all, clip_norm). Source: mindspore/python/mindspore/ops/function/clip_func.py."""
+    if use_norm is not None:
+        raise _user_error(ValueError, "clip_by_global_norm:use_norm", "use_norm must be None")
+    if isinstance(clip_norm, bool) or not isinstance(clip_norm, (int, float)) or clip_norm <= 0:
+        raise _user_error(ValueError, "clip_by_global_norm:clip_norm", "clip_norm must be a number above 0, not %r"
+                          % (clip_norm,))
+    limit = _Tensor([float(clip_norm)], _mstype.float32)
+    norm = _op("Sqrt")(addn(tuple(_square_sum(grad) for grad in x)))
+    norm = _op("Select")(_op("GreaterEqual")(norm, limit), norm, limit)
+    return tuple(_cast(_op("Div")(_times(grad, limit, clip_norm), norm), grad.dtype) for grad in x)
+
+
+def _times(grad, limit, clip_norm):
+    return grad if clip_norm == 1 else _op("Mul")(grad, limit)
+
+
+_LOSSES = ("cross_entropy", "nll_loss", "l1_loss", "huber_loss", "kl_div", "binary_cross_entropy",
+           "binary_cross_entropy_with_logits", "smooth_l1_loss", "soft_margin_loss")
 
 
 def __getattr__(name):
     """Other operators of the table under their snake-case name; stubs for the rest."""
     from mindspore.ops import _fallback, _more_functional
+    if name in _LOSSES:
+        from mindspore.ops import _losses
+        return getattr(_losses, name)
     if name in _more_functional.NAMES:
         return getattr(_more_functional, name)
     return _fallback.functional(name)

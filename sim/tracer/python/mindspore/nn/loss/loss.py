@@ -54,16 +54,91 @@ class MSELoss(LossBase):
         return self.get_loss(F.square(logits - labels))
 
 
-class L1Loss(LossBase):
-    """See mindspore.nn.L1Loss."""
+class _Functional(LossBase):
+    """Losses that one function of ops computes."""
+
+    _function = ""
+
+    def __init__(self, reduction="mean"):
+        super().__init__("mean" if reduction == "batchmean" else reduction)
+        self.reduction = reduction
 
     def construct(self, logits, labels):
         from mindspore.ops import functional as F
-        return self.get_loss(F.abs(logits - labels))
+        return getattr(F, self._function)(logits, labels, reduction=self.reduction)
 
 
-class MAELoss(L1Loss):
+class L1Loss(_Functional):
+    """See mindspore.nn.L1Loss."""
+
+    _function = "l1_loss"
+
+
+class SoftMarginLoss(_Functional):
+    """See mindspore.nn.SoftMarginLoss."""
+
+    _function = "soft_margin_loss"
+
+
+class KLDivLoss(_Functional):
+    """See mindspore.nn.KLDivLoss."""
+
+    _function = "kl_div"
+
+
+class SmoothL1Loss(LossBase):
+    """See mindspore.nn.SmoothL1Loss."""
+
+    def __init__(self, beta=1.0, reduction="none"):
+        super().__init__(reduction)
+        self.smooth_l1_loss = P.SmoothL1Loss(beta, reduction)
+
+    def construct(self, logits, labels):
+        return self.smooth_l1_loss(logits, labels)
+
+
+class HuberLoss(LossBase):
+    """See mindspore.nn.HuberLoss."""
+
+    def __init__(self, reduction="mean", delta=1.0):
+        super().__init__(reduction)
+        self.delta = delta
+
+    def construct(self, logits, labels):
+        from mindspore.ops import functional as F
+        return F.huber_loss(logits, labels, self.reduction, self.delta)
+
+
+class RMSELoss(LossBase):
+    """See mindspore.nn.RMSELoss."""
+
+    def __init__(self):
+        super().__init__()
+        self.MSELoss = MSELoss()
+
+    def construct(self, logits, label):
+        from mindspore.ops import functional as F
+        return F.sqrt(self.MSELoss(logits, label))
+
+
+class MAELoss(LossBase):
     """See mindspore.nn.MAELoss."""
+
+    def construct(self, logits, label):
+        from mindspore.ops import functional as F
+        return self.get_loss(F.abs(logits - label))
+
+
+class BCEWithLogitsLoss(LossBase):
+    """See mindspore.nn.BCEWithLogitsLoss."""
+
+    def __init__(self, reduction="mean", weight=None, pos_weight=None):
+        super().__init__(reduction)
+        self.weight, self.pos_weight = weight, pos_weight
+
+    def construct(self, input, target):
+        from mindspore.ops import functional as F
+        return F.binary_cross_entropy_with_logits(input, target, self.weight, self.pos_weight, self.reduction)
 
 
 class SoftmaxCrossEntropyWithLogits(LossBase):

@@ -1,7 +1,10 @@
-"""Base of the optimizers: parameters, learning rate, weight decay. Source: spec tracing-frontend 11."""
-import contextlib
+"""Base of the optimizers: parameters, learning rates, weight decay. Source: spec tracing-frontend 11;
+mindspore/python/mindspore/nn/optim/optimizer.py (which operators a step consists of).
 
-from mindspore._drydock.errors import user_error
+A step: decay * weight is added to each gradient (Mul, AddN), gradients are divided by the loss scale (Mul), the rate is
+worked out, the step counter grows (AssignAdd), then one update per parameter, by some optimizers the last parameter first.
+"""
+from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.gradient import phase
 from mindspore._drydock.lazy import module_getattr
 from mindspore.common import dtype as mstype
@@ -9,86 +12,182 @@ from mindspore.common.initializer import initializer
 from mindspore.common.parameter import Parameter, ParameterTuple, hyper_parameter
 from mindspore.common.tensor import Tensor
 from mindspore.nn.cell import Cell
+from mindspore.nn.optim._groups import Groups, check_number  # noqa: F401
 from mindspore.ops import operations as P
 
 
-def check_number(owner, name, value, low=None, high=None, kinds=(float, int)):
-    """A number within [low, high]; the reference's exception classes."""
-    if isinstance(value, bool) or not isinstance(value, kinds):
-        raise user_error(TypeError, "%s:%s-type" % (owner, name), "%s of %s must be a number, not %r"
-                         % (name, owner, value))
-    if (low is not None and value < low) or (high is not None and value > high):
-        raise user_error(ValueError, "%s:%s-range" % (owner, name), "%s of %s must be %s, not %s"
-                         % (name, owner, ">= %s" % low if high is None else "between %s and %s" % (low, high), value))
-    return float(value)
-
-
 class Optimizer(Cell):
-    """Base class; subclasses record one update operator per parameter."""
+    """Base class; subclasses record the updates of one step in update()."""
 
     _support_parallel_optimizer = False
 
     def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
         super().__init__(auto_prefix=False)
         name = type(self).__name__
-        groups = _groups(name, parameters, learning_rate, weight_decay)
-        self.parameters = ParameterTuple(p for group in groups for p in group["params"])
-        _check_unique(name, self.parameters)
         self.loss_scale = check_number(name, "loss_scale", loss_scale)
         if self.loss_scale <= 0:
             raise user_error(ValueError, name + ":loss_scale-range", "loss_scale must be positive")
-        self.dynamic_lr = False
-        self._rates = {}
-        self.weight_decays = []
-        self.learning_rates = []
-        for group in groups:
-            rate = self._rate_parameter(name, group["lr"])
-            self.learning_rates += [rate] * len(group["params"])
-            self.weight_decays += [group["weight_decay"]] * len(group["params"])
-        self.learning_rate = self.learning_rates[0]
-        self.weight_decay = self.weight_decays[0]
+        self.dynamic_weight_decay = False
+        rate = self._checked_rate(learning_rate)
+        groups = Groups(name, parameters, weight_decay)
+        self.is_group = groups.given
+        self.is_group_lr = any(group.lr is not None for group in groups.groups)
+        self._check_centralization(groups)
+        self.parameters = self._parameters = ParameterTuple(groups.parameters())
+        self.param_length = len(self.parameters)
+        self.dynamic_lr = isinstance(rate, (Cell, list)) or any(
+            isinstance(self._checked_rate(group.lr), (Cell, list)) for group in groups.groups if group.lr is not None)
+        self._set_rates(groups, rate)
+        self._set_decays(groups)
         self.global_step = Parameter(initializer(0, [1], mstype.int32), name="global_step", requires_grad=False)
         self.global_step.role = "hyper"
-        self.param_length = len(self.parameters)
+        self.global_step_increase_tensor = Tensor([1], mstype.int32)
+        self.reciprocal_scale = Tensor(1.0 / self.loss_scale, mstype.float32)
+        self.need_scale = self.loss_scale != 1.0
+        self.assignadd = P.AssignAdd()
 
-    def _rate_parameter(self, name, rate):
-        """The parameter that holds a learning rate; equal rates share one."""
+    # -- settings -----------------------------------------------------------------------------------
+    def _checked_rate(self, rate):
+        """A number, a list of numbers (one per step), or a cell."""
+        name = type(self).__name__
         if isinstance(rate, Cell):
-            self.__dict__["dynamic_lr"] = True
             return rate
-        if isinstance(rate, Tensor) and rate.ndim == 1 or isinstance(rate, (list, tuple)):
-            self.__dict__["dynamic_lr"] = True
-            rate = float((rate.tolist() if isinstance(rate, Tensor) else list(rate))[0])
-        elif isinstance(rate, Tensor):
-            rate = float(rate.asnumpy()) if rate._known() else 0.0
-        else:
-            rate = check_number(name, "learning_rate", rate, low=0.0)
-        if rate not in self._rates:
-            suffix = "" if not self._rates else "_group_%d" % len(self._rates)
-            self._rates[rate] = hyper_parameter(rate, "learning_rate" + suffix)
-        return self._rates[rate]
+        if isinstance(rate, Tensor):
+            if rate.ndim > 1:
+                raise user_error(ValueError, name + ":learning_rate", "learning_rate must be a number or a vector")
+            known = rate._known()
+            if rate.ndim == 0:
+                return float(rate.asnumpy()) if known else 0.0
+            return [float(item) for item in rate.tolist()] if known else [0.0] * rate.shape[0]
+        if hasattr(rate, "__iter__") and not isinstance(rate, str):
+            return [float(item) for item in rate]
+        return check_number(name, "learning_rate", rate, low=0.0)
 
-    def states(self, prefix):
+    def _check_centralization(self, groups):
+        if any(group.centralization for group in groups.groups):
+            raise Unsupported("mindspore.nn.%s(grad_centralization)" % type(self).__name__,
+                              "the centralization of gradients is not recorded")
+
+    def _rate_source(self, rate, name):
+        """What gives a rate: a parameter, or a cell that is called with the step counter."""
+        if isinstance(rate, Cell):
+            return rate
+        if isinstance(rate, list):
+            return _RateOfStep(rate, name)
+        parameter = hyper_parameter(rate, name)
+        return _RateOfParameter(parameter) if self.is_group_lr and self.dynamic_lr else parameter
+
+    def _set_rates(self, groups, rate):
+        default = self._rate_source(rate, "learning_rate")
+        own = {group.number: self._rate_source(self._checked_rate(group.lr), "learning_rate_group_%d" % group.number)
+               for group in groups.groups if group.lr is not None}
+        self.learning_rates = groups.each(lambda group, parameter: own.get(group.number, default))
+        if not self.is_group_lr:
+            self.learning_rate = default
+
+    def _decay(self, given):
+        if isinstance(given, Cell):
+            self.__dict__["dynamic_weight_decay"] = True
+            return given
+        return check_number(type(self).__name__, "weight_decay", given, low=0.0) * self.loss_scale
+
+    def _set_decays(self, groups):
+        decays = {group.number: self._decay(group.weight_decay) for group in groups.groups}
+        tensors = {number: decay if isinstance(decay, Cell) else Tensor(decay, mstype.float32)
+                   for number, decay in decays.items()}
+        self.weight_decays = groups.each(lambda group, parameter: tensors[group.number])
+        decaying = groups.each(lambda group, parameter: isinstance(decays[group.number], Cell)
+                               or decays[group.number] > 0)
+        self.exec_weight_decay = any(decaying)
+        self.decay_flags = tuple(decaying) if self.is_group else tuple(
+            "beta" not in p.name and "gamma" not in p.name for p in self.parameters)
+        if not self.is_group:
+            self.weight_decay = self.weight_decays[0]
+
+    def states(self, prefix, init="zeros"):
         """State parameters of the weights' shapes: moments and accumulators."""
-        clones = self.parameters.clone(prefix, init="zeros")
+        clones = self.parameters.clone(prefix, init=init)
         for state in clones:
             state.role = "optimizer_state"
             state.requires_grad = False
         return clones
 
-    def get_lr(self):
-        return self.learning_rate
-
     def get_lr_parameter(self, param):
-        return self.learning_rate
+        wanted = param if isinstance(param, list) else [param]
+        places = {id(p): i for i, p in enumerate(self.parameters)}
+        for p in wanted:
+            if id(p) not in places:
+                raise user_error(ValueError, "Optimizer:get_lr_parameter", "a parameter is none of this optimizer's")
+        rates = [getattr(rate, "learning_rate", rate) if isinstance(rate, Cell) else rate
+                 for rate in (self.learning_rates[places[id(p)]] for p in wanted)]
+        return rates if isinstance(param, list) else rates[0]
 
-    def decayed(self, gradient, parameter, decay):
-        """Gradient with weight decay added and the loss scale taken out."""
-        if decay:
-            gradient = gradient + parameter * decay
-        if self.loss_scale != 1.0:
-            gradient = gradient * (1.0 / self.loss_scale)
-        return gradient
+    @property
+    def target(self):
+        return self.__dict__.get("_target", "Ascend")
+
+    @target.setter
+    def target(self, value):
+        if value not in ("CPU", "Ascend", "GPU"):
+            raise user_error(ValueError, "Optimizer:target", "target must be 'CPU', 'Ascend' or 'GPU', not %r" % (value,))
+        self.__dict__["_target"] = value
+
+    # -- parts of a step ----------------------------------------------------------------------------
+    def get_lr(self):
+        """Rates of this step, one per parameter; equal ones are one value."""
+        return self._of_this_step(self.learning_rates, True)
+
+    def get_weight_decay(self):
+        """Decays of this step, one per parameter."""
+        if not self.dynamic_weight_decay:
+            return self.weight_decays
+        return self._of_this_step(self.weight_decays, False)
+
+    def _of_this_step(self, sources, to_scalar):
+        found, results = {}, []
+        for source in sources:
+            if not isinstance(source, Cell):
+                results.append(source)
+                continue
+            if id(source) not in found:
+                value = source(self.global_step)
+                if to_scalar:
+                    value = P.Reshape()(value, ())
+                elif self.loss_scale != 1.0:
+                    value = value * Tensor(self.loss_scale, mstype.float32)
+                found[id(source)] = value
+            results.append(found[id(source)])
+        return results
+
+    def flatten_gradients(self, gradients):
+        return gradients
+
+    def gradients_centralization(self, gradients):
+        return gradients
+
+    def decay_weight(self, gradients):
+        """decay * weight is added."""
+        if not self.exec_weight_decay:
+            return gradients
+        decays = self.get_weight_decay()
+        return tuple(P.AddN()((P.Mul()(weight, _as_type(decay, weight)), gradient)) if flag else gradient
+                     for gradient, weight, decay, flag in zip(gradients, self.parameters, decays, self.decay_flags))
+
+    def scale_grad(self, gradients):
+        """The loss scale is taken out."""
+        if not self.need_scale:
+            return gradients
+        return tuple(P.Mul()(gradient, _as_type(self.reciprocal_scale, gradient)) for gradient in gradients)
+
+    def prepared(self, gradients):
+        """Gradients with weight decay and without loss scale; the rates; the counter has grown."""
+        gradients = self.scale_grad(self.decay_weight(gradients))
+        rates = self.get_lr()
+        self.count_step()
+        return gradients, rates
+
+    def count_step(self):
+        self.assignadd(self.global_step, self.global_step_increase_tensor)
 
     def update(self, gradients):
         raise user_error(NotImplementedError, "Optimizer:update", "an optimizer must define construct()")
@@ -100,60 +199,46 @@ class Optimizer(Cell):
                              "%s has %d parameters but got %d gradients"
                              % (type(self).__name__, len(self.parameters), len(gradients)))
         with phase("optimizer"):
-            if self.dynamic_lr:
-                from mindspore.ops import functional as F
-                F.assign_add(self.global_step, Tensor([1], mstype.int32))
-            with self._rates_of_this_step():
-                self.update(gradients)
+            self.update(gradients)
         return True
 
-    @contextlib.contextmanager
-    def _rates_of_this_step(self):
-        """Inside, rates that are schedules are the scalars that these give for the step."""
-        saved, found = self.learning_rates, {}
-        for rate in saved:
-            if isinstance(rate, Cell) and id(rate) not in found:
-                found[id(rate)] = P.Reshape()(rate(self.global_step), ())
-        self.__dict__["learning_rates"] = [found.get(id(rate), rate) for rate in saved]
-        try:
-            yield
-        finally:
-            self.__dict__["learning_rates"] = saved
+
+def backwards(*lists):
+    """Entries that belong together, the last first."""
+    return reversed(list(zip(*lists)))
 
 
-def _groups(owner, parameters, learning_rate, weight_decay):
-    """Parameter groups as dicts with params, lr, weight_decay."""
-    if isinstance(parameters, Parameter) or not hasattr(parameters, "__iter__"):
-        raise user_error(TypeError, owner + ":params-type", "params of %s must be a list of Parameters" % owner)
-    items = list(parameters)
-    if not items:
-        raise user_error(ValueError, owner + ":no-params", "%s got an empty list of parameters" % owner,
-                         "is requires_grad of every parameter False?")
-    decay = 0.0 if isinstance(weight_decay, Cell) else check_number(owner, "weight_decay", weight_decay, low=0.0)
-    if not isinstance(items[0], dict):
-        return [{"params": [_checked(owner, p) for p in items], "lr": learning_rate, "weight_decay": decay}]
-    groups = []
-    for group in items:
-        if "order_params" in group:
-            continue
-        if "params" not in group:
-            raise user_error(KeyError, owner + ":group", "a parameter group needs the key 'params'")
-        groups.append({"params": [_checked(owner, p) for p in group["params"]],
-                       "lr": group.get("lr", learning_rate),
-                       "weight_decay": check_number(owner, "weight_decay", group.get("weight_decay", decay), low=0.0)})
-    return [group for group in groups if group["params"]]
+def _as_type(number, like):
+    """A number in the element type of a tensor; constants change theirs without an operator."""
+    if number.dtype is like.dtype:
+        return number
+    if isinstance(number, Tensor) and number._node is None and number._known():
+        return Tensor(float(number.asnumpy()), like.dtype)
+    from mindspore.ops import functional as F
+    return F.cast(number, like.dtype)
 
 
-def _checked(owner, parameter):
-    if not isinstance(parameter, Parameter):
-        raise user_error(TypeError, owner + ":params-type", "params of %s must hold Parameters, not %s"
-                         % (owner, type(parameter).__name__))
-    return parameter
+class _RateOfStep(Cell):
+    """A list of rates: that of the step."""
+
+    def __init__(self, rates, name):
+        super().__init__()
+        self.learning_rate = hyper_parameter(rates, name)
+        self.gather = P.Gather()
+
+    def construct(self, global_step):
+        return self.gather(self.learning_rate, global_step, 0)
 
 
-def _check_unique(owner, parameters):
-    if len({id(p) for p in parameters}) != len(parameters):
-        raise user_error(RuntimeError, owner + ":repeated-params", "a parameter occurs twice in params of %s" % owner)
+class _RateOfParameter(Cell):
+    """A constant rate beside others that are lists."""
+
+    def __init__(self, parameter):
+        super().__init__()
+        self.learning_rate = parameter
+
+    def construct(self, global_step):
+        return self.learning_rate + 1.0 - 1.0
 
 
 def opt_init_args_register(fn):
