@@ -107,6 +107,8 @@ struct OpEntry {
   std::string_view writes = {};   ///< Input positions written in place, comma separated: "0,1".
   std::string_view mirrored =
       {};  ///< Input positions that may get a mirror; empty = all; "-" = none.
+  /// Behind the gradients: where the sums of squares of all ranks are summed, if they were marked.
+  bool roots_norm = false;
   /// What MindSpore's IR dumps show for the primitive that the signature does not say, separated by
   /// ';': "input_names=x1,x2" and repeated attributes, "transpose_x1=transpose_a".
   std::string_view ir_attrs = {};

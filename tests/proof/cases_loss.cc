@@ -32,6 +32,26 @@ ProofCase NllCase(Draw& draw) {
       .weighed = {true, false}};
 }
 
+/// Targets are no weights; probabilities stay away from 0 and 1.
+ProofCase ElementLossCase(Draw& draw) {
+  const Shape shape = draw.AnyShape(1, 3);
+  const bool probabilities = draw.op() == "BinaryCrossEntropy";
+  ProofCase one{.operands = {probabilities ? Floats(shape, 0.1, 0.9) : Floats(shape),
+                             NoGradient(Floats(shape, 0.0, 1.0))},
+                .attrs = {{"reduction", draw.Pick({"mean", "sum", "none"})}}};
+  if (draw.op() == "SmoothL1Loss") {
+    one.attrs["beta"] = 0.75;
+  } else if (draw.op() != "SoftMarginLoss") {
+    one.operands.push_back(draw.Chance(2) ? NoGradient(Positive(shape)) : Absent());
+  }
+  if (draw.op() == "BCEWithLogitsLoss") {
+    one.operands.push_back(draw.Chance(2) ? NoGradient(Positive({shape.back()})) : Absent());
+  }
+  return one;
+}
+
+PROOF_CASES_OF(ElementLoss, ElementLossCase, "BCEWithLogitsLoss", "BinaryCrossEntropy",
+               "SmoothL1Loss", "SoftMarginLoss");
 PROOF_CASES(OneHot, OneHotCase);
 PROOF_CASES(SoftmaxCrossEntropyWithLogits, CrossEntropyCase);
 PROOF_CASES(SparseSoftmaxCrossEntropyWithLogits, SparseCrossEntropyCase);

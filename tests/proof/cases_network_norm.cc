@@ -5,18 +5,21 @@
 namespace drydock::strategies::proof {
 namespace {
 
-/// (n, c) or (n, c, h, w); a batch of at least two, so that training statistics are not trivial.
+/// (n, c) or (n, c, h, w); a batch of at least two, so that training statistics are not trivial. In
+/// training it stays whole: ranks that share a cut batch have statistics of their own.
 ProofCase BatchNormCase(Draw& draw) {
   Shape x = {draw.Pick<std::int64_t>({2, 3, 4, 6, 12}), draw.Extent(4)};
   if (draw.Chance(2)) {
     x.insert(x.end(), {draw.Extent(4), draw.Extent(3)});
   }
   const Shape channels = {x[1]};
+  const bool training = !draw.Chance(4);
   return {.operands = {Floats(x), Floats(channels), Floats(channels), NoGradient(Floats(channels)),
                        NoGradient(Positive(channels))},
-          .attrs = {{"is_training", !draw.Chance(4)}, {"epsilon", 0.01}},
+          .attrs = {{"is_training", training}, {"epsilon", 0.01}},
           .weighed = {true, false, false, false, false},
-          .compared = {true, false, false, false, false}};
+          .compared = {true, false, false, false, false},
+          .whole = training};
 }
 PROOF_CASES(BatchNorm, BatchNormCase);
 

@@ -81,7 +81,54 @@ ProofCase AdagradCase(Draw& draw) {
           .attrs = {{"update_slots", draw.Chance(2)}}};
 }
 
-PROOF_CASES_OF(Assign, AssignCase, "Assign", "AssignAdd", "AssignSub");
+ProofCase RmsPropCase(Draw& draw) {
+  const Shape shape = WeightShape(draw);
+  return {.operands = {Floats(shape), State(shape), State(shape), Number(0.1),
+                       GradientOperand(shape), Number(0.9), Number(0.5), Number(1e-6)}};
+}
+
+/// The mean square exceeds the square of the mean, as it does in training.
+ProofCase CenteredRmsPropCase(Draw& draw) {
+  const Shape shape = WeightShape(draw);
+  return {.operands = {Floats(shape), FedAs(Floats(shape, -0.5, 0.5), Feed::kParameter),
+                       State(shape), State(shape), GradientOperand(shape), Number(0.1), Number(0.9),
+                       Number(0.5), Number(1e-3)}};
+}
+
+ProofCase AdaMaxCase(Draw& draw) {
+  const Shape shape = WeightShape(draw);
+  return {.operands = {Floats(shape), State(shape), State(shape), Number(0.9), Number(0.1),
+                       Number(0.9), Number(0.99), Number(1e-6), GradientOperand(shape)}};
+}
+
+ProofCase AdadeltaCase(Draw& draw) {
+  const Shape shape = WeightShape(draw);
+  return {.operands = {Floats(shape), State(shape), State(shape), Number(0.1), Number(0.9),
+                       Number(1e-6), GradientOperand(shape)}};
+}
+
+ProofCase ProximalAdagradCase(Draw& draw) {
+  const Shape shape = WeightShape(draw);
+  return {.operands = {Floats(shape), State(shape), Number(0.1), Number(0.2), Number(0.3),
+                       GradientOperand(shape)}};
+}
+
+ProofCase AmsgradCase(Draw& draw) {
+  const Shape shape = WeightShape(draw);
+  return {.operands = {Floats(shape), State(shape), State(shape), State(shape), Number(0.9),
+                       Number(0.99), Number(0.1), Number(0.9), Number(0.99), Number(1e-6),
+                       GradientOperand(shape)}};
+}
+
+PROOF_CASES_OF(Assign, AssignCase, "Assign", "AssignAdd", "AssignSub", "InplaceMul");
+PROOF_CASES(ApplyRMSProp, RmsPropCase);
+PROOF_CASES(ApplyCenteredRMSProp, CenteredRmsPropCase);
+PROOF_CASES(ApplyAdaMax, AdaMaxCase);
+PROOF_CASES(ApplyAdadelta, AdadeltaCase);
+PROOF_CASES(ApplyProximalAdagrad, ProximalAdagradCase);
+PROOF_CASES(ApplyAdamWithAmsgradV2, AmsgradCase);
+PROOF_NONE(Lars, "stands between gradients and an update, with norms that the ranks take of slices",
+           "LARSUpdate");
 PROOF_CASES(ApplyMomentum, MomentumCase);
 PROOF_CASES(SGD, SgdCase);
 PROOF_CASES(Adam, AdamCase);

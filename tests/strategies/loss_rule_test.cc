@@ -307,5 +307,19 @@ TEST(Dropout, RanksThatRepeatACalculationShareTheirSeeds) {
   EXPECT_EQ(seeds({{4, 1}}), std::vector<std::string>{"1"});
 }
 
+TEST(ElementLosses, AreTheirFormulas) {
+  const NdArray half{.shape = {1}, .data = {0.5}};
+  const NdArray one{.shape = {1}, .data = {1}};
+  const NdArray zero{.shape = {1}, .data = {0}};
+  const NdArray far{.shape = {1}, .data = {1.5}};
+  const auto of = [](const char* op, const NdArray& input, const NdArray& target) {
+    return RunOp(op, {input, target}, {{"reduction", "sum"}})->front().data.front();
+  };
+  EXPECT_DOUBLE_EQ(of("BinaryCrossEntropy", half, one), std::log(2.0));  // -log(0.5)
+  EXPECT_DOUBLE_EQ(of("BCEWithLogitsLoss", zero, one), std::log(2.0));   // -log(sigmoid(0))
+  EXPECT_DOUBLE_EQ(of("SmoothL1Loss", far, one), 0.125);                 // 0.5 * 0.5^2
+  EXPECT_DOUBLE_EQ(of("SoftMarginLoss", zero, one), std::log(2.0));      // log(1 + exp(0))
+}
+
 }  // namespace
 }  // namespace drydock::strategies

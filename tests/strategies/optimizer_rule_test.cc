@@ -80,6 +80,78 @@ TEST(AdamWeightDecay, DecaysTheWeightOutsideTheMoments) {
   EXPECT_NEAR(results->at(0).data[0], 0.45, 1e-12);
 }
 
+/// Results of one step on a weight of one element, one number each.
+std::vector<double> Step(const char* op, const std::vector<NdArray>& operands, AttrMap attrs = {}) {
+  std::vector<double> numbers;
+  for (const NdArray& result : *RunOp(op, operands, std::move(attrs))) {
+    numbers.push_back(result.data.front());
+  }
+  return numbers;
+}
+
+void ExpectNear(const std::vector<double>& found, const std::vector<double>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_NEAR(found[i], expected[i], 1e-12) << "result " << i;
+  }
+}
+
+TEST(ApplyRmsProp, DividesByTheRootOfTheMeanSquare) {
+  // square = 0.25 * 4 = 1; moment = 0.5 * 0.5 + 0.1 * 2 / 1 = 0.45.
+  ExpectNear(Step("ApplyRMSProp", {Vector({1}), Vector({0}), Vector({0.5}), Scalar(0.1),
+                                   Vector({2}), Scalar(0.75), Scalar(0.5), Scalar(0)}),
+             {0.55, 1, 0.45});
+}
+
+TEST(ApplyCenteredRmsProp, DividesByTheSpread) {
+  // mean = 1, square = 2, spread = 2 - 1; moment = 0.1 * 2 / 1.
+  ExpectNear(
+      Step("ApplyCenteredRMSProp", {Vector({1}), Vector({0}), Vector({0}), Vector({0}), Vector({2}),
+                                    Scalar(0.1), Scalar(0.5), Scalar(0), Scalar(0)}),
+      {0.8, 1, 2, 0.2});
+}
+
+TEST(ApplyAdaMax, DividesByTheLargestGradient) {
+  // m = 0.5 * 2 = 1, largest = 2; step = 0.25 / (1 - 0.5) * 1 / 2 = 0.25.
+  ExpectNear(Step("ApplyAdaMax", {Vector({1}), Vector({0}), Vector({0}), Scalar(0.5), Scalar(0.25),
+                                  Scalar(0.5), Scalar(0.9), Scalar(0), Vector({2})}),
+             {0.75, 1, 2});
+}
+
+TEST(ApplyAdadelta, StepsAreAsLongAsPastStepsOverPastGradients) {
+  // accum = 0.25 * 4 = 1; step = sqrt(3 + 1) / sqrt(1 + 1) * 2 = 2 sqrt(2), its square 8;
+  // updates = 0.75 * 3 + 0.25 * 8 = 4.25; weight = 1 - 0.5 * 2 sqrt(2).
+  ExpectNear(Step("ApplyAdadelta", {Vector({1}), Vector({0}), Vector({3}), Scalar(0.5),
+                                    Scalar(0.75), Scalar(1), Vector({2})}),
+             {1 - std::sqrt(2.0), 1, 4.25});
+}
+
+TEST(ApplyProximalAdagrad, ShrinksWhatIsLeft) {
+  // accum = 1, rate 0.5: 1 - 0.5 = 0.5; |0.5| - 0.5 * 0.25 = 0.375; / (1 + 0.5 * 1) = 0.25.
+  ExpectNear(Step("ApplyProximalAdagrad",
+                  {Vector({1}), Vector({0}), Scalar(0.5), Scalar(0.25), Scalar(1), Vector({1})}),
+             {0.25, 1});
+}
+
+TEST(ApplyAdamWithAmsgrad, DividesByTheLargestSecondMoment) {
+  // m = 0.2, v = 0.04, largest 4; rate 0.25 * 0.1 / 0.1; step = 0.25 * 0.2 / 2 = 0.025.
+  ExpectNear(Step("ApplyAdamWithAmsgradV2",
+                  {Vector({1}), Vector({0}), Vector({0}), Vector({4}), Scalar(0.9), Scalar(0.99),
+                   Scalar(0.25), Scalar(0.9), Scalar(0.99), Scalar(0), Vector({2})}),
+             {0.975, 0.2, 0.04, 4});
+}
+
+TEST(LarsUpdate, ScalesTheDecayedGradientByTheQuotientOfNorms) {
+  // Squares 4 and 1: ratio = 2 / (1 + 0.5 * 2) = 1; 1 + 0.5 * 2 = 2. Clipped to 1 / 2 by rate 2.
+  const std::vector<NdArray> operands = {Vector({2}), Vector({1}), Scalar(4),
+                                         Scalar(1),   Scalar(0.5), Scalar(2)};
+  const AttrMap plain = {{"epsilon", 0.0}, {"hyperpara", 1.0}};
+  AttrMap clipped = plain;
+  clipped["use_clip"] = true;
+  ExpectNear(Step("LARSUpdate", operands, plain), {2});
+  ExpectNear(Step("LARSUpdate", operands, clipped), {1});
+}
+
 TEST(Optimizers, StatesOfAnotherShapeAndVectorsForNumbersAreRefused) {
   const TensorType weight = {.shape = {4}};
   const TensorType scalar = {.shape = {}};
@@ -108,7 +180,10 @@ TEST_P(OptimizerEntries, UpdateInPlaceAndHaveNoRule) {
 INSTANTIATE_TEST_SUITE_P(All, OptimizerEntries,
                          testing::Values(Written{"ApplyMomentum", "0,1"}, Written{"SGD", "0,3,5"},
                                          Written{"Adam", "0,1,2"},
-                                         Written{"AdamWeightDecay", "0,1,2"}),
+                                         Written{"AdamWeightDecay", "0,1,2"},
+                                         Written{"ApplyRMSProp", "0,1,2"},
+                                         Written{"ApplyCenteredRMSProp", "0,1,2,3"},
+                                         Written{"ApplyAdamWithAmsgradV2", "0,1,2,3"}),
                          [](const auto& suite) { return std::string(suite.param.op); });
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "strategies/operators/sharding_parts.h"
 #include "strategies/passes/choose/assign.h"
+#include "strategies/passes/localize/global_norm.h"
 #include "strategies/passes/localize/operands.h"
 #include "strategies/passes/localize/redistribute.h"
 #include "strategies/passes/localize/slices.h"
@@ -12,11 +13,16 @@
 /// What stands behind the gradients: averaging, clipping, optimizers.
 ///
 /// Nothing there is planned. Operators work on the slices of gradients and weights as these are
-/// cut; where one combines elements of different ranks (a norm), its rule says how, as for any
-/// operator. Collectives that the script writes keep the groups that it names.
+/// cut, and nothing is exchanged, even where one combines elements: the norm that Lamb takes of a
+/// weight is that of the slice. Exceptions are the norm of all gradients (global_norm.cc) and
+/// operators with the attribute `keep_alive`, the row and column means of AdaFactor, whose parts
+/// are completed as in front of the gradients. Collectives that the script writes keep the groups
+/// that it names.
 ///
-/// Example: the norm of a gradient (64, 32) that is cut (4, 1): each rank sums the squares of its
-/// (16, 32), and the rule of ReduceSum adds an AllReduce over 4 ranks.
+/// Example: the mean square of a step (64, 32) that is cut (4, 1): each rank takes that of its
+/// (16, 32).
+/// Source: mindspore/ccsrc/frontend/parallel/parameter_manager.cc (HandleCameAndAdaFactorOpt),
+/// parallel_postprocessor.cc
 namespace drydock::strategies {
 namespace {
 
@@ -64,14 +70,10 @@ TensorLayout Beside(const TensorLayout& cut, const Shape& shape, bool element_by
   return layout;
 }
 
-tl::unexpected<Error> FailCombination(const Node& node) {
-  return Fail(ErrorCode::kUnsupported,
-              "'" + node.op +
-                  "' combines elements of a gradient or weight that is cut over ranks; " +
-                  "its result would differ per rank",
-              "use sums, means and extremes, whose parts can be combined");
-}
+/// The attribute of operators whose parts are completed.
+constexpr std::string_view kSpansRanks = "keep_alive";
 
+/// How an operator works on its operands as they are cut; absent if no layout says.
 SharedValue<OpSharding> FollowCuts(const LocalDraft& draft, const Node& node) {
   const auto cut =
       std::ranges::find_if(node.inputs, [&draft](ValueId id) { return IsCut(draft, id); });
@@ -93,6 +95,9 @@ SharedValue<OpSharding> FollowCuts(const LocalDraft& draft, const Node& node) {
   OpViewStorage storage;
   Result<OpSharding> sharding =
       TryLayouts(entry, ViewOf(draft.traced, node, storage), layouts, {}, DevicesOf(draft.config));
+  if (sharding && !BoolAttr(node.attrs, kSpansRanks, false).value_or(false)) {
+    sharding->communication.clear();
+  }
   return sharding ? SharedValue<OpSharding>(*std::move(sharding)) : SharedValue<OpSharding>();
 }
 
@@ -138,9 +143,6 @@ Status LocalizeSlices(LocalDraft& draft, NodeId id, NodeSpec spec) {
     return LocalizeUpdate(draft, id, std::move(spec));
   }
   const SharedValue<OpSharding> sharding = FollowCuts(draft, node);
-  if (!sharding && !WorksOnSlices(node)) {
-    return FailCombination(node);
-  }
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId input = node.inputs[i];
     spec.inputs.push_back(input == kNoValue ? kNoValue : draft.Of(input).id);
@@ -197,6 +199,9 @@ Status LocalizeOnLocalValues(LocalDraft& draft, NodeId id) {
   }
   for (const ValueId input : node.inputs) {
     spec.inputs.push_back(input == kNoValue ? kNoValue : draft.Of(input).id);
+  }
+  if (CutsOperators(draft.config.mode)) {
+    DRYDOCK_RETURN_IF_ERROR(JoinGlobalNorm(draft, id, spec));
   }
   return node.entry->kind == OpKind::kCollective ? EmitScriptCollective(draft, id, std::move(spec))
                                                  : EmitAsTraced(draft, id, std::move(spec));

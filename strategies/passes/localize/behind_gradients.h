@@ -6,7 +6,6 @@
 namespace drydock::strategies {
 
 /// Pass: averaging, clipping, optimizers of a part. See behind_gradients.cc.
-/// @error kUnsupported  elements of gradients that are cut are combined in a way without a rule
 [[nodiscard]] Status LocalizeBehindGradients(LocalDraft& draft, const NodeRange& part);
 
 /// One node that has no plan, on its operands as they are on the rank.

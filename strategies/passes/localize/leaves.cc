@@ -8,9 +8,10 @@
 /// What a rank holds before the step begins.
 ///
 /// An input is the rank's part of the batch. A parameter lies as its first user wants it, its
-/// optimizer states like the parameter if they have its shape; what nobody cuts is whole on every
-/// rank. A constant is whole: its users take their slices. A pass that spreads a parameter further
-/// (a sharded optimizer) changes its layout here and gathers it in front of its users.
+/// optimizer states like the parameter if they have its shape or that of its rows or columns; what
+/// nobody cuts is whole on every rank. A constant is whole: its users take their slices. A pass
+/// that spreads a parameter further (a sharded optimizer) changes its layout here and gathers it in
+/// front of its users.
 ///
 /// Example: MatMul(x, w) cut ((2, 4), (4, 1)) on 8 ranks: w of shape (64, 32) is (16, 32) here, and
 /// so are its two moments.
@@ -31,6 +32,24 @@ Status AddInput(LocalDraft& draft, std::size_t index) {
   return {};
 }
 
+/// Layout of a state that has one element per row or per column of its weight, known by its name as
+/// in the reference; that of the weight without the dimension that the state lacks.
+std::optional<TensorLayout> LayoutOfRowsOrColumns(const TensorLayout& weight, const Shape& state,
+                                                  std::string_view name) {
+  const std::size_t rank = weight.shape.size();
+  const bool rows = name.starts_with("exp_avg_sq_row_") || name.starts_with("exp_avg_insta_row.");
+  const bool columns =
+      name.starts_with("exp_avg_sq_col_") || name.starts_with("exp_avg_insta_col.");
+  if ((!rows && !columns) || rank < 2 || state.size() + 1 != rank) {
+    return std::nullopt;
+  }
+  const auto lacking = static_cast<std::ptrdiff_t>(rows ? rank - 1 : rank - 2);
+  TensorLayout layout = weight;
+  layout.shape.erase(layout.shape.begin() + lacking);
+  layout.tensor_map.erase(layout.tensor_map.begin() + lacking);
+  return layout.shape == state ? std::optional(std::move(layout)) : std::nullopt;
+}
+
 /// States come behind their parameter and may take its layout.
 TensorLayout LayoutOfParameter(const LocalDraft& draft, const Parameter& parameter) {
   const Shape& shape = draft.traced.at(parameter.value).type.shape;
@@ -39,8 +58,15 @@ TensorLayout LayoutOfParameter(const LocalDraft& draft, const Parameter& paramet
           draft.wanted.OfParameter(parameter.value, draft.regions, devices)) {
     return JoinedLayout(*wanted);
   }
-  if (parameter.state_of != kNoValue && draft.traced.at(parameter.state_of).type.shape == shape) {
-    return *draft.Of(parameter.state_of).layout;
+  if (parameter.state_of != kNoValue) {
+    const TensorLayout& weight = *draft.Of(parameter.state_of).layout;
+    if (weight.shape == shape) {
+      return weight;
+    }
+    const std::string_view name = draft.traced.at(parameter.value).name;
+    if (std::optional<TensorLayout> part = LayoutOfRowsOrColumns(weight, shape, name)) {
+      return *std::move(part);
+    }
   }
   return ReplicatedLayout(devices, shape);
 }

@@ -61,7 +61,8 @@ LocalDraft StartDraft(const Graph& traced, const std::vector<Region>& regions,
                    .locals = std::vector<Counterpart>(traced.values.size()),
                    .mirrored = std::vector<ValueId>(traced.values.size(), kNoValue),
                    .differentiated = std::vector<bool>(traced.values.size(), false),
-                   .loss_nodes = {}};
+                   .loss_nodes = {},
+                   .norm_parts = std::vector<bool>(traced.values.size(), false)};
   Graph& local = draft.builder.mutable_graph();
   local.stacks = traced.stacks;
   // More than programs take: what stays unused is never touched, and nothing moves while it grows.

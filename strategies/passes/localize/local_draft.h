@@ -47,6 +47,7 @@ struct LocalDraft {
   std::vector<ValueId> mirrored;     ///< Per traced value: local value behind the mirror.
   std::vector<bool> differentiated;  ///< Per traced value: a gradient is asked for.
   std::vector<NodeId> loss_nodes;    ///< Traced nodes that make a loss.
+  std::vector<bool> norm_parts;      ///< Per traced value: part of the norm of all gradients.
   /// Local value in another layout, by the value and the layout as text.
   std::map<std::pair<ValueId, std::string>, ValueId> redistributed = {};
   std::int64_t redistribution_count = 0;

@@ -284,7 +284,7 @@ DRYDOCK_UNARY(Log, "input", InferToFloat, LogOf,
               (GradientKernel<kDivOp, Reads::kGradient, Reads::kInput>), 4, );
 DRYDOCK_UNARY(Log1p, "input", InferToFloat, Log1pOf, Log1pGradient, 1, );
 DRYDOCK_UNARY(Sqrt, "x", InferToFloat, SqrtOf, kFromOutput<kSqrtGrad>, 1,
-              .folding = Folding::kElementwise, );
+              .folding = Folding::kElementwise, .roots_norm = true);
 DRYDOCK_UNARY(Rsqrt, "input", InferToFloat, RsqrtOf, kFromOutput<kRsqrtGrad>, 1, );
 DRYDOCK_UNARY(Square, "input", InferSame, SquareOf, SquareGradient, 1, );
 DRYDOCK_UNARY(Neg, "input", InferSame, NegOf, (GradientKernel<kNegOp, Reads::kGradient>), 1,

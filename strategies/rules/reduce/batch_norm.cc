@@ -12,10 +12,12 @@
 #include "strategies/rules/common/common_rules.h"
 #include "strategies/rules/common/local_emit.h"
 
-/// Batch normalisation. In training the statistics of a channel span all ranks that share its
-/// slice: the operator then becomes BNTrainingReduce (local sums), AllReduce of both sums and
-/// BNTrainingUpdate, which is what the reference's SyncBatchNorm consists of; backward, the two
-/// sums of the gradient are completed likewise. Source: spec operators 3.9.
+/// Batch normalisation. Every rank takes the statistics of its own slice, also where the batch is
+/// cut: MindSpore 2.10 exchanges none (dry run of a convolution network whose batch is cut 8
+/// times). With the attribute `group_size` those of so many ranks are one: the operator then
+/// becomes BNTrainingReduce (local sums), AllReduce of both sums and BNTrainingUpdate, which is
+/// what SyncBatchNorm consists of; backward, the two sums of the gradient are completed likewise.
+/// Source: spec operators 3.9; mindspore/ccsrc/frontend/parallel/ops_info/batchnorm_info.cc.
 namespace drydock::strategies {
 namespace {
 
@@ -116,13 +118,15 @@ Result<ShardRule> ShardBatchNorm(const OpView& op, const Strategy& strategy) {
 
 // ---- Local program ------------------------------------------------------------------------------
 
-/// Ranks whose statistics are one: all that share the channels, or blocks of `group_size` ranks.
+/// Ranks whose statistics are one: all that share the channels for the layer SyncBatchNorm
+/// (attribute `sync_statistics`), blocks of `group_size` ranks, or the rank alone.
 Result<GroupPattern> StatisticsGroup(const LocalizeContext& context) {
-  DRYDOCK_TRY(const std::int64_t size, GroupSizeAttr(context.global));
-  if (size > 0) {
-    return MakeGroupPattern({{.stride = 1, .extent = size}});
+  DRYDOCK_TRY(const bool sync, BoolAttr(*context.global.attrs, "sync_statistics", false));
+  if (sync) {
+    return ReplicaPattern(context.sharding.inputs[1]);
   }
-  return ReplicaPattern(context.sharding.inputs[1]);
+  DRYDOCK_TRY(const std::int64_t size, GroupSizeAttr(context.global));
+  return MakeGroupPattern({{.stride = 1, .extent = std::max<std::int64_t>(size, 1)}});
 }
 
 Result<std::vector<ValueId>> LocalizeBatchNorm(const LocalizeContext& context) {

@@ -31,6 +31,9 @@ double SecondOf(double /*a*/, double b) {
 double SubOf(double a, double b) {
   return a - b;
 }
+double TimesOf(double a, double b) {
+  return a * b;
+}
 
 /// New contents of the variable.
 template <BinaryMath F>
@@ -50,6 +53,7 @@ Result<std::vector<NdArray>> EvaluateAssign(const EvaluateContext& context) {
 DRYDOCK_ASSIGN(Assign, SecondOf, 1);
 DRYDOCK_ASSIGN(AssignAdd, SumOf, 1);
 DRYDOCK_ASSIGN(AssignSub, SubOf, 1);
+DRYDOCK_ASSIGN(InplaceMul, TimesOf, 1);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -186,10 +186,16 @@ class ClipByNorm(Cell):
         self.axis = () if axis is None else axis
 
     def construct(self, x, clip_norm):
+        """The operators that the one operator of the reference is taken apart into."""
         from mindspore.ops import functional as F
-        wide = F.cast(x, mstype.float32)
-        norm = F.sqrt(P.ReduceSum(keep_dims=True)(F.square(wide), self.axis))
-        return F.cast(wide * clip_norm / F.maximum(norm, clip_norm), x.dtype)
+        clip_norm = F.cast(clip_norm, mstype.float32)
+        wide = F.cast(x, mstype.float32) if x.dtype is not mstype.float32 else x
+        total = P.ReduceSum(keep_dims=True)(F.square(wide), self.axis)
+        above = P.Greater()(total, F.zeros(total.shape, total.dtype))
+        root = F.sqrt(P.Select()(above, total, F.ones(total.shape, total.dtype)))
+        norm = P.Select()(above, root, total)
+        clipped = P.Div()(P.Mul()(wide, clip_norm), P.Maximum()(clip_norm, norm))
+        return clipped if x.dtype is mstype.float32 else F.cast(clipped, x.dtype)
 
 
 class Tril(Cell):

@@ -45,9 +45,10 @@ class _BatchNorm(Cell):
             raise user_error(ValueError, owner + ":momentum", "momentum must be in [0, 1], not %r" % (momentum,))
         self.num_features, self.eps, self.momentum = num_features, eps, 1.0 - momentum
         self.use_batch_statistics = use_batch_statistics
-        self.moving_mean = Parameter(initializer(moving_mean_init, [num_features], dtype), name="mean",
+        self.moving_mean = Parameter(initializer(moving_mean_init, [num_features], dtype), name="moving_mean",
                                      requires_grad=False)
-        self.moving_variance = Parameter(initializer(moving_var_init, [num_features], dtype), name="variance",
+        self.moving_variance = Parameter(initializer(moving_var_init, [num_features], dtype),
+                                         name="moving_variance",
                                          requires_grad=False)
         self.gamma = Parameter(initializer(gamma_init, [num_features], dtype), name="gamma", requires_grad=affine)
         self.beta = Parameter(initializer(beta_init, [num_features], dtype), name="beta", requires_grad=affine)
@@ -79,7 +80,9 @@ class SyncBatchNorm(_BatchNorm):
 
     def construct(self, x):
         from mindspore import context
-        if self.is_global and not context.cuts_operators():
+        if self.is_global and context.cuts_operators():
+            self.bn_train.add_prim_attr("sync_statistics", True)
+        elif self.is_global:
             session.warn_limit("SyncBatchNorm: the exchange of statistics is left out, every rank normalises by its own")
         return super().construct(x)
 

@@ -29,6 +29,11 @@ def _inverse(x):
     return operator("Muls")(operator("Reciprocal")(x), other=1.0)
 
 
+def _mean(x, axis, keep_dims=False):
+    """Mean of rows or columns: over the ranks, too, where they are cut."""
+    return P.ReduceMean(keep_dims=keep_dims).add_prim_attr("keep_alive", True)(x, axis)
+
+
 def _mean_square_root(x):
     return P.Sqrt()(P.ReduceMean()(P.Square()(x)))
 
@@ -129,9 +134,9 @@ class AdaFactor(Optimizer):
         """1 / root of the second moments, which rows and columns stand for."""
         if len(self.parameters[i].shape) < 2:
             return _inverse(P.Sqrt()(self._average(self.exp_avg_sq[i], square, gradient, shared)))
-        row = self._average(self.exp_avg_sq_row[i], P.ReduceMean()(square, -1), gradient, shared)
-        column = self._average(self.exp_avg_sq_col[i], P.ReduceMean()(square, -2), gradient, shared)
-        of_rows = _inverse(P.Sqrt()(P.Div()(row, P.ReduceMean(keep_dims=True)(row, -1))))
+        row = self._average(self.exp_avg_sq_row[i], _mean(square, -1), gradient, shared)
+        column = self._average(self.exp_avg_sq_col[i], _mean(square, -2), gradient, shared)
+        of_rows = _inverse(P.Sqrt()(P.Div()(row, _mean(row, -1, True))))
         of_columns = _inverse(P.Sqrt()(P.ExpandDims()(column, -2)))
         return P.Mul()(P.ExpandDims()(of_rows, -1), of_columns)
 

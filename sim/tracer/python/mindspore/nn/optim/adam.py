@@ -6,7 +6,7 @@ from mindspore.common.parameter import hyper_parameter
 from mindspore.common.tensor import Tensor
 from mindspore.nn.optim.optimizer import Optimizer, check_number
 from mindspore.ops import operations as P
-from mindspore.ops.primitive import Primitive, cast
+from mindspore.ops.primitive import Primitive, cast, operator
 
 
 def _check_betas(owner, beta1, beta2, eps):
@@ -111,7 +111,7 @@ class AdaMax(_Moments):
 
     def update(self, gradients):
         gradients, rates = self.prepared(gradients)
-        self._next_power(self.beta1_power, self.beta1)
+        P.Assign()(self.beta1_power, operator("InplaceMul")(self.beta1_power, self.beta1))
         for i, (parameter, gradient) in enumerate(zip(self.parameters, gradients)):
             self.opt(parameter, self.moment1[i], self.moment2[i], self.beta1_power, rates[i], self.beta1, self.beta2,
                      self.eps, gradient)
