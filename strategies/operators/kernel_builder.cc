@@ -77,6 +77,18 @@ KernelId KernelBuilder::Kernel(KernelSpec spec) {
   return Add(std::move(node));
 }
 
+KernelId KernelBuilder::Once(std::string_view what, std::vector<KernelId> operands,
+                             const std::function<KernelId()>& make) {
+  std::pair<std::string, std::vector<KernelId>> key(what, std::move(operands));
+  const auto known = made_.find(key);
+  if (known != made_.end()) {
+    return known->second;
+  }
+  const KernelId id = make();
+  made_.emplace(std::move(key), id);
+  return id;
+}
+
 std::vector<KernelId> KernelBuilder::Results(KernelId kernel) {
   const std::size_t count = graph_.at(kernel).results.size();
   if (count == 1) {

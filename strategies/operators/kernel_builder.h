@@ -1,9 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -36,6 +38,10 @@ class KernelBuilder {
   /// A tensor of integers as an argument ("Tensor(shape=[2], value=[64 10])").
   [[nodiscard]] KernelId IntTensor(const std::vector<std::int64_t>& values);
   [[nodiscard]] KernelId Kernel(KernelSpec spec);
+  /// What `make` gave when it was asked for the same of the same operands: several nodes of the
+  /// local program may share kernels.
+  [[nodiscard]] KernelId Once(std::string_view what, std::vector<KernelId> operands,
+                              const std::function<KernelId()>& make);
   /// What users of the kernel's results read: itself if it has one, else one TupleGetItem each.
   [[nodiscard]] std::vector<KernelId> Results(KernelId kernel);
   [[nodiscard]] KernelId Virtual(KernelKind kind, std::vector<KernelId> inputs,
@@ -56,6 +62,7 @@ class KernelBuilder {
   NodeId origin_ = kNoNode;
   std::map<std::string, KernelId, std::less<>> constants_;
   std::map<const OpEntry*, std::vector<SignatureArgument>> arguments_;
+  std::map<std::pair<std::string, std::vector<KernelId>>, KernelId> made_ = {};
 };
 
 /// What OpEntry::lower may use: one node of the local program and where its operands are.

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
@@ -86,18 +87,6 @@ Result<std::vector<NdArray>> EvaluateDropoutGrad(const EvaluateContext& context)
   return std::vector<NdArray>{Dropped(context.inputs[0], context.inputs[1], keep)};
 }
 
-DRYDOCK_OP(Dropout, .family = "random", .signature = "Dropout(keep_prob=0.5, Seed0=0, Seed1=0)(x)",
-           .infer = InferDropout, .shard = ShardElementwise, .localize = LocalizeDropout,
-           .gradient = GradientOfDropout, .evaluate = EvaluateDropout, .flops = FlopsPerInput<2>,
-           .cost = CostFamily::kActivation, .accepts_layout = true,
-           .example = "(keep_prob=1.0)((4, 6))");
-
-DRYDOCK_OP(DropoutGrad, .family = "gradient", .signature = "DropoutGrad(keep_prob=0.5)(grad, mask)",
-           .infer = InferFirst, .gradient = GradientNotNeeded, .values = "-",
-           .evaluate = EvaluateDropoutGrad, .flops = FlopsPerInput<2>);
-
-// ---- Masks packed into bytes --------------------------------------------------------------------
-
 constexpr std::int64_t kMaskAlignment = 128;  ///< Elements; a mask is a multiple of 16 bytes.
 
 /// Bytes of the mask of `elements` elements, one bit each.
@@ -105,6 +94,43 @@ std::int64_t MaskBytes(std::int64_t elements) {
   const std::int64_t groups = elements / kMaskAlignment + (elements % kMaskAlignment != 0 ? 1 : 0);
   return groups * (kMaskAlignment / 8);
 }
+
+/// x * mask / keep_prob; the number is a constant of its own.
+KernelId DoMaskKernel(KernelBuilder& builder, KernelId x, KernelId mask) {
+  const KernelId keep = builder.Constant({.shape = {}, .dtype = DType::kFloat32}, "");
+  return builder.Kernel(
+      {.name = "DropoutDoMask", .inputs = {x, mask, keep}, .results = {builder.TypeOf(x)}});
+}
+
+/// On Ascend the mask is made first, one bit per element.
+Result<std::vector<KernelId>> LowerDropout(const LowerContext& context) {
+  KernelBuilder& builder = context.builder;
+  const Shape& shape = context.InputType(0).shape;
+  DRYDOCK_TRY(const std::int64_t elements, ElementCount(shape));
+  const TensorType extents = {.shape = {std::ssize(shape)}, .dtype = DType::kInt64};
+  const KernelId mask =
+      builder.Kernel({.name = "DropoutGenMask",
+                      .inputs = {builder.Constant(extents, ""),
+                                 builder.Constant({.shape = {}, .dtype = DType::kFloat32}, "")},
+                      .results = {{.shape = {MaskBytes(elements)}, .dtype = DType::kUInt8}}});
+  return std::vector<KernelId>{DoMaskKernel(builder, context.inputs[0], mask), mask};
+}
+
+Result<std::vector<KernelId>> LowerDropoutGrad(const LowerContext& context) {
+  return std::vector<KernelId>{DoMaskKernel(context.builder, context.inputs[0], context.inputs[1])};
+}
+
+DRYDOCK_OP(Dropout, .family = "random", .signature = "Dropout(keep_prob=0.5, Seed0=0, Seed1=0)(x)",
+           .infer = InferDropout, .shard = ShardElementwise, .localize = LocalizeDropout,
+           .gradient = GradientOfDropout, .lower = LowerDropout, .evaluate = EvaluateDropout,
+           .flops = FlopsPerInput<2>, .cost = CostFamily::kActivation, .accepts_layout = true,
+           .example = "(keep_prob=1.0)((4, 6))");
+
+DRYDOCK_OP(DropoutGrad, .family = "gradient", .signature = "DropoutGrad(keep_prob=0.5)(grad, mask)",
+           .infer = InferFirst, .gradient = GradientNotNeeded, .lower = LowerDropoutGrad,
+           .evaluate = EvaluateDropoutGrad, .flops = FlopsPerInput<2>);
+
+// ---- Masks packed into bytes --------------------------------------------------------------------
 
 NdArray Packed(const NdArray& kept) {
   NdArray bytes = FilledArray({MaskBytes(std::ssize(kept.data))}, 0.0);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
@@ -366,18 +367,60 @@ Result<std::vector<NdArray>> EvaluateReduceGrad(const EvaluateContext& context) 
       ThroughStatistics(in, inputs[2], inputs[3], static_cast<double>(count))};
 }
 
+// ---- Kernels ------------------------------------------------------------------------------------
+
+/// In training: sums over the batch, then what follows from them.
+Result<std::vector<KernelId>> LowerBatchNorm(const LowerContext& context) {
+  DRYDOCK_TRY(const bool training, IsTraining(context.node.attrs));
+  if (!training) {
+    return LowerByDefault(context);
+  }
+  const auto in = context.inputs;  // x, scale, bias, mean, variance
+  KernelBuilder& builder = context.builder;
+  const KernelId format = builder.Argument(std::int64_t{0});
+  const TensorType& channels = context.OutputType(1);
+  const std::vector<KernelId> sums = builder.Results(builder.Kernel(
+      {.name = "BNTrainingReduce", .inputs = {in[0], format}, .results = {channels, channels}}));
+  std::vector<TensorType> results;
+  for (std::size_t i = 0; i < context.node.outputs.size(); ++i) {
+    results.push_back(context.OutputType(i));
+  }
+  return builder.Results(
+      builder.Kernel({.name = "BNTrainingUpdate",
+                      .inputs = {in[0], sums[0], sums[1], in[1], in[2], in[3], in[4], format},
+                      .results = std::move(results)}));
+}
+
+Result<std::vector<KernelId>> LowerBatchNormGrad(const LowerContext& context) {
+  DRYDOCK_TRY(const bool training, IsTraining(context.node.attrs));
+  if (!training) {
+    return LowerByDefault(context);
+  }
+  const auto in = context.inputs;  // dy, x, scale, mean, variance
+  KernelBuilder& builder = context.builder;
+  const std::vector<KernelId> sums =
+      builder.Results(builder.Kernel({.name = "BNTrainingUpdateGrad",
+                                      .inputs = {in[0], in[1], in[3], in[4]},
+                                      .results = {context.OutputType(1), context.OutputType(2)}}));
+  const KernelId dx =
+      builder.Kernel({.name = "BNTrainingReduceGrad",
+                      .inputs = {in[0], in[1], sums[0], sums[1], in[2], in[3], in[4]},
+                      .results = {context.OutputType(0)}});
+  return std::vector<KernelId>{dx, sums[0], sums[1]};
+}
+
 #define DRYDOCK_BN_ATTRS "(is_training=False, epsilon=1e-5, momentum=0.1, data_format='NCHW')"
 
 DRYDOCK_OP(BatchNorm, .family = "normalisation",
            .signature = "BatchNorm" DRYDOCK_BN_ATTRS "(input_x, scale, bias, mean, variance)",
            .infer = InferBatchNorm, .shard = ShardBatchNorm, .localize = LocalizeBatchNorm,
-           .gradient = GradientOfBatchNorm, .evaluate = EvaluateBatchNorm,
+           .gradient = GradientOfBatchNorm, .lower = LowerBatchNorm, .evaluate = EvaluateBatchNorm,
            .flops = FlopsPerInput<8>, .cost = CostFamily::kNorm,
            .example = "(is_training=True)((4, 6, 2, 3), (6), (6), (6), (6))");
 DRYDOCK_OP(BatchNormGrad, .family = "gradient",
            .signature = "BatchNormGrad" DRYDOCK_BN_ATTRS
                         "(dout, x, scale, saved_mean, saved_variance)",
-           .infer = InferBatchNormGrad, .gradient = GradientNotNeeded,
+           .infer = InferBatchNormGrad, .gradient = GradientNotNeeded, .lower = LowerBatchNormGrad,
            .values = "is_training,epsilon,data_format", .evaluate = EvaluateBatchNormGrad,
            .flops = FlopsPerInput<16>);
 DRYDOCK_OP(BNTrainingReduce, .family = "rank", .signature = "BNTrainingReduce()(x)",

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/strategy_check.h"
 #include "strategies/rules/common/array_math.h"
@@ -172,6 +173,62 @@ Result<std::vector<NdArray>> EvaluateSparseCrossEntropy(const EvaluateContext& c
   return std::vector<NdArray>{is_grad ? std::move(gradient) : FilledArray({}, loss)};
 }
 
+/// Kernel of one-hot labels, which loss and gradient share: losses of the samples, gradient.
+std::vector<KernelId> OneHotCrossEntropy(const LowerContext& context) {
+  KernelBuilder& builder = context.builder;
+  const KernelId logits = context.inputs[0];
+  const KernelId labels = context.inputs[1];
+  const TensorType type = context.InputType(0);
+  const TensorType samples = {.shape = {type.shape[0]}, .dtype = type.dtype};
+  const auto own = [&builder](Shape shape, DType dtype) {
+    return builder.Constant({.shape = std::move(shape), .dtype = dtype}, "");
+  };
+  const KernelId both = builder.Once("one-hot cross entropy", {logits, labels}, [&] {
+    const KernelId rows = builder.Kernel({.name = ops::kReshape,
+                                          .inputs = {logits, own({2}, DType::kInt64)},
+                                          .results = {type},
+                                          .shares = {0}});
+    const KernelId classes = builder.Kernel({.name = ops::kReshape,
+                                             .inputs = {labels, own({1}, DType::kInt64)},
+                                             .results = {context.InputType(1)},
+                                             .shares = {0}});
+    const KernelId codes =
+        builder.Kernel({.name = "OneHot",
+                        .inputs = {classes, own({}, DType::kInt64), own({}, type.dtype),
+                                   own({}, type.dtype), builder.Argument(std::int64_t{-1})},
+                        .results = {type}});
+    return builder.Kernel({.name = "SoftmaxCrossEntropyWithLogits",
+                           .inputs = {rows, codes},
+                           .results = {samples, type}});
+  });
+  return builder.Results(both);
+}
+
+/// On Ascend: the mean of what the operator for one-hot labels gives, or its gradient times the
+/// share of a sample.
+Result<std::vector<KernelId>> LowerSparseCrossEntropy(const LowerContext& context) {
+  DRYDOCK_TRY(const bool is_grad, BoolAttr(context.node.attrs, "is_grad", false));
+  KernelBuilder& builder = context.builder;
+  const std::vector<KernelId> parts = OneHotCrossEntropy(context);
+  const TensorType axes = {.shape = {1}, .dtype = DType::kInt64};
+  if (!is_grad) {
+    const TensorType flag = {.shape = {}, .dtype = DType::kBool};
+    return std::vector<KernelId>{builder.Kernel(
+        {.name = "ReduceMean",
+         .inputs = {parts[0], builder.Constant(axes, ""), builder.Constant(flag, "")},
+         .results = {context.OutputType(0)}})};
+  }
+  const TensorType& type = context.OutputType(0);
+  const TensorType shares = {.shape = {type.shape[0], 1}, .dtype = type.dtype};
+  const KernelId scaled = builder.Kernel(
+      {.name = ops::kMul, .inputs = {parts[1], builder.Constant(shares, "")}, .results = {type}});
+  const TensorType extents = {.shape = {2}, .dtype = DType::kInt64};
+  return std::vector<KernelId>{builder.Kernel({.name = ops::kReshape,
+                                               .inputs = {scaled, builder.Constant(extents, "")},
+                                               .results = {type},
+                                               .shares = {0}})};
+}
+
 DRYDOCK_OP(SoftmaxCrossEntropyWithLogits, .family = "loss",
            .signature = "SoftmaxCrossEntropyWithLogits()(logits, labels)",
            .infer = InferCrossEntropy, .shard = ShardCrossEntropy,
@@ -184,8 +241,9 @@ DRYDOCK_OP(
     .signature = "SparseSoftmaxCrossEntropyWithLogits(is_grad=False, sens=1.0)(logits, labels)",
     .infer = InferSparseCrossEntropy, .shard = ShardSparseCrossEntropy,
     .default_strategy = DefaultBatchAll, .gradient = GradientOfSparseCrossEntropy,
-    .evaluate = EvaluateSparseCrossEntropy, .flops = FlopsPerInput<8>,
-    .cost = CostFamily::kCrossEntropy, .example = "()((4, 6), int32(4))");
+    .lower = LowerSparseCrossEntropy, .evaluate = EvaluateSparseCrossEntropy,
+    .flops = FlopsPerInput<8>, .cost = CostFamily::kCrossEntropy,
+    .example = "()((4, 6), int32(4))");
 
 // ---- NLLLoss: logits (n, c) or (c), labels, weight (c) -> loss, total_weight
 // ----------------------------------

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_rules.h"
+#include "strategies/rules/train/optimizer_kernels.h"
 
 /// Optimizer steps: kernels that write a weight and its states in place.
 ///
@@ -206,8 +207,8 @@ DRYDOCK_OP(AdamWeightDecay, .family = "optimizer",
                "AdamWeightDecay(use_locking=False)"
                "(var, m, v, lr, beta1, beta2, epsilon, decay, gradient)",
            .kind = OpKind::kUpdate, .infer = InferAdamWeightDecay, .gradient = GradientNotNeeded,
-           .evaluate = EvaluateAdamWeightDecay, .flops = FlopsPerInput<14>,
-           .cost = CostFamily::kFree, .writes = "0,1,2");
+           .lower = LowerAdamWeightDecay, .evaluate = EvaluateAdamWeightDecay,
+           .flops = FlopsPerInput<14>, .cost = CostFamily::kFree, .writes = "0,1,2");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -169,10 +169,11 @@ Result<std::vector<NdArray>> EvaluateLars(const EvaluateContext& context) {
   return std::vector<NdArray>{std::move(result)};
 }
 
-#define DRYDOCK_STEP(id, arguments, infer_fn, evaluate_fn, operations, positions)            \
-  DRYDOCK_OP(id, .family = "optimizer", .signature = #id arguments, .kind = OpKind::kUpdate, \
-             .infer = infer_fn, .gradient = GradientNotNeeded, .evaluate = evaluate_fn,      \
-             .flops = FlopsPerInput<operations>, .cost = CostFamily::kFree, .writes = positions)
+#define DRYDOCK_STEP(id, arguments, infer_fn, evaluate_fn, operations, positions)                  \
+  DRYDOCK_OP(id, .family = "optimizer", .signature = #id arguments, .kind = OpKind::kUpdate,       \
+             .infer = infer_fn, .gradient = GradientNotNeeded, .values = "-",                      \
+             .returns_success = true, .evaluate = evaluate_fn, .flops = FlopsPerInput<operations>, \
+             .cost = CostFamily::kFree, .writes = positions)
 
 DRYDOCK_STEP(ApplyRMSProp,
              "(use_locking=False)"
@@ -199,8 +200,8 @@ DRYDOCK_OP(LARSUpdate, .family = "optimizer",
                "LARSUpdate(epsilon=1e-05, hyperpara=0.001, use_clip=False)"
                "(weight, gradient, norm_weight, norm_gradient, weight_decay, learning_rate)",
            .kind = OpKind::kTransparent, .infer = InferLars, .gradient = GradientNotNeeded,
-           .evaluate = EvaluateLars, .flops = FlopsPerInput<4>, .cost = CostFamily::kFree,
-           .example = "()((4, 6), (4, 6), (), (), (), ())");
+           .values = "-", .evaluate = EvaluateLars, .flops = FlopsPerInput<4>,
+           .cost = CostFamily::kFree, .example = "()((4, 6), (4, 6), (), (), (), ())");
 
 }  // namespace
 }  // namespace drydock::strategies

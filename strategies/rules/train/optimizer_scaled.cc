@@ -6,6 +6,7 @@
 
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_rules.h"
+#include "strategies/rules/train/optimizer_kernels.h"
 #include "strategies/rules/train/optimizer_operands.h"
 
 /// Optimizer steps whose step length follows from past gradients or from norms. Like those of
@@ -106,9 +107,9 @@ Result<std::vector<NdArray>> EvaluateAdagrad(const EvaluateContext& context) {
 DRYDOCK_OP(
     Lamb, .family = "optimizer",
     .signature = "Lamb()(var, m, v, lr, beta1, beta2, epsilon, decay, global_step, gradient)",
-    .kind = OpKind::kUpdate, .infer = InferLamb, .gradient = GradientNotNeeded,
-    .evaluate = EvaluateLamb, .flops = FlopsPerInput<20>, .cost = CostFamily::kFree,
-    .writes = "0,1,2");
+    .kind = OpKind::kUpdate, .infer = InferLamb, .gradient = GradientNotNeeded, .lower = LowerLamb,
+    .returns_success = true, .evaluate = EvaluateLamb, .flops = FlopsPerInput<20>,
+    .cost = CostFamily::kFree, .writes = "0,1,2");
 
 DRYDOCK_OP(ApplyFtrl, .family = "optimizer",
            .signature =
