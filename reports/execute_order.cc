@@ -44,6 +44,14 @@ std::string StreamText(std::int32_t stream) {
 /// "logic_id" of kernels that no task-sink stream runs: the largest 32-bit number.
 constexpr std::string_view kNoLogicId = "4294967295";
 
+/// False for kernels of other graphs, such as the gathers of a checkpoint.
+bool IsOfStep(const strategies::CompiledProgram& program, const strategies::Launch& launch) {
+  const NodeId origin = launch.kernel == strategies::kNoKernel
+                            ? strategies::kNoNode
+                            : program.kernels.at(launch.kernel).origin;
+  return origin == strategies::kNoNode || strategies::RunsEachStep(program.local.at(origin));
+}
+
 /// Full names of what is launched, "<scope>/<kernel>-op<n>"; n counts per scope and kernel.
 class LaunchNames {
  public:
@@ -100,6 +108,9 @@ std::string ExecuteOrderCsv(const strategies::CompiledProgram& program, RankId r
   std::string text = "index,node_name,logic_id,stream_id,node_info,event_id,group\n";
   int row = 0;
   for (const strategies::Launch& launch : program.kernels.launches) {
+    if (!IsOfStep(program, launch)) {
+      continue;
+    }
     const bool kernel = launch.kind == strategies::Launch::Kind::kKernel;
     const std::string info = "@kernel_graph0:CNode_" + std::to_string(row) +
                              "{[0]: ValueNode<Primitive> " + names.Primitive(launch) + "}";
@@ -118,6 +129,9 @@ std::string CommExecuteOrderCsv(const strategies::CompiledProgram& program, Rank
       "output_shape,output_type,input_size,output_size\n";
   int row = 0;
   for (const strategies::Launch& launch : program.kernels.launches) {
+    if (!IsOfStep(program, launch)) {
+      continue;
+    }
     ++row;
     if (launch.kernel != strategies::kNoKernel && program.kernels.at(launch.kernel).communication) {
       text += CommunicationRow(graph, graph.at(program.kernels.at(launch.kernel).origin),

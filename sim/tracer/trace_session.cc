@@ -373,6 +373,7 @@ Status TraceSession::ReadEnding(const json& request) {
   builder_->SetOutputs(std::move(outputs));
   job_.dataset_repeat_on_right = BoolFieldOr(request, "dataset_repeat_on_right", false);
   job_.training = BoolFieldOr(request, "training", true);
+  job_.data_sink = BoolFieldOr(request, "data_sink", false);
   DRYDOCK_TRY(job_.steps, IntFieldOr(request, "steps", 1));
   return {};
 }

@@ -203,6 +203,7 @@ Result<JobConfig> ReadJsonJob(JsonView value, const JobConfig& base) {
   DRYDOCK_RETURN_IF_ERROR(ReadDataset(object, job.dataset));
   DRYDOCK_RETURN_IF_ERROR(ReadFullyUse(object, job));
   DRYDOCK_RETURN_IF_ERROR(ReadFusion(object, job.fusion));
+  DRYDOCK_TRY(job.data_sink, BoolField(object, "data_sink", job.data_sink));
   for (const BoolMember& field : kBools) {
     DRYDOCK_TRY(job.*field.member, BoolField(object, field.name, job.*field.member));
   }
@@ -231,6 +232,10 @@ void AppendJsonJob(std::string& out, const JobConfig& job) {
   out += std::to_string(job.pipeline_stages);
   AppendName(out, "steps");
   out += std::to_string(job.steps);
+  if (job.data_sink) {
+    AppendName(out, "data_sink");
+    out += "true";
+  }
   AppendName(out, "fully_use_devices");
   out += !job.fully_use_devices ? "null" : *job.fully_use_devices ? "true" : "false";
   AppendName(out, "save_graphs");

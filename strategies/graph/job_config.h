@@ -74,6 +74,7 @@ struct JobConfig {
   /// How often the script runs its network, as far as memory asks: the tensors of the step before
   /// stay for a while. 1 where it is not known.
   std::int64_t steps = 1;
+  bool data_sink = false;         ///< A kernel fetches the data of a step (dataset_sink_mode).
   bool any_device_count = false;  ///< Lift the reference's rule "1, 2, 4 or a multiple of 8".
   std::optional<bool> fully_use_devices = {};  ///< Unset: the default of `compat`.
   CompatRelease compat = {};

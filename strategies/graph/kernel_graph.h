@@ -85,6 +85,9 @@ struct KernelGraph {
   /// What the step gives back to the script, in order: kernels or TupleGetItems, leaves.
   std::vector<KernelId> outputs = {};
   std::vector<Launch> launches = {};  ///< Kernels and events, in order.
+  /// Kernels that run one after the other when the step is done; the return node does not know
+  /// them.
+  std::vector<KernelId> after_step = {};
 
   [[nodiscard]] const KernelNode& at(KernelId id) const {
     return nodes[static_cast<std::size_t>(id)];

@@ -40,3 +40,10 @@ inline constexpr std::string_view kCustom = "Custom";
 inline constexpr std::string_view kIndex = "Index";
 
 }  // namespace drydock::strategies::ops
+
+namespace drydock::strategies {
+
+/// Attribute of local nodes that run when the step is done, in their order; nothing waits for them.
+inline constexpr std::string_view kAfterStep = "after_step";
+
+}  // namespace drydock::strategies

@@ -107,6 +107,9 @@ struct OpEntry {
   std::string_view writes = {};   ///< Input positions written in place, comma separated: "0,1".
   std::string_view mirrored =
       {};  ///< Input positions that may get a mirror; empty = all; "-" = none.
+  /// Behind the gradients: an integrated checkpoint, for which what of the operands is cut is
+  /// gathered when the step is done.
+  bool saves = false;
   /// Behind the gradients: where the sums of squares of all ranks are summed, if they were marked.
   bool roots_norm = false;
   /// What MindSpore's IR dumps show for the primitive that the signature does not say, separated by

@@ -119,7 +119,7 @@ Result<CompiledProgram> Compile(Graph traced, const JobConfig& config, RankId ra
   }
   Graph simple = MergeEqualNodes(SimplifyGraph(std::move(local.graph)));
   program.local = FuseCollectives(FuseKernels(std::move(simple)), config);
-  DRYDOCK_TRY(program.kernels, ScheduleKernels(program.local));
+  DRYDOCK_TRY(program.kernels, ScheduleKernels(program.local, config.data_sink));
   program.parameter_layouts = std::move(local.parameter_layouts);
   program.output_layouts = std::move(local.output_layouts);
   program.redistribution_count = local.redistribution_count;

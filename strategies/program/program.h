@@ -94,7 +94,11 @@ struct CompiledProgram {
 /// `group` (name), `group_ranks` ("0-1-2-3") and `rank_list`.
 [[nodiscard]] Graph SpecialiseForRank(const CompiledProgram& program, RankId rank);
 
-/// Collectives of a program in issue order.
+/// False for what is done after some steps only: the gathers of a checkpoint that is not saved at
+/// each.
+[[nodiscard]] bool RunsEachStep(const Node& node);
+
+/// Collectives of a step in issue order.
 struct CollectiveUse {
   NodeId node = kNoNode;  ///< In CompiledProgram::local.
   GroupPattern group = {};

@@ -107,11 +107,15 @@ Graph SpecialiseForRank(const CompiledProgram& program, RankId rank) {
   return graph;
 }
 
+bool RunsEachStep(const Node& node) {
+  return BoolAttr(node.attrs, "each_step", true).value_or(true);
+}
+
 std::vector<CollectiveUse> CollectivesOf(const CompiledProgram& program) {
   std::vector<CollectiveUse> uses;
   for (std::size_t n = 0; n < program.local.nodes.size(); ++n) {
     const Node& node = program.local.nodes[n];
-    if (IsCollective(node)) {
+    if (IsCollective(node) && RunsEachStep(node)) {
       const std::int64_t payload_bytes = PayloadBytes(program.local, node);
       uses.push_back({.node = NodeId{static_cast<std::int32_t>(n)},
                       .group = *node.group,

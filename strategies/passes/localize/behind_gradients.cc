@@ -5,6 +5,7 @@
 
 #include "strategies/operators/sharding_parts.h"
 #include "strategies/passes/choose/assign.h"
+#include "strategies/passes/localize/checkpoint.h"
 #include "strategies/passes/localize/global_norm.h"
 #include "strategies/passes/localize/operands.h"
 #include "strategies/passes/localize/redistribute.h"
@@ -190,6 +191,9 @@ bool WorksOnSlices(const Node& node) {
 
 Status LocalizeOnLocalValues(LocalDraft& draft, NodeId id) {
   const Node& node = draft.traced.at(id);
+  if (node.entry->saves) {
+    return CutsOperators(draft.config.mode) ? GatherForCheckpoint(draft, id) : Status();
+  }
   NodeSpec spec = SpecOf(draft, id);
   const bool reads_slices =
       CutsOperators(draft.config.mode) &&

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "strategies/operators/kernel_builder.h"
+#include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/passes/schedule/effects.h"
 
@@ -28,10 +29,15 @@ class ProgramLowering {
   explicit ProgramLowering(const Graph& local)
       : local_(local), values_(local.values.size(), kNoKernel), chain_(builder_, AddParameters()) {}
 
-  Result<KernelGraph> Run() && {
+  Result<KernelGraph> Run(bool data_sink) && {
+    if (data_sink && !local_.inputs.empty()) {
+      FetchInputs();
+    }
     for (const ValueId input : local_.inputs) {
-      values_[ToIndex(input)] =
-          builder_.AddLeaf(KernelKind::kInput, local_.at(input).name, local_.at(input).type, input);
+      if (values_[ToIndex(input)] == kNoKernel) {
+        values_[ToIndex(input)] = builder_.AddLeaf(KernelKind::kInput, local_.at(input).name,
+                                                   local_.at(input).type, input);
+      }
     }
     for (std::size_t n = 0; n < local_.nodes.size(); ++n) {
       DRYDOCK_RETURN_IF_ERROR(LowerNode(NodeId{static_cast<std::int32_t>(n)}));
@@ -50,6 +56,19 @@ class ProgramLowering {
       values_[ToIndex(parameter.value)] = leaves.back();
     }
     return leaves;
+  }
+
+  /// One kernel takes all inputs of a step from the queue of the data set.
+  void FetchInputs() {
+    KernelSpec spec{.name = "GetNext"};
+    for (const ValueId input : local_.inputs) {
+      spec.results.push_back(local_.at(input).type);
+    }
+    const std::vector<KernelId> items = builder_.Results(builder_.Kernel(std::move(spec)));
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      values_[ToIndex(local_.inputs[i])] = items[i];
+      NameResult(items[i], local_.inputs[i]);
+    }
   }
 
   /// Numbers of the parameters that a node writes.
@@ -96,9 +115,11 @@ class ProgramLowering {
     const Node& node = local_.at(id);
     builder_.SetOrigin(id);
     const std::vector<std::size_t> written = WrittenParameters(node);
+    const bool after_step = node.attrs.contains(kAfterStep);
     std::vector<KernelId> inputs;
     for (const ValueId input : node.inputs) {
-      inputs.push_back(input == kNoValue ? kNoKernel : Operand(input, !written.empty()));
+      inputs.push_back(input == kNoValue ? kNoKernel
+                                         : Operand(input, after_step || !written.empty()));
     }
     const KernelId state = written.empty() ? kNoKernel : chain_.StateBefore(written);
     const std::size_t first = builder_.graph().nodes.size();
@@ -116,6 +137,9 @@ class ProgramLowering {
       NameResult(results[i], node.outputs[i]);
     }
     Finish(node, first, state, written);
+    if (after_step) {
+      builder_.graph().after_step.push_back(results.front());
+    }
     return {};
   }
 
@@ -215,8 +239,8 @@ class ProgramLowering {
 
 }  // namespace
 
-Result<KernelGraph> LowerProgram(const Graph& local) {
-  return ProgramLowering(local).Run();
+Result<KernelGraph> LowerProgram(const Graph& local, bool data_sink) {
+  return ProgramLowering(local).Run(data_sink);
 }
 
 }  // namespace drydock::strategies

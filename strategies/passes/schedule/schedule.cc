@@ -8,10 +8,13 @@
 /// From the local program to the kernels of a step: the list of what is done.
 namespace drydock::strategies {
 
-Result<KernelGraph> ScheduleKernels(const Graph& local) {
-  DRYDOCK_TRY(KernelGraph graph, LowerProgram(local));
+Result<KernelGraph> ScheduleKernels(const Graph& local, bool data_sink) {
+  DRYDOCK_TRY(KernelGraph graph, LowerProgram(local, data_sink));
   const std::vector<KernelId> order = DelayKernels(graph, ExecOrder(graph));
   graph.launches = AssignStreams(graph, order);
+  for (const KernelId kernel : graph.after_step) {
+    graph.launches.push_back({.kind = Launch::Kind::kKernel, .kernel = kernel});
+  }
   return graph;
 }
 

@@ -283,8 +283,11 @@ DRYDOCK_UNARY(Expm1, "input", InferErf, Expm1Of, Expm1Gradient, 1, );
 DRYDOCK_UNARY(Log, "input", InferToFloat, LogOf,
               (GradientKernel<kDivOp, Reads::kGradient, Reads::kInput>), 4, );
 DRYDOCK_UNARY(Log1p, "input", InferToFloat, Log1pOf, Log1pGradient, 1, );
-DRYDOCK_UNARY(Sqrt, "x", InferToFloat, SqrtOf, kFromOutput<kSqrtGrad>, 1,
-              .folding = Folding::kElementwise, .roots_norm = true);
+DRYDOCK_OP(Sqrt, .family = "elementwise_unary", .signature = "Sqrt()(x)",
+           .folding = Folding::kElementwise, .infer = InferToFloat, .shard = ShardElementwise,
+           .gradient = kFromOutput<kSqrtGrad>, .evaluate = EvaluateUnary<SqrtOf>,
+           .flops = FlopsPerInput<1>, .elementwise = true, .accepts_layout = true,
+           .accepts_interleaved = true, .roots_norm = true);
 DRYDOCK_UNARY(Rsqrt, "input", InferToFloat, RsqrtOf, kFromOutput<kRsqrtGrad>, 1, );
 DRYDOCK_UNARY(Square, "input", InferSame, SquareOf, SquareGradient, 1, );
 DRYDOCK_UNARY(Neg, "input", InferSame, NegOf, (GradientKernel<kNegOp, Reads::kGradient>), 1,

@@ -62,6 +62,7 @@ class Program:
         self.dataset_repeat_on_right = False
         self.training = False  # a cell that is trained takes part
         self.steps = 1         # how often the script runs it
+        self.data_sink = False  # a kernel fetches the data of a step
         self.has_updates = False       # the optimizer was recorded: the step is complete
         self.op_names = set()
         self.call_sites = {}           # eager operators: call site and operands -> results
@@ -128,6 +129,10 @@ class Program:
         if isinstance(value, (bool, int, float)):
             return self._scalar(value, dtype or values.describe(value)[1])
         return self._constant_tensor(Tensor(value, dtype))
+
+    def holds(self, parameter):
+        """True for a parameter that some operator uses."""
+        return id(parameter) in self._parameters
 
     def parameter(self, parameter):
         found = self._parameters.get(id(parameter))
@@ -322,7 +327,7 @@ class Program:
 
     def _ending(self):
         return {"outputs": self._outputs(), "dataset_repeat_on_right": self.dataset_repeat_on_right,
-                "training": self.training, "steps": self.steps}
+                "training": self.training, "steps": self.steps, "data_sink": self.data_sink}
 
     def _outputs(self):
         """The losses, then whatever else the script got and no later operator used up."""

@@ -443,6 +443,23 @@ def _times(grad, limit, clip_norm):
     return grad if clip_norm == 1 else _op("Mul")(grad, limit)
 
 
+def _norm(x, kind):
+    total = _op("ReduceSum")(_op("Pow")(x, _Tensor(float(kind), x.dtype)), ())
+    return _cast(_op("Pow")(total, _Tensor(1.0 / kind, x.dtype)), x.dtype)
+
+
+def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
+    """x * max_norm / norm of all; the step of a larger norm. Source: mindspore/python/mindspore/ops/function/clip_func.py."""
+    tensors = [x] if isinstance(x, _Tensor) else list(x)
+    if norm_type == float("inf"):
+        raise _Unsupported("mindspore.ops.clip_by_norm.norm_type", "clip_by_norm of the largest element is not recorded")
+    total = _norm(_op("Stack", axis=0)(tuple(_norm(one, norm_type) for one in tensors)), norm_type)
+    factor = _op("Muls")(_op("Reciprocal")(_op("Add")(total, _Tensor(1e-6, total.dtype))), other=float(max_norm))
+    factor = depend(factor, _op("Less")(factor, _Tensor(1.0, factor.dtype)))
+    clipped = [_op("Mul")(factor, one) for one in tensors]
+    return clipped[0] if isinstance(x, _Tensor) else type(x)(clipped) if isinstance(x, (tuple, list)) else clipped
+
+
 _LOSSES = ("cross_entropy", "nll_loss", "l1_loss", "huber_loss", "kl_div", "binary_cross_entropy",
            "binary_cross_entropy_with_logits", "smooth_l1_loss", "soft_margin_loss")
 

@@ -97,6 +97,8 @@ class Model:
             hooks.call("on_train_step_begin", context)
             with session.repeated(epoch):
                 parameters.net_outputs = self._train_network(*row)
+            if dataset_sink_mode and session.program is not None:
+                session.program.data_sink = True
             hooks.call("on_train_step_end", context)
             break
         else:

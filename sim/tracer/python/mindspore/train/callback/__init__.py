@@ -1,5 +1,6 @@
 """Callbacks: called once per traced step; those that write files write none."""
 from mindspore._drydock.errors import user_error
+from mindspore._drydock.gradient import phase
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
 
@@ -115,6 +116,21 @@ class TimeMonitor(Callback):
         return None
 
 
+def record_integrated_save(network, each_step):
+    """What is cut of a network's parameters and of its optimizer is gathered on the device.
+
+    Source: mindspore/python/mindspore/train/serialization.py (_get_merged_param_data).
+    """
+    from mindspore import context
+    program = session.program
+    if program is None or not context.cuts_operators():
+        return
+    held = [p for p in network.get_parameters() if program.holds(p)]
+    if held:
+        with phase("optimizer"):
+            program.add_node("_SaveCheckpoint", [program.parameter(p) for p in held], {"each_step": each_step})
+
+
 class CheckpointConfig:
     """See mindspore.train.CheckpointConfig; arguments are checked and kept."""
 
@@ -128,6 +144,7 @@ class CheckpointConfig:
                 raise user_error(ValueError, "CheckpointConfig:" + name, "%s must be a whole number >= 0" % name)
         self.save_checkpoint_steps = save_checkpoint_steps
         self.keep_checkpoint_max = keep_checkpoint_max
+        self.integrated_save = integrated_save
         self.saved_network = saved_network
 
 
@@ -145,6 +162,13 @@ class ModelCheckpoint(Callback):
             raise user_error(TypeError, "ModelCheckpoint:config", "config of ModelCheckpoint must be a CheckpointConfig")
         session.warn("checkpoints are not written in a dry run")
         self.latest_ckpt_file_name = ""
+        self._config = config or CheckpointConfig()
+
+    def step_end(self, run_context):
+        """The traced step stands for all; one that is not saved itself has the last save of the job behind it."""
+        if self._config.integrated_save:
+            network = self._config.saved_network or run_context.original_args().train_network
+            record_integrated_save(network, self._config.save_checkpoint_steps == 1)
 
 
 class _Silent(Callback):
