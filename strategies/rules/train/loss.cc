@@ -120,12 +120,12 @@ Result<std::vector<NdArray>> EvaluateCrossEntropy(const EvaluateContext& context
 // gradient -----
 
 Result<std::vector<TensorType>> InferSparseCrossEntropy(const OpView& op) {
-  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
+  DRYDOCK_TRY(const bool is_grad, BoolAttr(*op.attrs, "is_grad", false));
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, is_grad ? 3 : 2));
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 2, 2));
   DRYDOCK_RETURN_IF_ERROR(ExpectFloating(op, 0));
   DRYDOCK_RETURN_IF_ERROR(ExpectIntegerLabels(op));
   DRYDOCK_RETURN_IF_ERROR(ExpectLabels(op, {op.inputs[0].shape[0]}));
-  DRYDOCK_TRY(const bool is_grad, BoolAttr(*op.attrs, "is_grad", false));
   return std::vector<TensorType>{is_grad ? op.inputs[0]
                                          : TensorType{.shape = {}, .dtype = op.inputs[0].dtype}};
 }
@@ -141,16 +141,31 @@ Result<ShardRule> ShardSparseCrossEntropy(const OpView& op, const Strategy& stra
                       ", but the batch must be whole or cut into all " +
                       std::to_string(op.device_count) + " devices");
   }
+  std::vector<TensorAxes> inputs = {{{0}, {}}, {{0}}};
+  if (op.inputs.size() > 2) {
+    inputs.push_back(TensorAxes(op.inputs[2].shape.size()));
+  }
   return ShardRule{.axis_count = 1,
-                   .inputs = {{{0}, {}}, {{0}}},
+                   .inputs = std::move(inputs),
                    .outputs = {TensorAxes(op.outputs[0].shape.size())},
                    .loss_divisor_is_one = true};
 }
 
+/// True if a gradient is the one that the backward part starts with.
+bool IsSeedOfOne(const GradientContext& context, ValueId gradient) {
+  const Graph& graph = context.builder.graph();
+  const Value& value = graph.at(gradient);
+  return value.kind == ValueKind::kOutput && graph.at(value.producer).op == "OnesLike";
+}
+
+/// (logits, labels, incoming gradient); without the last one it is one.
 Result<std::vector<ValueId>> GradientOfSparseCrossEntropy(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId unit,
-              context.Emit(context.node.op, context.node.inputs, {{"is_grad", true}}));
-  DRYDOCK_TRY(const ValueId gradient, context.Emit(ops::kMul, {unit, OutputGradient(context)}));
+  std::vector<ValueId> operands = context.node.inputs;
+  if (const ValueId incoming = OutputGradient(context); !IsSeedOfOne(context, incoming)) {
+    operands.push_back(incoming);
+  }
+  DRYDOCK_TRY(const ValueId gradient,
+              context.Emit(context.node.op, operands, {{"is_grad", true}}));
   return std::vector<ValueId>{gradient, kNoValue};
 }
 
@@ -159,6 +174,7 @@ Result<std::vector<NdArray>> EvaluateSparseCrossEntropy(const EvaluateContext& c
   const NdArray& logits = context.inputs[0];
   const auto samples = static_cast<std::size_t>(logits.shape[0]);
   const auto classes = static_cast<std::size_t>(logits.shape[1]);
+  const double incoming = context.inputs.size() > 2 ? context.inputs[2].data[0] : 1;
   double loss = 0;
   NdArray gradient{.shape = logits.shape};
   for (std::size_t n = 0; n < samples; ++n) {
@@ -167,7 +183,7 @@ Result<std::vector<NdArray>> EvaluateSparseCrossEntropy(const EvaluateContext& c
     for (std::size_t c = 0; c < classes; ++c) {
       const bool hit = label == static_cast<std::int64_t>(c);
       loss -= hit ? std::log(row[c]) / static_cast<double>(samples) : 0;
-      gradient.data.push_back((row[c] - (hit ? 1 : 0)) / static_cast<double>(samples));
+      gradient.data.push_back(incoming * (row[c] - (hit ? 1 : 0)) / static_cast<double>(samples));
     }
   }
   return std::vector<NdArray>{is_grad ? std::move(gradient) : FilledArray({}, loss)};
@@ -204,6 +220,29 @@ std::vector<KernelId> OneHotCrossEntropy(const LowerContext& context) {
   return builder.Results(both);
 }
 
+/// The gradient of the samples times the share of each in the incoming one.
+std::vector<KernelId> ScaledGradient(const LowerContext& context, KernelId gradient) {
+  KernelBuilder& builder = context.builder;
+  const TensorType& type = context.OutputType(0);
+  const TensorType samples = {.shape = {type.shape[0]}, .dtype = type.dtype};
+  const TensorType one = {.shape = {1}, .dtype = DType::kInt64};
+  const TensorType number = {.shape = {}, .dtype = type.dtype};
+  const KernelId incoming = builder.Kernel({.name = "Tile",
+                                            .inputs = {context.inputs[2], builder.Constant(one, "")},
+                                            .results = {samples}});
+  const KernelId shares =
+      builder.Kernel({.name = ops::kRealDiv,
+                      .inputs = {incoming, builder.Constant(number, "")},
+                      .results = {samples}});
+  const KernelId rows = builder.Kernel(
+      {.name = "ExpandDims",
+       .inputs = {shares, builder.Argument(std::int64_t{-1})},
+       .results = {TensorType{.shape = {type.shape[0], 1}, .dtype = type.dtype}},
+       .shares = {0}});
+  return {builder.Kernel(
+      {.name = ops::kMul, .inputs = {gradient, rows}, .results = {type}})};
+}
+
 /// On Ascend: the mean of what the operator for one-hot labels gives, or its gradient times the
 /// share of a sample.
 Result<std::vector<KernelId>> LowerSparseCrossEntropy(const LowerContext& context) {
@@ -219,6 +258,9 @@ Result<std::vector<KernelId>> LowerSparseCrossEntropy(const LowerContext& contex
          .results = {context.OutputType(0)}})};
   }
   const TensorType& type = context.OutputType(0);
+  if (context.inputs.size() > 2) {
+    return ScaledGradient(context, parts[1]);
+  }
   const TensorType shares = {.shape = {type.shape[0], 1}, .dtype = type.dtype};
   const KernelId scaled = builder.Kernel(
       {.name = ops::kMul, .inputs = {parts[1], builder.Constant(shares, "")}, .results = {type}});

@@ -37,6 +37,7 @@ class Session:
         self.next_strategy = None  # (in_strategy, out_strategy) for the next operator that is recorded
         self.extra_attrs = {}      # attributes that every recorded operator gets
         self.compute_dtype = None  # of Cell.to_float
+        self.operator_types = None  # of amp.auto_mixed_precision by operator
         self.program = None        # the one being recorded
         self.programs = []         # all, in order
         self.warnings = []         # texts, first occurrence only

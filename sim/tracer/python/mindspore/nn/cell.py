@@ -27,6 +27,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         self._scope = None
         self._flags = dict(flags or {})
         self._compute_dtype = None
+        self._operator_types = None
         self._pipeline_stage = None
         self._param_prefix = ""
         self.training = False
@@ -159,11 +160,14 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
     def _enter(self, *args, **kwargs):
         if self._scope is None:
             self._give_scope("Default")
-        saved = session.scope, session.compute_dtype, session.stage
+        saved = session.scope, session.compute_dtype, session.stage, session.operator_types
         session.scope = self._scope
         if self._compute_dtype is not None:
             session.compute_dtype = self._compute_dtype
             args = tuple(self._to_compute_dtype(arg) for arg in args)
+            kwargs = {name: self._to_compute_dtype(arg) for name, arg in kwargs.items()}
+        if self._operator_types is not None:
+            session.operator_types = self._operator_types
         if self._pipeline_stage is not None:
             session.stage = self._pipeline_stage
         try:
@@ -175,9 +179,11 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
                 program.remember_call(self, args, result, updates)
             return result
         finally:
-            session.scope, session.compute_dtype, session.stage = saved
+            session.scope, session.compute_dtype, session.stage, session.operator_types = saved
 
     def _to_compute_dtype(self, value):
+        if isinstance(value, (tuple, list)):
+            return type(value)(self._to_compute_dtype(item) for item in value)
         if isinstance(value, Tensor) and value.dtype.kind == "float" and value.dtype is not self._compute_dtype:
             from mindspore.ops import functional
             return functional.cast(value, self._compute_dtype)

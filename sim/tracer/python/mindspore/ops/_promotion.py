@@ -73,9 +73,7 @@ def prepare(op, operands, cast):
 
 
 def to_compute_type(operands, compute_type, cast):
-    """Floating operands in the type that Cell.to_float asked for."""
-    return [cast(v, compute_type)
-            if isinstance(v, Tensor) and not isinstance(v, Parameter) and v.dtype.kind == "float"
-            and v.dtype is not compute_type or
-            isinstance(v, Parameter) and v.dtype.kind == "float" and v.dtype is not compute_type
-            else v for v in operands]
+    """Parameters in the type that Cell.to_float asked for; the inputs of a cell are cast where it is called, results keep
+    their type."""
+    return [cast(value, compute_type) if isinstance(value, Parameter) and value.dtype.kind == "float" else value
+            for value in operands]

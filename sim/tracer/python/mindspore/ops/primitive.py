@@ -233,8 +233,10 @@ def _call(self, signature, args, kwargs):
                 attrs[argument.name] = attr_value(given)
         else:
             operands += _operand(signature.name, argument, bound[argument.name])
-    if session.compute_dtype is not None and signature.kind != "update" and signature.name != "Cast":
+    if session.compute_dtype is not None and signature.kind != "update" and signature.name not in ("Cast", "BatchNorm"):
         operands = _promotion.to_compute_type(operands, session.compute_dtype, cast)
+    if session.operator_types is not None:
+        operands = session.operator_types.operands(signature.name, operands)
     operands, dtypes = _promotion.prepare(signature.name, operands, cast)
     if signature.kind == "collective" and "rank_size" not in attrs:
         from mindspore._drydock.groups import collective_attrs
@@ -245,6 +247,8 @@ def _call(self, signature, args, kwargs):
     if folded is not None:
         return folded
     results = tracing.apply(signature.name, operands, attrs, self, dtypes)
+    if session.operator_types is not None:
+        results = session.operator_types.outcome(signature.name, results)
     return results[0] if len(results) == 1 and not signature.tuple_result else tuple(results)
 
 

@@ -8,13 +8,15 @@ import functools
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
-from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 from mindspore.nn.cell import Cell
-from mindspore.nn.wrap.cell_wrapper import TrainOneStepCell, WithEvalCell, WithLossCell
-from mindspore.nn.wrap.loss_scale import TrainOneStepWithLossScaleCell
+from mindspore.nn.wrap.cell_wrapper import WithEvalCell, WithLossCell
 from mindspore.parallel._utils import parallel_settings
+from mindspore.train import amp
 from mindspore.train.callback import RunContext, callback_list
+
+
+_NOT_GIVEN = object()
 
 
 def _with_settings(method):
@@ -31,17 +33,20 @@ class Model:
     """See mindspore.train.Model."""
 
     def __init__(self, network, loss_fn=None, optimizer=None, metrics=None, eval_network=None, eval_indexes=None,
-                 amp_level="O0", boost_level="O0", loss_scale_manager=None, **kwargs):
+                 amp_level="O0", boost_level="O0", loss_scale_manager=_NOT_GIVEN, **kwargs):
         if not isinstance(network, Cell):
             raise user_error(TypeError, "Model:network-type", "Model() takes a Cell, not %s" % type(network).__name__)
         for name, value in (("loss_fn", loss_fn), ("optimizer", optimizer), ("eval_network", eval_network)):
             if value is not None and not isinstance(value, Cell) and not callable(value):
                 raise user_error(TypeError, "Model:%s-type" % name, "%s of Model must be a Cell" % name)
-        if amp_level not in ("O0", "O2", "O3", "auto"):
-            raise user_error(ValueError, "Model:amp_level", "amp_level must be O0, O2, O3 or auto, not %r" % (amp_level,))
-        if amp_level != "O0":
-            network.to_float(mstype.float16)
-        self._loss_scale_manager = loss_scale_manager
+        amp._check_level("Model", amp_level)
+        if optimizer is None and amp_level != "O0":
+            raise user_error(ValueError, "Model:amp_level", "amp_level needs an optimizer")
+        self._amp = {"level": amp_level}
+        if loss_scale_manager is not _NOT_GIVEN:
+            self._amp["loss_scale_manager"] = loss_scale_manager
+        if kwargs.get("keep_batchnorm_fp32") is not None:
+            self._amp["keep_batchnorm_fp32"] = kwargs["keep_batchnorm_fp32"]
         self._network = network
         self._loss_fn = loss_fn
         self._optimizer = optimizer
@@ -54,18 +59,9 @@ class Model:
 
     def _build_train_network(self):
         network = self._network
-        if self._loss_fn is not None:
-            network = WithLossCell(network, self._loss_fn)
         if self._optimizer is not None:
-            network = self._step_cell(network)
-        return network
-
-    def _step_cell(self, network):
-        manager = self._loss_scale_manager
-        update_cell = manager.get_update_cell() if manager is not None else None
-        if update_cell is not None:
-            return TrainOneStepWithLossScaleCell(network, self._optimizer, update_cell)
-        return TrainOneStepCell(network, self._optimizer, manager.get_loss_scale() if manager is not None else None)
+            return amp.build_train_network(network, self._optimizer, self._loss_fn, **self._amp)
+        return network if self._loss_fn is None else WithLossCell(network, self._loss_fn)
 
     @property
     def train_network(self):

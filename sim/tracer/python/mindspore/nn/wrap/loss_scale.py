@@ -9,28 +9,32 @@ from mindspore.common.tensor import Tensor
 from mindspore.nn.cell import Cell
 from mindspore.nn.wrap.cell_wrapper import TrainOneStepCell
 from mindspore.ops import composite as C, functional as F, operations as P
+from mindspore.ops.primitive import cast
 
 _grad_scale = C.MultitypeFuncGraph("grad_scale")
 
 
 @_grad_scale.register("Tensor", "Tensor")
 def tensor_grad_scale(scale, grad):
-    return grad * F.cast(F.reciprocal(scale), grad.dtype)
+    return grad * cast(P.Reciprocal()(scale), grad.dtype)
 
 
 class DynamicLossScaleUpdateCell(Cell):
-    """See mindspore.nn.DynamicLossScaleUpdateCell; a dry run sees no overflow."""
+    """See mindspore.nn.DynamicLossScaleUpdateCell."""
 
     def __init__(self, loss_scale_value, scale_factor, scale_window):
         super().__init__()
         self.scale_window = Tensor(scale_window, mstype.int32)
         self.scale_factor = Tensor(scale_factor, mstype.float32)
+        self.shrink = Tensor(1.0 / scale_factor, mstype.float32)
         self.loss_scale_value = loss_scale_value
-        self.cur_iter = Parameter(Tensor(1, mstype.int32), name="current_iterator_step", requires_grad=False)
-        self.last_overflow_iter = Parameter(Tensor(0, mstype.int32), name="last_overflow_iterator_step",
-                                            requires_grad=False)
+        self.cur_iter = Parameter(Tensor(1, mstype.int32), name="current_iterator_step")
+        self.last_overflow_iter = Parameter(Tensor(0, mstype.int32), name="last_overflow_iterator_step")
         for parameter in (self.cur_iter, self.last_overflow_iter):
             parameter.role = "hyper"
+        self.select, self.max, self.less_equal = P.Select(), P.Maximum(), P.LessEqual()
+        self.logic_and, self.logic_not, self.logic_or = P.LogicalAnd(), P.LogicalNot(), P.LogicalOr()
+        self.minimum_loss_scale = Tensor(1.0, mstype.float32)
 
     def get_loss_scale(self):
         return self.loss_scale_value
@@ -39,7 +43,15 @@ class DynamicLossScaleUpdateCell(Cell):
         return self
 
     def construct(self, loss_scale, overflow):
-        F.assign(self.cur_iter, self.cur_iter + 1)
+        if loss_scale.shape:
+            overflow = F.reshape(overflow, loss_scale.shape)
+        smaller = self.select(overflow, self.max(loss_scale * self.shrink, self.minimum_loss_scale), loss_scale)
+        larger_now = self.less_equal(self.scale_window, self.cur_iter - self.last_overflow_iter)
+        last = self.select(self.logic_or(overflow, larger_now), self.cur_iter, self.last_overflow_iter)
+        last = F.assign(self.last_overflow_iter, last)
+        grows = self.logic_and(larger_now, self.logic_not(overflow))
+        F.assign(loss_scale, self.select(grows, smaller * self.scale_factor, smaller))
+        F.assign(self.cur_iter, F.depend(self.cur_iter + 1, last))
         return overflow
 
 
@@ -60,18 +72,20 @@ class FixedLossScaleUpdateCell(Cell):
 class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     """See mindspore.nn.TrainOneStepWithLossScaleCell: a step whose gradients are scaled back before the update.
 
-    The overflow check of the gradients is recorded as no overflow; the update happens.
+    The flag of the device tells whether a result overflowed; it is read, and added up over all processes, behind the
+    gradients. Nothing overflows in a dry run: the update happens.
     """
 
     def __init__(self, network, optimizer, scale_sense):
         super().__init__(network, optimizer, sens=None)
         self.hyper_map = C.HyperMap()
         self.base = Tensor(1, mstype.float32)
-        self.reduce_sum = P.ReduceSum(keep_dims=False)
-        self.less_equal = P.LessEqual()
-        self.grad = C.GradOperation(get_by_list=True, sens_param=True)
+        self.base0 = Tensor(0, mstype.int32)
+        self.reduce_sum, self.reduce_all = P.ReduceSum(keep_dims=False), P.ReduceAll(keep_dims=False)
+        self.less_equal, self.equal, self.logic_not = P.LessEqual(), P.Equal(), P.LogicalNot()
+        self.is_distributed = self.parallel_mode != "stand_alone"
+        self.allreduce = P.AllReduce() if self.is_distributed else None
         self.loss_scaling_manager = None
-        self.is_distributed = self.reducer_flag
         if isinstance(scale_sense, Cell):
             self.loss_scaling_manager = scale_sense
             self.scale_sense = hyper_parameter(float(scale_sense.get_loss_scale()), "scale_sense")
@@ -79,8 +93,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             if scale_sense.shape not in ((), (1,)):
                 raise user_error(ValueError, "TrainOneStepWithLossScaleCell:scale-shape",
                                  "scale_sense must have shape () or (1,), not %s" % (scale_sense.shape,))
-            self.scale_sense = Parameter(Tensor(shape=scale_sense.shape, dtype=mstype.float32), name="scale_sense",
-                                         requires_grad=False)
+            self.scale_sense = Parameter(Tensor(shape=scale_sense.shape, dtype=mstype.float32), name="scale_sense")
             self.scale_sense.role = "hyper"
         else:
             raise user_error(TypeError, "TrainOneStepWithLossScaleCell:scale-type",
@@ -90,10 +103,19 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         return None
 
     def start_overflow_check(self, pre_cond, compute_input):
-        return False, compute_input
+        status = F.depend(_status(), pre_cond)
+        return status, F.depend(compute_input, P.NPUClearFloatStatusV2()(status))
 
     def get_overflow_status(self, status, compute_output):
-        return Tensor(False, mstype.bool_)
+        status = F.depend(_status() if status is None else status, compute_output)
+        found = P.NPUGetFloatStatusV2()(status)
+        if self.is_distributed:
+            flag = self.equal(self.base0, self.allreduce(found))
+            flag = F.depend(flag, P.NPUClearFloatStatusV2()(F.depend(status, flag)))
+        else:
+            found = F.depend(found, P.NPUClearFloatStatusV2()(F.depend(status, found)))
+            flag = self.equal(self.base0, found)
+        return self.logic_not(self.reduce_all(flag))
 
     def process_loss_scale(self, overflow):
         if self.loss_scaling_manager is not None:
@@ -103,13 +125,26 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     def construct(self, *inputs):
         loss = self.network(*inputs)
         first = gradient.first_output(loss, False)
-        scaling = F.fill(first.dtype, first.shape, 1.0) * F.cast(self.scale_sense, first.dtype)
-        grads = gradient.gradients(first, list(self.weights), scaling)
+        grads = gradient.gradients(first, list(self.weights), _as_first(self.scale_sense, first))
         with phase("backward"):
-            grads = [tensor_grad_scale(self.scale_sense, g) for g in grads]
+            scale = P.Reciprocal()(self.scale_sense)
+            grads = [grad * cast(scale, grad.dtype) for grad in grads]
         grads = self.grad_reducer(tuple(grads))
+        cond = self.get_overflow_status(_status(), grads)
+        self.process_loss_scale(cond)
         self.optimizer(grads)
-        return loss, self.get_overflow_status(None, None), self.scale_sense
+        return loss, cond, self.scale_sense
+
+
+def _status():
+    """What the kernels of the overflow flag are called with."""
+    return Tensor([0] * 8, mstype.int32)
+
+
+def _as_first(scale, first):
+    """The scale in the form of the first output, with which the backward part starts."""
+    scale = cast(scale, first.dtype)
+    return scale if scale.shape == first.shape else F.broadcast_to(scale, first.shape)
 
 
 __getattr__ = module_getattr("mindspore.nn")
