@@ -173,10 +173,11 @@ std::vector<std::string> NamesIn(std::string_view list) {
 void AddArgument(const LowerContext& context, const SignatureArgument& argument,
                  std::vector<KernelId>& arguments) {
   const auto given = context.node.attrs.find(argument.name);
-  if (given != context.node.attrs.end()) {
-    arguments.push_back(context.builder.Argument(given->second));
-  } else if (argument.default_value) {
-    arguments.push_back(context.builder.Argument(*argument.default_value));
+  const Attr* const value = given != context.node.attrs.end() ? &given->second
+                            : argument.default_value          ? &*argument.default_value
+                                                              : nullptr;
+  if (value != nullptr && !IsNone(*value)) {  // None takes no memory
+    arguments.push_back(context.builder.Argument(*value));
   }
 }
 

@@ -170,7 +170,7 @@ class ProgramLowering {
         continue;
       }
       last = id;
-      if (node.group) {
+      if (node.group && !kernel.view) {
         kernel.communication = true;
         kernel.group = *node.group;
         kernel.fusion = IntAttr(node.attrs, "fusion", 0).value_or(0);

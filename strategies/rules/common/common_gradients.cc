@@ -29,7 +29,8 @@ Result<ValueId> ReduceTo(const GradientContext& context, ValueId gradient, const
   }
   ValueId value = gradient;
   if (!axes.empty()) {
-    AttrMap attrs = {{"keepdim", !shape.empty() && from.size() == shape.size()}};
+    AttrMap attrs = {{"keepdim", !shape.empty() && from.size() == shape.size()},
+                     {"dtype", std::string(DTypeName(context.TypeOf(value).dtype))}};
     if (!shape.empty()) {
       attrs["dim"] = axes;
     }

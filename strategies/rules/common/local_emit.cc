@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/rules/common/common_rules.h"
 
@@ -24,10 +25,15 @@ Result<std::vector<NdArray>> EvaluateRankScalar(const EvaluateContext& context) 
   return std::vector<NdArray>{FilledArray({}, static_cast<double>(value))};
 }
 
+/// Known when the rank's graph is built: no kernel.
+Result<std::vector<KernelId>> LowerRankScalar(const LowerContext& context) {
+  return std::vector<KernelId>{context.builder.Constant(context.OutputType(), "")};
+}
+
 DRYDOCK_OP_NAMED(RankScalar, "_RankScalar", .family = "rank",
                  .signature = "_RankScalar(value=0, dtype='int32')()", .infer = InferRankScalar,
-                 .gradient = GradientNotNeeded, .evaluate = EvaluateRankScalar, .flops = NoFlops,
-                 .cost = CostFamily::kFree);
+                 .gradient = GradientNotNeeded, .lower = LowerRankScalar,
+                 .evaluate = EvaluateRankScalar, .flops = NoFlops, .cost = CostFamily::kFree);
 
 }  // namespace
 

@@ -259,7 +259,9 @@ Result<std::vector<NdArray>> EvaluateEmbeddingBackward(const EvaluateContext& co
 }
 
 DRYDOCK_OP(EmbeddingDenseBackward, .family = "gradient",
-           .signature = "EmbeddingDenseBackward()(grad, indices, #num_weights)",
+           .signature =
+               "EmbeddingDenseBackward()(grad, indices, #num_weights, "
+               "#scale_grad_by_freq=False)",
            .infer = InferEmbeddingBackward, .gradient = GradientNotNeeded,
            .evaluate = EvaluateEmbeddingBackward, .flops = FlopsPerInput<1>);
 

@@ -257,7 +257,7 @@ DRYDOCK_OP(GatherDGrad, .family = "gradient",
            .flops = NoFlops);
 
 DRYDOCK_OP(TopK, .family = "axis_local", .signature = "TopK(sorted=True)(x, #k)",
-           .infer = InferTopK, .shard = ShardTopK, .gradient = GradientOfTopK, .values = "-",
+           .infer = InferTopK, .shard = ShardTopK, .gradient = GradientOfTopK, .values = "k",
            .evaluate = EvaluateTopK, .flops = FlopsPerInput<1>, .cost = CostFamily::kSoftmax,
            .example = "(k=2)((4, 6))");
 

@@ -378,6 +378,7 @@ DRYDOCK_LAYER_NORM(LayerNormV3, InferLayerNormV3, kLayerNormGradV3, true);
              "(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)"    \
              "(x, dy, " statistic ", mean, gamma)",                      \
              .infer = InferLayerNormGrad, .gradient = GradientNotNeeded, \
+             .values = "begin_norm_axis,begin_params_axis",              \
              .evaluate = EvaluateLayerNormGrad<reciprocal>, .flops = FlopsPerInput<16>)
 
 DRYDOCK_LAYER_NORM_GRAD(LayerNormGrad, "variance", false);

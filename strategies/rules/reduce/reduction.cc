@@ -134,7 +134,10 @@ Result<std::vector<ValueId>> GradientOfExtreme(const GradientContext& context) {
               CastTo(context, equal, context.TypeOf(OutputGradient(context)).dtype));
   const std::vector<std::int64_t> axes(reduction.axes.begin(), reduction.axes.end());
   DRYDOCK_TRY(const ValueId count,
-              context.Emit(ops::kSumExt, {chosen}, {{"dim", axes}, {"keepdim", true}}));
+              context.Emit(ops::kSumExt, {chosen},
+                           {{"dim", axes},
+                            {"keepdim", true},
+                            {"dtype", std::string(DTypeName(context.TypeOf(chosen).dtype))}}));
   DRYDOCK_TRY(const ValueId share, context.Emit("Div", {kept_gradient, count}));
   DRYDOCK_TRY(const ValueId gradient, context.Emit(ops::kMul, {share, chosen}));
   return std::vector<ValueId>{gradient};

@@ -278,8 +278,9 @@ Result<std::vector<NdArray>> EvaluateFill(const EvaluateContext& context) {
 
 DRYDOCK_OP(FillV2, .family = "creation", .signature = "FillV2()(#shape, value)", .infer = InferFill,
            .shard = ShardFill, .default_strategy = DefaultFill, .localize = LocalizeFill,
-           .gradient = OperandGradients<GradientItself>, .values = "-", .evaluate = EvaluateFill,
-           .flops = NoFlops, .cost = CostFamily::kSoftmax, .example = "(shape=(4, 6))(())");
+           .gradient = OperandGradients<GradientItself>, .values = "shape",
+           .evaluate = EvaluateFill, .flops = NoFlops, .cost = CostFamily::kSoftmax,
+           .example = "(shape=(4, 6))(())");
 
 }  // namespace
 }  // namespace drydock::strategies

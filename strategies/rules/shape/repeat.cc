@@ -67,6 +67,10 @@ Result<std::vector<ValueId>> LocalizeBroadcastTo(const LocalizeContext& context)
   return EmitLocal(context, std::move(attrs));
 }
 
+std::string TypeNameOf(const GradientContext& context, ValueId value) {
+  return std::string(DTypeName(context.TypeOf(value).dtype));
+}
+
 Result<std::vector<ValueId>> BroadcastToGradient(const GradientContext& context) {
   const Shape from = context.TypeOf(OutputGradient(context)).shape;
   const Shape shape = context.TypeOf(context.node.inputs[0]).shape;
@@ -79,8 +83,10 @@ Result<std::vector<ValueId>> BroadcastToGradient(const GradientContext& context)
   }
   ValueId gradient = OutputGradient(context);
   if (!axes.empty()) {
-    DRYDOCK_TRY(gradient,
-                context.Emit(ops::kSumExt, {gradient}, {{"dim", axes}, {"keepdim", true}}));
+    DRYDOCK_TRY(
+        gradient,
+        context.Emit(ops::kSumExt, {gradient},
+                     {{"dim", axes}, {"keepdim", true}, {"dtype", TypeNameOf(context, gradient)}}));
   }
   DRYDOCK_TRY(gradient, EmitReshape(context, gradient, shape));
   return std::vector<ValueId>{gradient};
@@ -246,7 +252,9 @@ Result<std::vector<ValueId>> TileGradient(const GradientContext& context) {
               context.Emit(ops::kReshape, {OutputGradient(context)}, {{"shape", wide}}));
   if (!axes.empty()) {
     DRYDOCK_TRY(gradient,
-                context.Emit(ops::kSumExt, {gradient}, {{"dim", axes}, {"keepdim", false}}));
+                context.Emit(
+                    ops::kSumExt, {gradient},
+                    {{"dim", axes}, {"keepdim", false}, {"dtype", TypeNameOf(context, gradient)}}));
   }
   if (context.TypeOf(gradient).shape != shape) {
     DRYDOCK_TRY(gradient, context.Emit(ops::kReshape, {gradient}, {{"shape", shape}}));

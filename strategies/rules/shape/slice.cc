@@ -238,8 +238,9 @@ DRYDOCK_OP(StridedSliceGrad, .family = "gradient",
            .signature =
                "StridedSliceGrad(begin_mask=0, end_mask=0, ellipsis_mask=0, "
                "new_axis_mask=0, shrink_axis_mask=0)(dy, #shape, #begin, #end, #strides)",
-           .infer = InferSliceGrad<PlanStridedSlice>, .gradient = GradientNotNeeded, .values = "-",
-           .evaluate = EvaluateSliceGrad<PlanStridedSlice>, .flops = NoFlops);
+           .infer = InferSliceGrad<PlanStridedSlice>, .gradient = GradientNotNeeded,
+           .values = "shape,begin,end,strides", .evaluate = EvaluateSliceGrad<PlanStridedSlice>,
+           .flops = NoFlops);
 
 // ---- Slice --------------------------------------------------------------------------------------
 
@@ -303,8 +304,8 @@ DRYDOCK_OP(Slice, .family = "shape", .signature = "Slice()(input, #begin, #size)
            .evaluate = EvaluateSlice<PlanSlice>, .flops = NoFlops, .cost = CostFamily::kCast,
            .example = "(begin=(1, 0), size=(2, 6))((4, 6))");
 DRYDOCK_OP(SliceGrad, .family = "gradient", .signature = "SliceGrad()(dy, #shape, #begin, #size)",
-           .infer = InferSliceGrad<PlanSlice>, .gradient = GradientNotNeeded, .values = "-",
-           .evaluate = EvaluateSliceGrad<PlanSlice>, .flops = NoFlops);
+           .infer = InferSliceGrad<PlanSlice>, .gradient = GradientNotNeeded,
+           .values = "begin,size", .evaluate = EvaluateSliceGrad<PlanSlice>, .flops = NoFlops);
 
 // ---- SliceExt -----------------------------------------------------------------------------------
 

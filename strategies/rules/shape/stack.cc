@@ -93,11 +93,11 @@ Result<std::vector<NdArray>> EvaluateUnstack(const EvaluateContext& context) {
   return parts;
 }
 
-#define DRYDOCK_STACK(id, arguments, name, example_call)                                           \
-  DRYDOCK_OP(id, .family = "shape", .signature = #id arguments, .infer = InferStack<name>,         \
-             .shard = ShardStack<name>, .default_strategy = DefaultBatchAll,                       \
-             .gradient = GradientOfStack<name>, .evaluate = EvaluateStack<name>, .flops = NoFlops, \
-             .cost = CostFamily::kCast, .example = example_call)
+#define DRYDOCK_STACK(id, arguments, name, example_call)                                        \
+  DRYDOCK_OP(id, .family = "shape", .signature = #id arguments, .infer = InferStack<name>,      \
+             .shard = ShardStack<name>, .default_strategy = DefaultBatchAll,                    \
+             .gradient = GradientOfStack<name>, .values = "-", .evaluate = EvaluateStack<name>, \
+             .flops = NoFlops, .cost = CostFamily::kCast, .example = example_call)
 
 DRYDOCK_STACK(Stack, "(axis=0)(*x)", kAxis, "(axis=1)((4, 6), (4, 6))");
 DRYDOCK_STACK(StackExt, "()(*tensors, #dim=0)", kDim, "(dim=1)((4, 6), (4, 6))");

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -199,12 +201,88 @@ Result<std::vector<ValueId>> AlltoAllGradient(const GradientContext& context) {
   return std::vector<ValueId>{gradient};
 }
 
+/// All extents in front of a dimension are 1: bringing it to the front moves nothing.
+bool IsFirstInEffect(const Shape& shape, std::size_t dim) {
+  return std::all_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(dim),
+                     [](std::int64_t extent) { return extent == 1; });
+}
+
+KernelId ReshapeKernel(const LowerContext& context, KernelId value, Shape shape) {
+  const KernelId target = context.builder.Argument(Attr(std::vector<std::int64_t>(shape)));
+  return context.builder.Kernel(
+      {.name = ops::kReshape,
+       .inputs = {value, target},
+       .results = {{.shape = std::move(shape), .dtype = context.InputType(0).dtype}},
+       .shares = {0},
+       .view = true});
+}
+
+/// Dimension `from` moves to position `to`.
+KernelId MoveKernel(const LowerContext& context, KernelId value, const Shape& shape,
+                    std::size_t from, std::size_t to) {
+  std::vector<std::int64_t> order(shape.size());
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  order.erase(order.begin() + static_cast<std::ptrdiff_t>(from));
+  order.insert(order.begin() + static_cast<std::ptrdiff_t>(to), static_cast<std::int64_t>(from));
+  Shape moved;
+  for (const std::int64_t dim : order) {
+    moved.push_back(shape[static_cast<std::size_t>(dim)]);
+  }
+  const KernelId permutation = context.builder.Argument(Attr(order));
+  return context.builder.Kernel(
+      {.name = "Transpose",
+       .inputs = {value, permutation},
+       .results = {{.shape = std::move(moved), .dtype = context.InputType(0).dtype}},
+       .view = true});
+}
+
+/// The kernel exchanges equal parts of dimension 0; what lies elsewhere is brought there before and
+/// back behind it. Source: mindspore ccsrc/backend/common/pass/mindir/all_to_all_unify_mindir.cc
+/// (behaviour only).
+Result<std::vector<KernelId>> LowerAlltoAll(const LowerContext& context) {
+  OpViewStorage storage = {};
+  DRYDOCK_TRY(const Exchange exchange, ExchangeOf(ViewOf(context.graph, context.node, storage)));
+  const std::int64_t parts = exchange.parts;
+  KernelId value = context.inputs[0];
+  Shape shape = context.InputType(0).shape;
+  if (exchange.split_dim > 0) {
+    Shape rows = shape;
+    rows[0] *= parts;
+    rows[exchange.split_dim] /= parts;
+    if (!IsFirstInEffect(shape, exchange.split_dim)) {
+      Shape apart = shape;
+      apart[exchange.split_dim] /= parts;
+      apart.insert(apart.begin() + static_cast<std::ptrdiff_t>(exchange.split_dim), parts);
+      value = ReshapeKernel(context, value, apart);
+      value = MoveKernel(context, value, apart, exchange.split_dim, 0);
+    }
+    value = ReshapeKernel(context, value, rows);
+    shape = rows;
+  }
+  value =
+      context.builder.Kernel({.name = "AllToAll",
+                              .inputs = {value},
+                              .results = {{.shape = shape, .dtype = context.InputType(0).dtype}}});
+  if (exchange.concat_dim > 0) {
+    const Shape& out = context.OutputType().shape;
+    if (!IsFirstInEffect(out, exchange.concat_dim)) {
+      Shape apart = shape;
+      apart[0] /= parts;
+      apart.insert(apart.begin(), parts);
+      value = ReshapeKernel(context, value, apart);
+      value = MoveKernel(context, value, apart, 0, exchange.concat_dim);
+    }
+    value = ReshapeKernel(context, value, out);
+  }
+  return std::vector<KernelId>{value};
+}
+
 DRYDOCK_OP(AlltoAll, .family = "communication",
            .signature =
                "AlltoAll(split_count, split_dim, concat_dim, "
                "group='hccl_world_group')(input_x)",
            .kind = OpKind::kCollective, .infer = InferAlltoAll, .gradient = AlltoAllGradient,
-           .values = "-", .flops = NoFlops, .cost = CostFamily::kFree);
+           .lower = LowerAlltoAll, .flops = NoFlops, .cost = CostFamily::kFree);
 
 // ---- Mirror of a parameter ----------------------------------------------------------------------
 
