@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "strategies/operators/builder.h"
 #include "strategies/operators/kernel_builder.h"
 #include "strategies/passes/schedule/delay.h"
@@ -180,6 +181,46 @@ TEST(ScheduleKernels, UpdatesFollowTheirReaders) {
   EXPECT_EQ(
       Names(*graph, graph->launches),
       (std::vector<std::string>{"MatMul on 0", "MatMul on 0", "AssignAdd on 0", "AssignAdd on 0"}));
+}
+
+/// Names and results of the kernels of an AlltoAll over 8 ranks, "Reshape(8, 1, 256)".
+std::vector<std::string> ExchangeOf(Shape shape, std::int64_t split_dim, std::int64_t concat_dim) {
+  GraphBuilder builder;
+  const ValueId x = *builder.AddInput("x", {.shape = std::move(shape)});
+  const NodeId id = *builder.AddNode({.op = "AlltoAll",
+                                      .inputs = {x},
+                                      .attrs = {{"split_count", 8},
+                                                {"split_dim", split_dim},
+                                                {"concat_dim", concat_dim},
+                                                {"rank_size", 8}}});
+  Node& node = builder.mutable_graph().nodes[ToIndex(id)];
+  node.group = GroupPattern{.digits = {{.stride = 1, .extent = 8}}};
+  builder.SetOutputs({node.outputs.front()});
+  const auto lowered = LowerProgram(builder.graph());
+  std::vector<std::string> kernels;
+  for (std::size_t i = 0; lowered && i < lowered->nodes.size(); ++i) {
+    const KernelNode& kernel = lowered->nodes[i];
+    if (kernel.kind == KernelKind::kKernel) {
+      kernels.push_back(kernel.name + TupleText(kernel.results.front().type.shape));
+      EXPECT_EQ(kernel.communication, kernel.name == "AllToAll");
+    }
+  }
+  return kernels;
+}
+
+// Recorded of moe_alltoall: (8, 1, 256) is sent as it is and read as (1, 8, 256); on the way back
+// the other way round.
+TEST(LowerProgram, ExchangeBehindExtentsOfOneIsReshaped) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(ExchangeOf({8, 1, 256}, 0, 1), Names({"AllToAll(8, 1, 256)", "Reshape(1, 8, 256)"}));
+  EXPECT_EQ(ExchangeOf({1, 8, 256}, 1, 0), Names({"Reshape(8, 1, 256)", "AllToAll(8, 1, 256)"}));
+}
+
+// (4, 16) cut along dimension 1 into 8 parts (4, 2): the parts come to the front as 8 x 4 rows.
+TEST(LowerProgram, ExchangeOfInnerDimensionBringsThePartsToTheFront) {
+  EXPECT_EQ(ExchangeOf({4, 16}, 1, 0),
+            (std::vector<std::string>{"Reshape(4, 8, 2)", "Transpose(8, 4, 2)", "Reshape(32, 2)",
+                                      "AllToAll(32, 2)"}));
 }
 
 }  // namespace
