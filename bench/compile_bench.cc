@@ -7,16 +7,18 @@
 #include "bench/networks.h"
 #include "strategies/passes/choose/assign.h"
 #include "strategies/passes/choose/propagate.h"
+#include "strategies/passes/compile_job.h"
 #include "strategies/passes/prepare/clean_traced.h"
 #include "strategies/passes/prepare/rewrite.h"
-#include "strategies/program/program.h"
+#include "strategies/program/agreement.h"
+#include "strategies/program/collectives.h"
 
 namespace drydock::bench {
 namespace {
 
-using strategies::CompiledProgram;
 using strategies::Graph;
 using strategies::JobConfig;
+using strategies::LocalProgram;
 
 /// Result of something that cannot fail on the networks used here.
 template <typename T>
@@ -76,7 +78,7 @@ void BM_Compile_GptSemiAuto(benchmark::State& state) {
   const JobConfig job = GptJob(state.range(1), Sharding::kEverywhere);
   std::int64_t local_nodes = 0;
   for (auto _ : state) {
-    const CompiledProgram program = Must(strategies::Compile(step, job));
+    const LocalProgram program = Must(strategies::Compile(step, job));
     local_nodes = std::ssize(program.local.nodes);
   }
   state.counters["traced_nodes"] = static_cast<double>(step.nodes.size());
@@ -91,12 +93,13 @@ BENCHMARK(BM_Compile_GptSemiAuto)
     ->Unit(benchmark::kMillisecond);
 
 void BM_CheckAgreement_Gpt(benchmark::State& state) {
-  const CompiledProgram program =
+  const LocalProgram program =
       Must(strategies::Compile(GptStep(22, state.range(0), Sharding::kEverywhere),
                                GptJob(state.range(0), Sharding::kEverywhere)));
   const std::vector<std::int32_t> same(static_cast<std::size_t>(state.range(0)), 0);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(strategies::CheckAgreement({strategies::SequenceOf(program)}, same));
+    benchmark::DoNotOptimize(
+        strategies::CheckAgreement({strategies::SequenceOf(program)}, same, std::ssize(same)));
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
@@ -111,7 +114,7 @@ BENCHMARK(BM_CheckAgreement_Gpt)
 /// The full program of one rank out of `ranks`.
 void BM_SpecialiseForRank_QuickStart(benchmark::State& state) {
   JobConfig job = QuickStartJob();
-  const CompiledProgram program = Must(strategies::Compile(QuickStartStep(), job));
+  const LocalProgram program = Must(strategies::Compile(QuickStartStep(), job));
   std::int32_t rank = 0;
   for (auto _ : state) {
     benchmark::DoNotOptimize(strategies::SpecialiseForRank(program, RankId{rank}));
@@ -123,7 +126,7 @@ BENCHMARK(BM_SpecialiseForRank_QuickStart)->Unit(benchmark::kMicrosecond);
 
 /// The same for a program of 12 layers; groups have 8 and `ranks` / 8 members.
 void BM_SpecialiseForRank_Gpt(benchmark::State& state) {
-  const CompiledProgram program =
+  const LocalProgram program =
       Must(strategies::Compile(GptStep(12, state.range(0), Sharding::kEverywhere),
                                GptJob(state.range(0), Sharding::kEverywhere)));
   std::int32_t rank = 0;
@@ -142,7 +145,7 @@ BENCHMARK(BM_SpecialiseForRank_Gpt)
 
 /// Position of every rank in the groups of all collectives, without writing the program out.
 void BM_IndexInGroup_AllRanks(benchmark::State& state) {
-  const CompiledProgram program =
+  const LocalProgram program =
       Must(strategies::Compile(GptStep(1, state.range(0), Sharding::kEverywhere),
                                GptJob(state.range(0), Sharding::kEverywhere)));
   const std::vector<strategies::CollectiveUse> uses = strategies::CollectivesOf(program);

@@ -8,17 +8,18 @@
 #include "reports/report_set.h"
 #include "reports/terminal_summary.h"
 #include "sim/fleet/dry_run.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 
 namespace drydock::bench {
 namespace {
 
 sim::DryRunResult GptResult(std::int64_t layers, std::int64_t ranks) {
-  Result<strategies::CompiledProgram> program = strategies::Compile(
+  Result<strategies::LocalProgram> program = strategies::Compile(
       GptStep(layers, ranks, Sharding::kEverywhere), GptJob(ranks, Sharding::kEverywhere));
   DRYDOCK_CHECK(program.has_value());
   const auto executor = MakeExecutor(0);
-  Result<sim::DryRunResult> result = sim::DryRun(*std::move(program), {}, *executor);
+  Result<sim::DryRunResult> result =
+      sim::DryRun(strategies::JobOf(*std::move(program)), {}, *executor);
   DRYDOCK_CHECK(result.has_value());
   return *std::move(result);
 }
@@ -29,7 +30,8 @@ void BM_BuildReports_Gpt(benchmark::State& state) {
   for (auto _ : state) {
     benchmark::DoNotOptimize(reports::BuildReports({.subject = "gpt"}, result));
   }
-  state.SetItemsProcessed(state.iterations() * std::ssize(result.program.local.nodes));
+  state.SetItemsProcessed(state.iterations() *
+                          std::ssize(sim::DescribedProgram(result).local.nodes));
 }
 BENCHMARK(BM_BuildReports_Gpt)
     ->Args({12, 8})
@@ -57,13 +59,13 @@ BENCHMARK(BM_ReportFiles_Gpt)
 
 /// Everything behind the compiler: memory, agreement, virtual ranks.
 void BM_DryRun_Gpt(benchmark::State& state) {
-  const Result<strategies::CompiledProgram> program =
+  const Result<strategies::LocalProgram> program =
       strategies::Compile(GptStep(state.range(0), state.range(1), Sharding::kEverywhere),
                           GptJob(state.range(1), Sharding::kEverywhere));
   DRYDOCK_CHECK(program.has_value());
   const auto executor = MakeExecutor(0);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(sim::DryRun(*program, {}, *executor));
+    benchmark::DoNotOptimize(sim::DryRun(strategies::JobOf(*program), {}, *executor));
   }
   state.SetItemsProcessed(state.iterations() * state.range(1));
 }

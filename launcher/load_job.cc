@@ -5,6 +5,7 @@
 
 #include "launcher/files.h"
 #include "launcher/load_script.h"
+#include "strategies/document/json_codec.h"
 #include "strategies/document/json_reader.h"
 
 namespace drydock::launcher {
@@ -31,7 +32,9 @@ Result<LoadedJob> LoadDocument(const MsrunOptions& options, const std::string& p
   DRYDOCK_TRY(strategies::GraphDocument document,
               strategies::ReadGraphDocument(*text, path, BaseJob(options), world_size));
   strategies::UseDocumentPlaces(document);
-  return LoadedJob{.document = std::move(document), .subject = path, .compat_from = "default"};
+  return LoadedJob{.traced = strategies::JobOf(std::move(document.graph), document.job),
+                   .subject = path,
+                   .compat_from = "default"};
 }
 
 /// Whether the script is there, a file, and readable. A pipe could be read once only, but the
@@ -52,44 +55,56 @@ Status CheckScript(const std::string& path) {
   return text ? Status() : FailCommand("NO_SCRIPT", text.error().message);
 }
 
-/// Reads what the ranks compute into the job.
-Status TakePrograms(sim::TraceOutcome outcome, const strategies::JobConfig& base,
-                    const Context& context, LoadedJob& job) {
-  std::map<std::size_t, std::size_t> place;  // of a program in document, others, later
-  const auto read = [&](std::size_t program, std::int64_t rank) {
-    const std::string& text = outcome.programs[program].document;
-    context.log.Debug("traced " + job.subject + " as rank " + std::to_string(rank) + ", " +
-                      std::to_string(text.size()) + " bytes");
-    place.try_emplace(program, place.size());
-    return strategies::ReadGraphDocument(text, "graph of " + job.subject, base);
-  };
-  for (sim::TracedNetwork& network : outcome.networks) {
-    DRYDOCK_TRY(strategies::GraphDocument document, read(network.program, network.rank));
-    if (place.size() == 1) {
-      job.document = std::move(document);
-    } else {
-      job.others.push_back({.document = std::move(document),
-                            .rank = network.rank,
-                            .ranks = std::move(network.ranks)});
+/// Reads the programs of the script that are compiled into the job: those that reports describe
+/// and, where the ranks differ, all others, to be compared.
+class ProgramReader {
+ public:
+  ProgramReader(const sim::TraceOutcome& outcome, const strategies::JobConfig& base,
+                const Context& context, LoadedJob& job)
+      : outcome_(outcome), base_(base), context_(context), job_(job) {}
+
+  Status Run() {
+    for (const sim::TracedRanks& ranks : outcome_.classes) {
+      DRYDOCK_RETURN_IF_ERROR(Read(ranks.described, ranks.rank));
     }
-  }
-  job.script_runs = std::move(outcome.runs);
-  job.rank_asks = std::move(outcome.asks);
-  if (outcome.orders.size() == 1) {
+    for (const sim::TracedRanks& ranks : outcome_.classes) {
+      strategies::TracedClass item{.ranks = ranks.ranks, .described = place_.at(ranks.described)};
+      for (const std::size_t program :
+           outcome_.classes.size() > 1 ? ranks.programs : std::vector{ranks.described}) {
+        DRYDOCK_RETURN_IF_ERROR(Read(program, ranks.rank));
+        item.runs.push_back(place_.at(program));
+      }
+      job_.traced.classes.push_back(std::move(item));
+    }
     return {};
   }
-  for (sim::TracedOrder& order : outcome.orders) {
-    for (std::size_t& program : order.programs) {
-      if (!place.contains(program)) {
-        DRYDOCK_TRY(strategies::GraphDocument document, read(program, order.rank));
-        job.later.push_back({.document = std::move(document), .rank = order.rank});
-      }
-      program = place.at(program);
+
+ private:
+  Status Read(std::size_t program, std::int64_t rank) {
+    if (!place_.try_emplace(program, place_.size()).second) {
+      return {};
     }
-    job.orders.push_back({.programs = std::move(order.programs), .ranks = std::move(order.ranks)});
+    const std::string& text = outcome_.programs[program].document;
+    context_.log.Debug("traced " + job_.subject + " as rank " + std::to_string(rank) + ", " +
+                       std::to_string(text.size()) + " bytes");
+    DRYDOCK_TRY(strategies::GraphDocument document,
+                strategies::ReadGraphDocument(text, "graph of " + job_.subject, base_));
+    strategies::TracedNetwork& network = job_.traced.networks.emplace_back();
+    network.graph = std::move(document.graph);
+    network.config = std::move(document.job);
+    if (job_.traced.networks.size() > 1) {
+      network.note = "in what the script does as rank " + std::to_string(rank) +
+                     ", since it asks for its rank at " + sim::PlacesText(outcome_.asks);
+    }
+    return {};
   }
-  return {};
-}
+
+  const sim::TraceOutcome& outcome_;
+  const strategies::JobConfig& base_;
+  const Context& context_;
+  LoadedJob& job_;
+  std::map<std::size_t, std::size_t> place_ = {};  ///< Of a program among the networks.
+};
 
 Result<LoadedJob> LoadFromScript(const MsrunOptions& options, const ScriptCall& call,
                                  const Context& context,
@@ -111,7 +126,9 @@ Result<LoadedJob> LoadFromScript(const MsrunOptions& options, const ScriptCall& 
     job.compat_from = "installed mindspore " + installed;
     base.compat = *release;
   }
-  DRYDOCK_RETURN_IF_ERROR(TakePrograms(std::move(outcome->outcome), base, context, job));
+  DRYDOCK_RETURN_IF_ERROR(ProgramReader(outcome->outcome, base, context, job).Run());
+  job.script_runs = std::move(outcome->outcome.runs);
+  job.rank_asks = std::move(outcome->outcome.asks);
   return job;
 }
 
@@ -156,12 +173,10 @@ Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context,
   if (options.compat) {
     job.compat_from = options.compat_from;
   }
-  ApplyFlags(options, job.document.job);
-  for (std::vector<RankDocument>* documents : {&job.others, &job.later}) {
-    for (RankDocument& other : *documents) {
-      ApplyFlags(options, other.document.job);
-    }
+  for (strategies::TracedNetwork& network : job.traced.networks) {
+    ApplyFlags(options, network.config);
   }
+  job.settings = job.traced.networks.front().config;
   return job;
 }
 

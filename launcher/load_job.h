@@ -7,34 +7,21 @@
 #include "base/result.h"
 #include "launcher/command.h"
 #include "launcher/msrun_options.h"
-#include "sim/fleet/dry_run.h"
-#include "sim/rank_range.h"
 #include "sim/tracer/trace_result.h"
-#include "strategies/document/json_codec.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 
 namespace drydock::launcher {
 
-/// What some of the ranks compute.
-struct RankDocument {
-  strategies::GraphDocument document = {};
-  std::int64_t rank = 0;  ///< One of `ranks`.
-  std::vector<sim::RankRange> ranks = {};
-};
-
 /// A job as it goes into the compiler.
 struct LoadedJob {
-  strategies::GraphDocument document = {};
-  std::vector<RankDocument> others = {};  ///< Of ranks for which the script does something else.
-  /// What scripts whose ranks differ compute besides, to be compared; the ranks are in `orders`.
-  std::vector<RankDocument> later = {};
-  std::vector<sim::RankOrder> orders = {};       ///< Empty: all ranks compute the same.
+  strategies::TracedJob traced = {};
+  strategies::JobConfig settings = {};           ///< Of the rank that is described.
   std::vector<sim::ScriptRun> script_runs = {};  ///< Empty for a graph file.
   std::vector<std::string> rank_asks = {};  ///< Lines where the script's path depends on the rank.
   std::string subject = {};                 ///< Script or graph file as given.
   std::string compat_from =
       {};  ///< "--compat", "DRYDOCK_COMPAT", "installed mindspore 2.7.0", "default".
-  bool settings_known = true;  ///< False: `document.job` is the default, nothing was read.
+  bool settings_known = true;  ///< False: `settings` are the default, nothing was read.
   std::vector<strategies::Diagnostic> limits = {};  ///< What the dry run leaves out of the script.
 };
 

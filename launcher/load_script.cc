@@ -39,16 +39,16 @@ std::vector<std::string> Assignments(const Environment& environment) {
 /// Says what is not checked of a script that computes several programs; empty if it is all.
 std::string LeftOutText(const std::string& script, const sim::TraceOutcome& outcome) {
   std::size_t longest = 0;
-  for (const sim::TracedOrder& order : outcome.orders) {
-    longest = std::max(longest, order.programs.size());
+  for (const sim::TracedRanks& ranks : outcome.classes) {
+    longest = std::max(longest, ranks.programs.size());
   }
   if (longest <= 1) {
     return {};
   }
-  const bool training = outcome.programs[outcome.networks.front().program].training;
+  const bool training = outcome.programs[outcome.classes.front().described].training;
   return "'" + script + "' computes " + std::to_string(longest) + " programs; only the first " +
          (training ? "training step" : "one") + " is checked" +
-         (outcome.orders.size() > 1 ? ", of the others only that the ranks agree" : "");
+         (outcome.classes.size() > 1 ? ", of the others only that the ranks agree" : "");
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ Result<TracedScript> TraceForJob(const MsrunOptions& options, const ScriptCall& 
                         .trace_library = paths.trace_library,
                         .python_folder = paths.python_folder},
                        &settings_of_failure));
-  if (traced.outcome.networks.empty()) {
+  if (traced.outcome.classes.empty()) {
     return FailCommand("NOTHING_TRACED", "'" + call.script + "' computed nothing");
   }
   for (const std::string& warning : traced.outcome.warnings) {

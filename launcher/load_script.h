@@ -8,13 +8,13 @@
 #include "launcher/load_job.h"
 #include "launcher/msrun_options.h"
 #include "sim/tracer/run_script.h"
-#include "strategies/program/program.h"
+#include "strategies/program/traced_plan.h"
 
 namespace drydock::launcher {
 
 /// What running a script under the tracer gave.
 struct TracedScript {
-  sim::TraceOutcome outcome = {};                   ///< With one network at least.
+  sim::TraceOutcome outcome = {};                   ///< With one class at least.
   std::vector<strategies::Diagnostic> limits = {};  ///< What the dry run leaves out of the script.
 };
 

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/executor.h"
 #include "base/text.h"
@@ -13,14 +12,13 @@
 #include "reports/ir_text.h"
 #include "reports/report_set.h"
 #include "reports/terminal_summary.h"
-#include "sim/fleet/compile_ranks.h"
 #include "sim/fleet/dry_run.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 
 namespace drydock::launcher {
 namespace {
 
-using strategies::CompiledProgram;
+using strategies::LocalProgram;
 
 std::optional<RankId> ChosenRank(const MsrunOptions& options) {
   return options.sim_rank_id < 0
@@ -39,91 +37,18 @@ reports::RunFacts FactsOf(const MsrunOptions& options, const LoadedJob& job) {
           .settings_known = job.settings_known};
 }
 
-/// Compiles what the script does as another rank than the first one.
-Result<sim::NetworkPrograms> CompileOther(RankDocument& other, const LoadedJob& job) {
-  Result<sim::NetworkPrograms> network =
-      sim::CompileForRanks(std::move(other.document.graph), other.document.job, other.ranks,
-                           RankId{static_cast<std::int32_t>(other.rank)});
-  if (!network) {
-    network.error().notes.push_back(
-        "in what the script does as rank " + std::to_string(other.rank) +
-        ", since it asks for its rank at " + sim::PlacesText(job.rank_asks));
-  }
-  return network;
-}
-
-/// Puts programs behind the `others` of a script; its orders count them.
-void AddPrograms(std::vector<sim::RankProgram> programs, std::size_t orders_count,
-                 sim::ScriptPrograms& script) {
-  for (sim::RankOrder& order : script.orders) {
-    for (std::size_t& index : order.programs) {
-      index += index > orders_count ? programs.size() : 0;
-    }
-  }
-  std::ranges::move(programs, std::back_inserter(script.others));
-}
-
-/// A later program with a limit is left out of the comparison, which is counted.
-Result<CompiledProgram> CompileLater(RankDocument& later, const LoadedJob& job,
-                                     std::vector<strategies::Diagnostic>& diagnostics) {
-  Result<sim::NetworkPrograms> network = CompileOther(later, job);
-  if (network) {
-    return std::move(network->program);
-  }
-  if (network.error().code != ErrorCode::kUnsupported) {
-    return tl::unexpected(std::move(network).error());
-  }
-  diagnostics.push_back({.code = "not-modelled",
-                         .text = "a later program of the script is not compared between ranks: " +
-                                 network.error().message,
-                         .first_place = network.error().place,
-                         .unsupported = true});
-  return CompiledProgram{};
-}
-
-/// What the script does besides `network`; the programs of equal networks come last among the
-/// others, so that the runs of the script count on.
-Result<sim::ScriptPrograms> CompileScript(LoadedJob& job, sim::NetworkPrograms& network) {
-  sim::ScriptPrograms script{.orders = job.orders};
-  std::vector<sim::RankProgram> more = std::move(network.others);
-  for (RankDocument& other : job.others) {
-    DRYDOCK_TRY(sim::NetworkPrograms own, CompileOther(other, job));
-    script.others.push_back({.program = std::move(own.program), .ranks = std::move(other.ranks)});
-    std::ranges::move(own.others, std::back_inserter(more));
-  }
-  for (RankDocument& later : job.later) {
-    DRYDOCK_TRY(script.later.emplace_back(), CompileLater(later, job, network.program.diagnostics));
-  }
-  AddPrograms(std::move(more), job.others.size(), script);
-  return script;
-}
-
-/// The network of the rank that the reports describe, for all ranks that run it.
-Result<sim::NetworkPrograms> CompileFirst(LoadedJob& job, RankId described) {
-  std::vector<std::vector<sim::RankRange>> taken;
-  for (const RankDocument& other : job.others) {
-    taken.push_back(other.ranks);
-  }
-  const std::int64_t world_size = job.document.job.world_size;
-  return sim::CompileForRanks(std::move(job.document.graph), job.document.job,
-                              sim::RemainingRanks(world_size, taken), described);
-}
-
 /// Compiles the job and plays its ranks.
 Result<sim::DryRunResult> Play(LoadedJob& job, const MsrunOptions& options,
                                const Context& context) {
-  context.log.Info("compiling for " + std::to_string(job.document.job.world_size) + " ranks");
-  DRYDOCK_TRY(sim::NetworkPrograms network,
-              CompileFirst(job, ChosenRank(options).value_or(RankId{0})));
-  std::vector<strategies::Diagnostic>& diagnostics = network.program.diagnostics;
-  diagnostics.insert(diagnostics.end(), job.limits.begin(), job.limits.end());
-  DRYDOCK_TRY(sim::ScriptPrograms script, CompileScript(job, network));
+  const sim::DryRunOptions dry_run{.level = static_cast<std::int32_t>(options.sim_level),
+                                   .only_rank = ChosenRank(options)};
+  context.log.Info("compiling for " + std::to_string(job.settings.world_size) + " ranks");
+  DRYDOCK_TRY(strategies::JobProgram program,
+              strategies::CompileJob(std::move(job.traced), sim::DescribedRank(dry_run)));
+  program.diagnostics.insert(program.diagnostics.begin(), job.limits.begin(), job.limits.end());
   context.log.Info("playing the ranks");
   const auto executor = MakeExecutor(static_cast<std::size_t>(options.threads));
-  return sim::DryRun(
-      std::move(network.program),
-      {.level = static_cast<std::int32_t>(options.sim_level), .only_rank = ChosenRank(options)},
-      *executor, std::move(script));
+  return sim::DryRun(std::move(program), dry_run, *executor);
 }
 
 std::vector<OutputFile> FilesOf(const reports::ReportSet& set) {
@@ -140,13 +65,14 @@ const std::string& SummaryJson(const std::vector<OutputFile>& files) {
 }
 
 /// Folder of the IR dumps, if the script asked for them.
-std::optional<std::string> IrDumpFolder(const CompiledProgram& program, RankId rank) {
-  return program.config.save_graphs == 0 ? std::nullopt
-                                         : std::optional(PathIn(program.config.save_graphs_path,
-                                                                reports::IrFolder(program, rank)));
+std::optional<std::string> IrDumpFolder(const LocalProgram& program, RankId rank) {
+  const strategies::JobConfig& config = program.from->config;
+  return config.save_graphs == 0
+             ? std::nullopt
+             : std::optional(PathIn(config.save_graphs_path, reports::IrFolder(program, rank)));
 }
 
-Status WriteIrDumps(const CompiledProgram& program, const MsrunOptions& options) {
+Status WriteIrDumps(const LocalProgram& program, const MsrunOptions& options) {
   const RankId rank = ChosenRank(options).value_or(RankId{0});
   const std::optional<std::string> folder = IrDumpFolder(program, rank);
   if (!folder) {
@@ -176,10 +102,10 @@ Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
   {
     const auto delay = context.stop.Delay();
     DRYDOCK_RETURN_IF_ERROR(WriteFiles(options.log_dir, files));
-    DRYDOCK_RETURN_IF_ERROR(WriteIrDumps(result.program, options));
+    DRYDOCK_RETURN_IF_ERROR(WriteIrDumps(sim::DescribedProgram(result), options));
     if (const auto folder = TrackerFolder(context.environment, options.log_dir)) {
-      const RankId rank = ChosenRank(options).value_or(RankId{0});
-      DRYDOCK_RETURN_IF_ERROR(WriteTrackerFiles(result.program, rank, *folder));
+      const RankId rank = sim::DescribedRank(result.options);
+      DRYDOCK_RETURN_IF_ERROR(WriteTrackerFiles(sim::DescribedProgram(result), rank, *folder));
     }
   }
   if (options.json) {
@@ -194,7 +120,7 @@ Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
 tl::unexpected<Error> Reject(Error error, const LoadedJob& job, const MsrunOptions& options,
                              const Context& context) {
   const std::vector<OutputFile> files =
-      FilesOf(reports::BuildRejectionReports(FactsOf(options, job), job.document.job, error));
+      FilesOf(reports::BuildRejectionReports(FactsOf(options, job), job.settings, error));
   {
     const auto delay = context.stop.Delay();
     if (const Status written = WriteFiles(options.log_dir, files); !written) {
@@ -214,8 +140,8 @@ bool IsAboutTheJob(const Error& error) {
   return code == ExitCode::kRejected || code == ExitCode::kUnsupported;
 }
 
-Status CheckStrict(const CompiledProgram& program) {
-  for (const strategies::Diagnostic& diagnostic : program.diagnostics) {
+Status CheckStrict(const std::vector<strategies::Diagnostic>& diagnostics) {
+  for (const strategies::Diagnostic& diagnostic : diagnostics) {
     if (diagnostic.unsupported) {
       Error error =
           FailCommand("UNSUPPORTED", diagnostic.text, "leave --strict out to go on without it")
@@ -228,19 +154,29 @@ Status CheckStrict(const CompiledProgram& program) {
   return {};
 }
 
+/// What the described program leaves out, then the job, then the other programs.
+Status CheckStrict(const sim::DryRunResult& result) {
+  DRYDOCK_RETURN_IF_ERROR(CheckStrict(DiagnosticsOf(sim::DescribedProgram(result))));
+  DRYDOCK_RETURN_IF_ERROR(CheckStrict(result.job.diagnostics));
+  for (const LocalProgram& program : result.job.programs) {
+    DRYDOCK_RETURN_IF_ERROR(CheckStrict(DiagnosticsOf(program)));
+  }
+  return {};
+}
+
 /// What a finished dry run means for the exit status.
 Result<ExitCode> Verdict(const sim::DryRunResult& result, const reports::ReportSet& set,
                          const LoadedJob& job, const MsrunOptions& options) {
   if (!result.agreement.holds) {
     return FailCommand("STRATEGY", "the ranks disagree: " + result.agreement.first_conflict,
-                       job.others.empty() && job.orders.empty()
+                       job.rank_asks.empty() || result.job.classes.size() == 1
                            ? ""
                            : "ranks of a group that issue different collectives wait for each "
                              "other for ever; the script asks for its rank at " +
                                  sim::PlacesText(job.rank_asks));
   }
   if (options.strict) {
-    DRYDOCK_RETURN_IF_ERROR(CheckStrict(result.program));
+    DRYDOCK_RETURN_IF_ERROR(CheckStrict(result));
   }
   if (options.fail_on_memory && set.memory && !set.memory->fits) {
     const auto& worst = set.memory->classes[static_cast<std::size_t>(set.memory->heaviest)];
@@ -252,13 +188,13 @@ Result<ExitCode> Verdict(const sim::DryRunResult& result, const reports::ReportS
 }
 
 Status CheckChosenRank(const MsrunOptions& options, const LoadedJob& job) {
-  if (options.sim_rank_id < job.document.job.world_size) {
+  if (options.sim_rank_id < job.settings.world_size) {
     return {};
   }
   return FailCommand(
       "USAGE",
       "argument --sim_rank_id: rank " + std::to_string(options.sim_rank_id) + " is not in the job",
-      "ranks are 0 to " + std::to_string(job.document.job.world_size - 1));
+      "ranks are 0 to " + std::to_string(job.settings.world_size - 1));
 }
 
 }  // namespace
@@ -273,8 +209,7 @@ Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
     }
     LoadedJob unknown{.subject = options.script, .compat_from = "default"};
     unknown.settings_known = settings.has_value();
-    unknown.document.job =
-        settings.value_or(strategies::JobConfig{.world_size = options.worker_num});
+    unknown.settings = settings.value_or(strategies::JobConfig{.world_size = options.worker_num});
     return Reject(std::move(job).error(), unknown, options, context);
   }
   DRYDOCK_RETURN_IF_ERROR(CheckChosenRank(options, *job));
@@ -283,7 +218,8 @@ Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
     return Reject(result.error(), *job, options, context);
   }
   reports::RunFacts facts = FactsOf(options, *job);
-  if (const auto folder = IrDumpFolder(result->program, ChosenRank(options).value_or(RankId{0}))) {
+  if (const auto folder =
+          IrDumpFolder(sim::DescribedProgram(*result), sim::DescribedRank(result->options))) {
     facts.files.push_back(*folder + "/*.ir");
   }
   const reports::ReportSet set = reports::BuildReports(std::move(facts), *result);

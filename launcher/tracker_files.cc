@@ -44,7 +44,7 @@ std::optional<std::string> TrackerFolder(const Environment& environment,
   return on == "True" || on == "true" ? std::optional(reports) : std::nullopt;
 }
 
-Status WriteTrackerFiles(const strategies::CompiledProgram& program, RankId rank,
+Status WriteTrackerFiles(const strategies::LocalProgram& program, RankId rank,
                          const std::string& folder) {
   const std::string order =
       PathIn(PathIn(folder, reports::IrFolder(program, rank)), "execute_order");

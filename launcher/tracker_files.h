@@ -6,7 +6,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "launcher/environment.h"
-#include "strategies/program/program.h"
+#include "strategies/program/local_program.h"
 
 namespace drydock::launcher {
 
@@ -20,7 +20,7 @@ namespace drydock::launcher {
 /// `rank_<r>/execute_order/execute_order.csv` and `comm_execute_order.csv`. A job of one rank has
 /// no folder `rank_0`.
 /// @error LOG_DIR, REPORT_WRITE
-[[nodiscard]] Status WriteTrackerFiles(const strategies::CompiledProgram& program, RankId rank,
+[[nodiscard]] Status WriteTrackerFiles(const strategies::LocalProgram& program, RankId rank,
                                        const std::string& folder);
 
 }  // namespace drydock::launcher

@@ -10,8 +10,8 @@ namespace drydock::reports {
 namespace {
 
 using strategies::CollectiveUse;
-using strategies::CompiledProgram;
 using strategies::GroupPattern;
+using strategies::LocalProgram;
 using strategies::Node;
 
 /// Patterns in order of first use.
@@ -55,10 +55,10 @@ std::string ReduceText(const Node& node) {
 
 class Describer {
  public:
-  explicit Describer(const CompiledProgram& program)
+  explicit Describer(const LocalProgram& program)
       : program_(program),
         local_names_(strategies::FullNames(program.local)),
-        traced_names_(strategies::FullNames(program.traced)) {}
+        traced_names_(strategies::FullNames(program.from->traced)) {}
 
   [[nodiscard]] CollectiveReport Describe(const CollectiveUse& use) const {
     const Node& node = program_.local.at(use.node);
@@ -79,14 +79,14 @@ class Describer {
     if (node.origin != strategies::kNoNode) {
       report.operator_name = traced_names_[ToIndex(node.origin)];
       if (!report.place) {
-        report.place = PlaceReportOf(program_.traced, program_.traced.at(node.origin));
+        report.place = PlaceReportOf(program_.from->traced, program_.from->traced.at(node.origin));
       }
     }
     return report;
   }
 
  private:
-  const CompiledProgram& program_;
+  const LocalProgram& program_;
   std::vector<std::string> local_names_;
   std::vector<std::string> traced_names_;
 };
@@ -146,13 +146,13 @@ std::string_view PhaseName(strategies::Phase phase) {
   return "forward";
 }
 
-CommunicationReport BuildCommunicationReport(const CompiledProgram& program,
+CommunicationReport BuildCommunicationReport(const LocalProgram& program,
                                              const strategies::Agreement& agreement,
                                              std::optional<RankId> rank) {
   const std::vector<CollectiveUse> uses = strategies::CollectivesOf(program);
   const std::vector<GroupPattern> patterns = PatternsOf(uses);
-  CommunicationReport report = {.world_size = program.config.world_size,
-                                .pipeline_stages = program.config.pipeline_stages,
+  CommunicationReport report = {.world_size = program.from->config.world_size,
+                                .pipeline_stages = program.from->config.pipeline_stages,
                                 .agreement = {.holds = agreement.holds,
                                               .groups_checked = agreement.groups_checked,
                                               .collectives_checked = agreement.collectives_checked,

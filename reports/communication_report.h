@@ -9,7 +9,8 @@
 #include "base/ids.h"
 #include "reports/group_report.h"
 #include "reports/place.h"
-#include "strategies/program/program.h"
+#include "strategies/program/agreement.h"
+#include "strategies/program/collectives.h"
 
 /// What is sent in one step, between whom and why: schema `drydock.communication/1`. The members of
 /// each struct are described by its `Fields` table (reports/field_table.h).
@@ -141,9 +142,9 @@ struct CommunicationReport {
 ///
 /// @param agreement  verdict of the agreement check
 /// @param rank       rank whose groups are written out, 0 <= rank < world size
-[[nodiscard]] CommunicationReport BuildCommunicationReport(
-    const strategies::CompiledProgram& program, const strategies::Agreement& agreement,
-    std::optional<RankId> rank);
+[[nodiscard]] CommunicationReport BuildCommunicationReport(const strategies::LocalProgram& program,
+                                                           const strategies::Agreement& agreement,
+                                                           std::optional<RankId> rank);
 
 /// "partial-sum": the reason as reports spell it.
 [[nodiscard]] std::string_view CommReasonName(strategies::CommReason reason);

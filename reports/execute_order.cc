@@ -45,7 +45,7 @@ std::string StreamText(std::int32_t stream) {
 constexpr std::string_view kNoLogicId = "4294967295";
 
 /// False for kernels of other graphs, such as the gathers of a checkpoint.
-bool IsOfStep(const strategies::CompiledProgram& program, const strategies::Launch& launch) {
+bool IsOfStep(const strategies::LocalProgram& program, const strategies::Launch& launch) {
   const NodeId origin = launch.kernel == strategies::kNoKernel
                             ? strategies::kNoNode
                             : program.kernels.at(launch.kernel).origin;
@@ -55,7 +55,7 @@ bool IsOfStep(const strategies::CompiledProgram& program, const strategies::Laun
 /// Full names of what is launched, "<scope>/<kernel>-op<n>"; n counts per scope and kernel.
 class LaunchNames {
  public:
-  explicit LaunchNames(const strategies::CompiledProgram& program) : program_(program) {}
+  explicit LaunchNames(const strategies::LocalProgram& program) : program_(program) {}
 
   std::string Of(const strategies::Launch& launch) {
     if (launch.kind != strategies::Launch::Kind::kKernel) {
@@ -84,7 +84,7 @@ class LaunchNames {
     return name + "-op" + std::to_string(count_[name]++);
   }
 
-  const strategies::CompiledProgram& program_;
+  const strategies::LocalProgram& program_;
   std::map<std::string, int> count_ = {};
 };
 
@@ -102,7 +102,7 @@ std::string CommunicationRow(const Graph& graph, const Node& node, const std::st
 
 }  // namespace
 
-std::string ExecuteOrderCsv(const strategies::CompiledProgram& program, RankId rank) {
+std::string ExecuteOrderCsv(const strategies::LocalProgram& program, RankId rank) {
   const Graph graph = strategies::SpecialiseForRank(program, rank);
   LaunchNames names(program);
   std::string text = "index,node_name,logic_id,stream_id,node_info,event_id,group\n";
@@ -122,7 +122,7 @@ std::string ExecuteOrderCsv(const strategies::CompiledProgram& program, RankId r
   return text;
 }
 
-std::string CommExecuteOrderCsv(const strategies::CompiledProgram& program, RankId rank) {
+std::string CommExecuteOrderCsv(const strategies::LocalProgram& program, RankId rank) {
   const Graph graph = strategies::SpecialiseForRank(program, rank);
   std::string text =
       "index,group,comm_rank,primitive,src_rank,dest_rank,root_rank,input_shape,input_type,"

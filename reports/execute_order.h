@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/ids.h"
-#include "strategies/program/program.h"
+#include "strategies/program/local_program.h"
 
 namespace drydock::reports {
 
@@ -14,12 +14,11 @@ namespace drydock::reports {
 ///
 /// @param rank  0 <= rank < world size
 /// Source: spec memory-and-dump 8
-[[nodiscard]] std::string ExecuteOrderCsv(const strategies::CompiledProgram& program, RankId rank);
+[[nodiscard]] std::string ExecuteOrderCsv(const strategies::LocalProgram& program, RankId rank);
 
 /// The communication among them, as `comm_execute_order.csv`: index (the row of the other file),
 /// group, comm_rank, primitive, src_rank, dest_rank, root_rank, input_shape, input_type,
 /// output_shape, output_type, input_size, output_size (bytes).
-[[nodiscard]] std::string CommExecuteOrderCsv(const strategies::CompiledProgram& program,
-                                              RankId rank);
+[[nodiscard]] std::string CommExecuteOrderCsv(const strategies::LocalProgram& program, RankId rank);
 
 }  // namespace drydock::reports

@@ -9,6 +9,7 @@
 #include "strategies/graph/job_config.h"
 #include "strategies/layout/group_name.h"
 #include "strategies/layout/rank_pattern.h"
+#include "strategies/program/rank_set.h"
 
 namespace drydock::reports {
 namespace {
@@ -20,9 +21,9 @@ using DeviceMatrix = std::vector<std::int64_t>;
 constexpr std::size_t kMaxSearchedAxes = 8;
 
 /// How many operators have each device matrix, axes of size 1 left out.
-std::map<DeviceMatrix, std::int64_t> DeviceMatrices(const strategies::CompiledProgram& program) {
+std::map<DeviceMatrix, std::int64_t> DeviceMatrices(const strategies::LocalProgram& program) {
   std::map<DeviceMatrix, std::int64_t> counts;
-  for (const strategies::NodePlan& plan : program.plans) {
+  for (const strategies::NodePlan& plan : program.from->plans) {
     if (plan.sharding) {
       DeviceMatrix matrix = plan.sharding->device_matrix;
       std::erase(matrix, 1);
@@ -54,12 +55,12 @@ std::optional<std::vector<std::int64_t>> MatchingAxes(const DeviceMatrix& matrix
   return std::nullopt;
 }
 
-NamedGroupReport NameGroup(const strategies::CompiledProgram& program, const GroupPattern& pattern,
+NamedGroupReport NameGroup(const strategies::LocalProgram& program, const GroupPattern& pattern,
                            std::int64_t position, std::int64_t stage_begin) {
   const std::vector<std::int64_t> ranks = strategies::GroupRanks(pattern, position, stage_begin);
-  return {.name = strategies::GroupName(ranks, program.config.world_size,
-                                        strategies::BackendName(program.config)),
-          .ranks = RankSetText(ranks)};
+  return {.name = strategies::GroupName(ranks, program.from->config.world_size,
+                                        strategies::BackendName(program.from->config)),
+          .ranks = strategies::SteppedRanksText(ranks)};
 }
 
 std::string StrideText(const GroupPattern& pattern) {
@@ -72,8 +73,8 @@ std::string StrideText(const GroupPattern& pattern) {
 
 }  // namespace
 
-std::string AxisText(const strategies::CompiledProgram& program, const GroupPattern& pattern) {
-  if (strategies::GroupSize(pattern) == strategies::StageDevices(program.config)) {
+std::string AxisText(const strategies::LocalProgram& program, const GroupPattern& pattern) {
+  if (strategies::GroupSize(pattern) == strategies::StageDevices(program.from->config)) {
     return "all ranks";
   }
   std::string best;
@@ -89,17 +90,17 @@ std::string AxisText(const strategies::CompiledProgram& program, const GroupPatt
   return best.empty() ? StrideText(pattern) : best;
 }
 
-GroupPatternReport DescribeGroups(const strategies::CompiledProgram& program,
+GroupPatternReport DescribeGroups(const strategies::LocalProgram& program,
                                   const GroupPattern& pattern, std::int64_t id) {
-  const std::int64_t stage_devices = strategies::StageDevices(program.config);
-  const std::int64_t stages = program.config.pipeline_stages;
+  const std::int64_t stage_devices = strategies::StageDevices(program.from->config);
+  const std::int64_t stages = program.from->config.pipeline_stages;
   GroupPatternReport report = {
       .id = id, .axis = AxisText(program, pattern), .size = strategies::GroupSize(pattern)};
   for (const strategies::RankDigit& digit : pattern.digits) {
     report.digits.push_back({.stride = digit.stride, .extent = digit.extent});
   }
   report.count = stage_devices / report.size * stages;
-  report.all_listed = program.config.world_size <= kMaxListedRanks;
+  report.all_listed = program.from->config.world_size <= kMaxListedRanks;
   const std::int64_t wanted = report.all_listed ? report.count : kExampleGroups;
   for (std::int64_t stage = 0; stage < stages; ++stage) {
     for (std::int64_t position = 0; position < stage_devices; ++position) {
@@ -114,9 +115,9 @@ GroupPatternReport DescribeGroups(const strategies::CompiledProgram& program,
   return report;
 }
 
-RankMembershipReport DescribeMembership(const strategies::CompiledProgram& program,
+RankMembershipReport DescribeMembership(const strategies::LocalProgram& program,
                                         const std::vector<GroupPattern>& patterns, RankId rank) {
-  const std::int64_t stage_devices = strategies::StageDevices(program.config);
+  const std::int64_t stage_devices = strategies::StageDevices(program.from->config);
   const std::int64_t stage = ToInt(rank) / stage_devices;
   const std::int64_t position = ToInt(rank) % stage_devices;
   RankMembershipReport report = {.rank = ToInt(rank), .stage = stage};

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "strategies/program/program.h"
+#include "strategies/program/local_program.h"
 
 /// Who communicates with whom. The members of each struct are described by its `Fields` table
 /// (reports/field_table.h).
@@ -110,19 +110,19 @@ struct RankMembershipReport {
 /// One entry for a kind of groups.
 ///
 /// @param id  number that collectives refer to
-[[nodiscard]] GroupPatternReport DescribeGroups(const strategies::CompiledProgram& program,
+[[nodiscard]] GroupPatternReport DescribeGroups(const strategies::LocalProgram& program,
                                                 const strategies::GroupPattern& pattern,
                                                 std::int64_t id);
 
 /// The groups of one rank, one per pattern.
 [[nodiscard]] RankMembershipReport DescribeMembership(
-    const strategies::CompiledProgram& program,
-    const std::vector<strategies::GroupPattern>& patterns, RankId rank);
+    const strategies::LocalProgram& program, const std::vector<strategies::GroupPattern>& patterns,
+    RankId rank);
 
 /// Device-matrix axis along which the groups run: "axis 1 of (2, 4)", "axes 0 and 2 of (2, 2, 2)";
 /// of the device matrix most operators have where several fit, without axes of size 1. "strides 4"
 /// where none fits, "all ranks" for the whole stage.
-[[nodiscard]] std::string AxisText(const strategies::CompiledProgram& program,
+[[nodiscard]] std::string AxisText(const strategies::LocalProgram& program,
                                    const strategies::GroupPattern& pattern);
 
 }  // namespace drydock::reports

@@ -14,8 +14,8 @@ namespace {
 
 using strategies::Attr;
 using strategies::AttrMap;
-using strategies::CompiledProgram;
 using strategies::Graph;
+using strategies::LocalProgram;
 using strategies::Node;
 using strategies::OpKind;
 
@@ -228,35 +228,35 @@ std::string LabelOf(const Graph& graph, const Node& node, std::int64_t number, I
   return IrNodeLabel(number, style);
 }
 
-std::int64_t FirstNodeNumber(const CompiledProgram& program) {
-  return 1 + static_cast<std::int64_t>(program.traced.parameters.size());
+std::int64_t FirstNodeNumber(const LocalProgram& program) {
+  return 1 + static_cast<std::int64_t>(program.from->traced.parameters.size());
 }
 
 /// A node of the local program that is the traced operator itself and nothing inserted around it.
-bool IsCopyOfTraced(const CompiledProgram& program, const Node& node) {
+bool IsCopyOfTraced(const LocalProgram& program, const Node& node) {
   return node.origin != strategies::kNoNode && node.phase != strategies::Phase::kBackward &&
          node.reason == strategies::CommReason::kNone &&
-         program.traced.at(node.origin).op == node.op;
+         program.from->traced.at(node.origin).op == node.op;
 }
 
-std::optional<strategies::Strategy> UsedStrategy(const CompiledProgram& program, NodeId traced) {
+std::optional<strategies::Strategy> UsedStrategy(const LocalProgram& program, NodeId traced) {
   const std::size_t index = ToIndex(traced);
-  if (index >= program.plans.size() || !program.plans[index].sharding) {
+  if (index >= program.from->plans.size() || !program.from->plans[index].sharding) {
     return std::nullopt;
   }
-  return program.plans[index].sharding->strategy;
+  return program.from->plans[index].sharding->strategy;
 }
 
 }  // namespace
 
-std::vector<IrNodeFacts> TracedNodeFacts(const CompiledProgram& program, IrStyle style) {
-  const std::vector<std::string> full_names = strategies::FullNames(program.traced);
+std::vector<IrNodeFacts> TracedNodeFacts(const LocalProgram& program, IrStyle style) {
+  const std::vector<std::string> full_names = strategies::FullNames(program.from->traced);
   std::vector<IrNodeFacts> all;
-  for (std::size_t i = 0; i < program.traced.nodes.size(); ++i) {
-    const Node& node = program.traced.nodes[i];
+  for (std::size_t i = 0; i < program.from->traced.nodes.size(); ++i) {
+    const Node& node = program.from->traced.nodes[i];
     IrNodeFacts facts = NodeDescriber(node, &node, style).Describe();
     const auto number = FirstNodeNumber(program) + static_cast<std::int64_t>(i);
-    facts.label = LabelOf(program.traced, node, number, style);
+    facts.label = LabelOf(program.from->traced, node, number, style);
     facts.in_strategy = UsedStrategy(program, NodeId{static_cast<std::int32_t>(i)});
     facts.full_name = full_names[i];
     all.push_back(std::move(facts));
@@ -264,22 +264,22 @@ std::vector<IrNodeFacts> TracedNodeFacts(const CompiledProgram& program, IrStyle
   return all;
 }
 
-std::vector<IrNodeFacts> LocalNodeFacts(const CompiledProgram& program, const Graph& rank_graph,
+std::vector<IrNodeFacts> LocalNodeFacts(const LocalProgram& program, const Graph& rank_graph,
                                         IrStyle style) {
   const std::vector<std::string> full_names = strategies::FullNames(rank_graph);
-  const std::vector<std::string> traced_names = strategies::FullNames(program.traced);
+  const std::vector<std::string> traced_names = strategies::FullNames(program.from->traced);
   const std::int64_t first_inserted =
-      FirstNodeNumber(program) + static_cast<std::int64_t>(program.traced.nodes.size());
+      FirstNodeNumber(program) + static_cast<std::int64_t>(program.from->traced.nodes.size());
   std::vector<IrNodeFacts> all;
   for (std::size_t i = 0; i < rank_graph.nodes.size(); ++i) {
     const Node& node = rank_graph.nodes[i];
     const bool copy = IsCopyOfTraced(program, node);
-    const Node* traced = copy ? &program.traced.at(node.origin) : nullptr;
+    const Node* traced = copy ? &program.from->traced.at(node.origin) : nullptr;
     IrNodeFacts facts = NodeDescriber(node, traced, style).Describe();
     facts.inserted = !copy;
     if (copy) {
       const auto number = FirstNodeNumber(program) + ToInt(node.origin);
-      facts.label = LabelOf(program.traced, *traced, number, style);
+      facts.label = LabelOf(program.from->traced, *traced, number, style);
       facts.in_strategy = UsedStrategy(program, node.origin);
       facts.full_name = traced_names[ToIndex(node.origin)];
     } else {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "reports/ir_style.h"
-#include "strategies/program/program.h"
+#include "strategies/program/local_program.h"
 
 namespace drydock::reports {
 
@@ -30,11 +30,11 @@ struct IrNodeFacts {
 };
 
 /// Facts per node of the traced graph.
-[[nodiscard]] std::vector<IrNodeFacts> TracedNodeFacts(const strategies::CompiledProgram& program,
+[[nodiscard]] std::vector<IrNodeFacts> TracedNodeFacts(const strategies::LocalProgram& program,
                                                        IrStyle style);
 
 /// Facts per node of the program of one rank (from SpecialiseForRank).
-[[nodiscard]] std::vector<IrNodeFacts> LocalNodeFacts(const strategies::CompiledProgram& program,
+[[nodiscard]] std::vector<IrNodeFacts> LocalNodeFacts(const strategies::LocalProgram& program,
                                                       const strategies::Graph& rank_graph,
                                                       IrStyle style);
 

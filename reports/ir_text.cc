@@ -12,8 +12,8 @@
 namespace drydock::reports {
 namespace {
 
-using strategies::CompiledProgram;
 using strategies::Graph;
+using strategies::LocalProgram;
 using strategies::Node;
 
 /// MindSpore prints an address here; a fixed one keeps equal inputs equal.
@@ -139,34 +139,34 @@ std::string NumberedName(std::string_view base, int number) {
 
 }  // namespace
 
-std::string StepParallelBeginText(const CompiledProgram& program, IrStyle style) {
+std::string StepParallelBeginText(const LocalProgram& program, IrStyle style) {
   const IrContext context = {
-      .graph = &program.traced,
+      .graph = &program.from->traced,
       .facts = TracedNodeFacts(program, style),
       .style = style,
-      .top_name = GraphName(program.traced, 0, style),
-      .first_number = static_cast<std::int64_t>(1 + program.traced.parameters.size() +
-                                                program.traced.nodes.size())};
-  const std::optional<std::size_t> forward_end = ForwardEnd(program.traced);
+      .top_name = GraphName(program.from->traced, 0, style),
+      .first_number = static_cast<std::int64_t>(1 + program.from->traced.parameters.size() +
+                                                program.from->traced.nodes.size())};
+  const std::optional<std::size_t> forward_end = ForwardEnd(program.from->traced);
   return forward_end ? TwoGraphText(context, *forward_end) : OneGraphText(context);
 }
 
-std::string ExecuteText(const CompiledProgram& program, RankId rank, IrStyle style) {
+std::string ExecuteText(const LocalProgram& program, RankId rank, IrStyle style) {
   const Graph graph = strategies::SpecialiseForRank(program, rank);
-  const IrContext context = {
-      .graph = &graph,
-      .facts = LocalNodeFacts(program, graph, style),
-      .style = style,
-      .top_name = GraphName(graph, 0, style),
-      .label_prefix = "equiv",
-      .first_number = static_cast<std::int64_t>(1 + program.traced.parameters.size() +
-                                                program.traced.nodes.size() + graph.nodes.size()),
-      .full_names = true,
-      .places = true};
+  const IrContext context = {.graph = &graph,
+                             .facts = LocalNodeFacts(program, graph, style),
+                             .style = style,
+                             .top_name = GraphName(graph, 0, style),
+                             .label_prefix = "equiv",
+                             .first_number = static_cast<std::int64_t>(
+                                 1 + program.from->traced.parameters.size() +
+                                 program.from->traced.nodes.size() + graph.nodes.size()),
+                             .full_names = true,
+                             .places = true};
   return OneGraphText(context);
 }
 
-std::vector<IrFile> IrFiles(const CompiledProgram& program, RankId rank, IrStyle style) {
+std::vector<IrFile> IrFiles(const LocalProgram& program, RankId rank, IrStyle style) {
   // The action that ends compilation has number 18 in releases up to 2.3 and 22 in 2025.
   const std::string_view execute = style == IrStyle::kR20 ? "18_execute" : "22_execute";
   return {{.name = NumberedName("step_parallel_begin", 0),
@@ -174,8 +174,9 @@ std::vector<IrFile> IrFiles(const CompiledProgram& program, RankId rank, IrStyle
           {.name = NumberedName(execute, 1), .text = ExecuteText(program, rank, style)}};
 }
 
-std::string IrFolder(const CompiledProgram& program, RankId rank) {
-  return program.config.world_size > 1 ? "rank_" + std::to_string(ToInt(rank)) : std::string();
+std::string IrFolder(const LocalProgram& program, RankId rank) {
+  return program.from->config.world_size > 1 ? "rank_" + std::to_string(ToInt(rank))
+                                             : std::string();
 }
 
 }  // namespace drydock::reports

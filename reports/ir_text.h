@@ -5,7 +5,7 @@
 
 #include "base/ids.h"
 #include "reports/ir_style.h"
-#include "strategies/program/program.h"
+#include "strategies/program/local_program.h"
 
 namespace drydock::reports {
 
@@ -19,20 +19,20 @@ struct IrFile {
 ///
 /// Training steps print the forward part as a sub-graph of its own, as MindSpore does.
 /// Source: spec memory-and-dump 7.2 and 7.3.
-[[nodiscard]] std::string StepParallelBeginText(const strategies::CompiledProgram& program,
+[[nodiscard]] std::string StepParallelBeginText(const strategies::LocalProgram& program,
                                                 IrStyle style);
 
 /// The program one rank executes: local shapes, inserted operators, source lines.
 ///
 /// @param rank  0 <= rank < world size
-[[nodiscard]] std::string ExecuteText(const strategies::CompiledProgram& program, RankId rank,
+[[nodiscard]] std::string ExecuteText(const strategies::LocalProgram& program, RankId rank,
                                       IrStyle style);
 
 /// Both dumps with their file names; the numbers count the files.
-[[nodiscard]] std::vector<IrFile> IrFiles(const strategies::CompiledProgram& program, RankId rank,
+[[nodiscard]] std::vector<IrFile> IrFiles(const strategies::LocalProgram& program, RankId rank,
                                           IrStyle style);
 
 /// Folder of a rank's dumps below save_graphs_path: "rank_0", or "" when the job has one rank.
-[[nodiscard]] std::string IrFolder(const strategies::CompiledProgram& program, RankId rank);
+[[nodiscard]] std::string IrFolder(const strategies::LocalProgram& program, RankId rank);
 
 }  // namespace drydock::reports

@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "reports/communication_report.h"
 
 namespace drydock::reports {
 namespace {
 
-using strategies::CompiledProgram;
+using strategies::LocalProgram;
 using strategies::Node;
 
 /// Phase of every node by its full name.
-std::map<std::string, std::string> PhasesByName(const CompiledProgram& program) {
+std::map<std::string, std::string> PhasesByName(const LocalProgram& program) {
   const std::vector<std::string> names = strategies::FullNames(program.local);
   std::map<std::string, std::string> phases;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -23,7 +24,7 @@ std::map<std::string, std::string> PhasesByName(const CompiledProgram& program) 
 }
 
 /// Groups every rank belongs to: one per pattern its collectives use.
-std::int64_t GroupCount(const CompiledProgram& program) {
+std::int64_t GroupCount(const LocalProgram& program) {
   std::set<strategies::GroupPattern> patterns;
   for (const Node& node : program.local.nodes) {
     if (node.group && strategies::GroupSize(*node.group) > 1) {
@@ -33,7 +34,7 @@ std::int64_t GroupCount(const CompiledProgram& program) {
   return static_cast<std::int64_t>(patterns.size());
 }
 
-PeakPointReport PeakPoint(const sim::RankClass& item,
+PeakPointReport PeakPoint(const sim::ClassMemory& item,
                           const std::map<std::string, std::string>& phases) {
   const auto phase = phases.find(item.peak_op);
   return {.kernel = item.memory->at_kernel,
@@ -43,7 +44,7 @@ PeakPointReport PeakPoint(const sim::RankClass& item,
 }
 
 /// Line that first uses each input and parameter, by name.
-std::map<std::string, PlaceReport> FirstUses(const CompiledProgram& program) {
+std::map<std::string, PlaceReport> FirstUses(const LocalProgram& program) {
   std::map<std::string, PlaceReport> places;
   for (const Node& node : program.local.nodes) {
     const std::optional<PlaceReport> place = PlaceReportOf(program.local, node);
@@ -75,22 +76,42 @@ PeakTensorReport DescribeTensor(const sim::PeakTensor& tensor,
   return report;
 }
 
-RankClassReport DescribeClass(const sim::RankClass& item, const sim::DeviceMemory& device) {
+/// What is told of a program wherever it is mentioned.
+struct ProgramFacts {
+  std::map<std::string, std::string> phases = {};
+  std::map<std::string, PlaceReport> first_uses = {};
+  std::int64_t communicator_bytes = 0;
+};
+
+ProgramFacts FactsOf(const LocalProgram& program) {
+  return {.phases = PhasesByName(program),
+          .first_uses = FirstUses(program),
+          .communicator_bytes = sim::CollectiveLibraryBytes(GroupCount(program)).value_or(0)};
+}
+
+RankClassReport DescribeClass(const sim::ClassMemory& item, const LocalProgram& program,
+                              const sim::DeviceMemory& device) {
   const sim::MemoryProfile& profile = *item.memory;
-  RankClassReport report = {.ranks = RangesText(item.ranks),
+  const ProgramFacts facts = FactsOf(program);
+  RankClassReport report = {.ranks = RankSetText(item.ranks),
                             .rank_count = item.rank_count,
-                            .stage = ToInt(item.stage),
+                            .stage = ToInt(program.stage),
                             .used_peak_bytes = profile.used_peak_bytes,
                             .actual_peak_bytes = profile.actual_peak_bytes,
                             .reserved_bytes = profile.reserved_bytes,
                             .persistent_bytes = profile.persistent_bytes,
+                            .communicator_bytes = facts.communicator_bytes,
                             .limit_bytes = device.ms_used_bytes,
                             .head_room_bytes = item.head_room_bytes,
-                            .fits = item.head_room_bytes >= 0};
+                            .fits = item.head_room_bytes >= 0,
+                            .peak = PeakPoint(item, facts.phases)};
   for (std::size_t kind = 0; kind < sim::kBufferKindCount; ++kind) {
     report.breakdown.push_back(
         {.part = std::string(sim::BufferKindName(static_cast<sim::BufferKind>(kind))),
          .bytes = profile.breakdown_bytes[kind]});
+  }
+  for (const sim::PeakTensor& tensor : item.largest) {
+    report.largest.push_back(DescribeTensor(tensor, facts.first_uses));
   }
   return report;
 }
@@ -107,37 +128,18 @@ std::vector<std::string> NotModelled(std::int64_t simulation_level) {
 
 }  // namespace
 
-std::string RangesText(const std::vector<sim::RankRange>& ranges) {
-  std::string text;
-  for (const sim::RankRange& range : ranges) {
-    text += (text.empty() ? "" : ",") + std::to_string(range.first);
-    if (range.last > range.first) {
-      text += "-" + std::to_string(range.last);
-    }
-  }
-  return text;
-}
-
 std::optional<MemoryReport> BuildMemoryReport(const sim::DryRunResult& result) {
   MemoryReport report = {.simulation_level = result.options.level,
-                         .world_size = result.program.config.world_size,
+                         .world_size = result.job.config.world_size,
                          .device_bytes = result.device.total_bytes,
                          .limit_bytes = result.device.ms_used_bytes,
                          .not_modelled = NotModelled(result.options.level)};
-  const std::map<std::string, std::string> phases = PhasesByName(result.program);
-  const std::map<std::string, PlaceReport> first_uses = FirstUses(result.program);
-  const std::int64_t communicator_bytes =
-      sim::CollectiveLibraryBytes(GroupCount(result.program)).value_or(0);
-  for (const sim::RankClass& item : result.classes) {
+  for (const sim::ClassMemory& item : result.classes) {
     if (!item.memory) {
       return std::nullopt;
     }
-    RankClassReport described = DescribeClass(item, result.device);
-    described.peak = PeakPoint(item, phases);
-    described.communicator_bytes = communicator_bytes;
-    for (const sim::PeakTensor& tensor : item.largest) {
-      described.largest.push_back(DescribeTensor(tensor, first_uses));
-    }
+    RankClassReport described =
+        DescribeClass(item, result.job.programs[item.program], result.device);
     report.fits = report.fits && described.fits;
     report.classes.push_back(std::move(described));
   }

@@ -145,7 +145,4 @@ struct MemoryReport {
 /// What the ranks keep in memory; nothing if the dry run did not look at memory (level 0).
 [[nodiscard]] std::optional<MemoryReport> BuildMemoryReport(const sim::DryRunResult& result);
 
-/// Ranges of ranks in the notation of reports: "0-3,8".
-[[nodiscard]] std::string RangesText(const std::vector<sim::RankRange>& ranges);
-
 }  // namespace drydock::reports

@@ -34,25 +34,4 @@ std::string ShortPlaceText(const std::optional<PlaceReport>& place) {
   return text;
 }
 
-std::string RankSetText(const std::vector<std::int64_t>& ascending) {
-  std::string text;
-  for (std::size_t i = 0; i < ascending.size();) {
-    const std::int64_t step = i + 1 < ascending.size() ? ascending[i + 1] - ascending[i] : 0;
-    std::size_t last = i;
-    while (last + 1 < ascending.size() && ascending[last + 1] - ascending[last] == step) {
-      ++last;
-    }
-    if (last == i + 1 && step != 1) {
-      last = i;  // Two numbers far apart are clearer one by one.
-    }
-    text += (text.empty() ? "" : ",") + std::to_string(ascending[i]);
-    if (last > i) {
-      text += "-" + std::to_string(ascending[last]);
-      text += step > 1 ? ":" + std::to_string(step) : std::string();
-    }
-    i = last + 1;
-  }
-  return text;
-}
-
 }  // namespace drydock::reports

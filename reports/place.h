@@ -38,8 +38,4 @@ struct PlaceReport {
 /// "net.py:45" with the folder left out; empty for nothing.
 [[nodiscard]] std::string ShortPlaceText(const std::optional<PlaceReport>& place);
 
-/// Ascending numbers with runs and steps folded: {0,1,2,3} -> "0-3", {0,4} -> "0,4",
-/// {0,4,8,12} -> "0-12:4", {0,1,8,9} -> "0-1,8-9".
-[[nodiscard]] std::string RankSetText(const std::vector<std::int64_t>& ascending);
-
 }  // namespace drydock::reports

@@ -13,8 +13,8 @@ constexpr const char* kMemoryFile = "memory.json";
 
 ReportSet BuildReports(RunFacts facts, const sim::DryRunResult& result) {
   ReportSet set;
-  set.communication =
-      BuildCommunicationReport(result.program, result.agreement, result.options.only_rank);
+  set.communication = BuildCommunicationReport(sim::DescribedProgram(result), result.agreement,
+                                               result.options.only_rank);
   set.memory = BuildMemoryReport(result);
   std::vector<std::string> files = {kSummaryFile, kCommunicationFile};
   if (set.memory) {

@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/text.h"
 #include "strategies/graph/job_config.h"
 #include "strategies/operators/op_entry.h"
+#include "strategies/program/collectives.h"
 
 namespace drydock::reports {
 namespace {
 
-using strategies::CompiledProgram;
 using strategies::JobConfig;
+using strategies::LocalProgram;
 using strategies::StrategySource;
 
 std::string DatasetText(const strategies::DatasetStrategy& dataset) {
@@ -50,41 +52,42 @@ bool IsGradient(const strategies::Node& node) {
   return node.entry != nullptr && node.entry->kind == strategies::OpKind::kGradient;
 }
 
-std::vector<SourceCountReport> CountSources(const CompiledProgram& program) {
+std::vector<SourceCountReport> CountSources(const LocalProgram& program) {
   std::vector<SourceCountReport> counts;
   for (const StrategySource source :
        {StrategySource::kUser, StrategySource::kDefault, StrategySource::kPropagated,
         StrategySource::kDataset, StrategySource::kFallback, StrategySource::kNone}) {
     counts.push_back({.source = std::string(StrategySourceName(source))});
   }
-  for (std::size_t i = 0; i < program.plans.size(); ++i) {
-    if (!IsGradient(program.traced.nodes[i])) {
-      const std::string_view name = StrategySourceName(program.plans[i].source);
+  for (std::size_t i = 0; i < program.from->plans.size(); ++i) {
+    if (!IsGradient(program.from->traced.nodes[i])) {
+      const std::string_view name = StrategySourceName(program.from->plans[i].source);
       ++std::ranges::find(counts, name, &SourceCountReport::source)->operators;
     }
   }
   return counts;
 }
 
-std::vector<StrategyReport> ListStrategies(const CompiledProgram& program) {
-  const std::vector<std::string> names = strategies::FullNames(program.traced);
+std::vector<StrategyReport> ListStrategies(const LocalProgram& program) {
+  const std::vector<std::string> names = strategies::FullNames(program.from->traced);
   std::vector<StrategyReport> list;
-  for (std::size_t i = 0; i < program.plans.size(); ++i) {
-    const strategies::NodePlan& plan = program.plans[i];
+  for (std::size_t i = 0; i < program.from->plans.size(); ++i) {
+    const strategies::NodePlan& plan = program.from->plans[i];
     if (plan.sharding) {
       list.push_back({.name = names[i],
                       .source = std::string(StrategySourceName(plan.source)),
                       .strategy = StrategyText(plan.sharding->strategy),
                       .device_matrix = plan.sharding->device_matrix,
-                      .place = PlaceReportOf(program.traced, program.traced.nodes[i])});
+                      .place = PlaceReportOf(program.from->traced, program.from->traced.nodes[i])});
     }
   }
   return list;
 }
 
-std::vector<DiagnosticReport> ListDiagnostics(const CompiledProgram& program) {
+std::vector<DiagnosticReport> ListDiagnostics(
+    const std::vector<strategies::Diagnostic>& diagnostics) {
   std::vector<DiagnosticReport> list;
-  for (const strategies::Diagnostic& diagnostic : program.diagnostics) {
+  for (const strategies::Diagnostic& diagnostic : diagnostics) {
     list.push_back({.code = diagnostic.code,
                     .text = diagnostic.text,
                     .count = diagnostic.count,
@@ -94,25 +97,31 @@ std::vector<DiagnosticReport> ListDiagnostics(const CompiledProgram& program) {
   return list;
 }
 
-/// Diagnostics of a further program that the list does not have yet.
-void AddNewDiagnostics(const CompiledProgram& program, std::vector<DiagnosticReport>& list) {
-  for (DiagnosticReport& item : ListDiagnostics(program)) {
-    if (std::ranges::none_of(list, [&](const DiagnosticReport& known) {
-          return known.code == item.code && known.text == item.text;
-        })) {
-      list.push_back(std::move(item));
+/// What is said of the described program, of the job, then of the other programs what is new.
+std::vector<DiagnosticReport> AllDiagnostics(const sim::DryRunResult& result) {
+  const LocalProgram& described = DescribedProgram(result);
+  std::vector<DiagnosticReport> list = ListDiagnostics(DiagnosticsOf(described));
+  std::ranges::move(ListDiagnostics(result.job.diagnostics), std::back_inserter(list));
+  for (const strategies::RankClass& item : result.job.classes) {
+    for (DiagnosticReport& more :
+         ListDiagnostics(DiagnosticsOf(result.job.programs[item.described]))) {
+      if (std::ranges::none_of(list, [&](const DiagnosticReport& known) {
+            return known.code == more.code && known.text == more.text;
+          })) {
+        list.push_back(std::move(more));
+      }
     }
   }
+  return list;
 }
 
 std::vector<ScriptRunReport> ListRuns(const RunFacts& facts, const sim::DryRunResult& result) {
   std::vector<ScriptRunReport> list;
   for (const sim::ScriptRun& run : facts.script_runs) {
-    const CompiledProgram& program = run.network == 0 || run.network > result.others.size()
-                                         ? result.program
-                                         : result.others[run.network - 1].program;
+    const LocalProgram& program =
+        ProgramOf(result.job, RankId{static_cast<std::int32_t>(run.rank)});
     ScriptRunReport report = {.rank = run.rank,
-                              .ranks = RangesText(run.ranks),
+                              .ranks = RankSetText(run.ranks),
                               .network = static_cast<std::int64_t>(run.network),
                               .operators = std::ssize(program.local.nodes)};
     for (const strategies::CollectiveUse& use : strategies::CollectivesOf(program)) {
@@ -142,7 +151,7 @@ void AddRankDependence(const RunFacts& facts, std::vector<DiagnosticReport>& lis
 
 /// Says that ranks hold tables of different length.
 void AddHandCuts(const sim::DryRunResult& result, std::vector<DiagnosticReport>& list) {
-  const CompiledProgram& program = result.program;
+  const strategies::TracedPlan& program = *DescribedProgram(result).from;
   for (const strategies::HandCut& cut : program.hand_cuts) {
     const strategies::Node& look_up = program.traced.at(cut.look_up);
     const auto [least, most] = std::ranges::minmax(cut.rows);
@@ -206,9 +215,9 @@ std::string_view StrategySourceName(StrategySource source) {
 SummaryReport BuildSummary(const RunFacts& facts, const sim::DryRunResult& result,
                            const CommunicationReport& communication,
                            const std::optional<MemoryReport>& memory) {
-  const CompiledProgram& program = result.program;
+  const LocalProgram& program = DescribedProgram(result);
   SummaryReport summary = {.drydock_version = facts.drydock_version,
-                           .checked = Checked(facts, program.config),
+                           .checked = Checked(facts, program.from->config),
                            .ranks_checked = result.fleet.specialised_ranks,
                            .rank_classes = static_cast<std::int64_t>(result.classes.size()),
                            .fleet = FleetReport{.registered_ranks = result.fleet.registered_ranks,
@@ -224,14 +233,11 @@ SummaryReport BuildSummary(const RunFacts& facts, const sim::DryRunResult& resul
                            .communication_by_phase = communication.by_phase,
                            .script_runs = ListRuns(facts, result),
                            .rank_asks = facts.rank_asks,
-                           .diagnostics = ListDiagnostics(program),
+                           .diagnostics = AllDiagnostics(result),
                            .files = facts.files};
-  for (const sim::RankProgram& other : result.others) {
-    AddNewDiagnostics(other.program, summary.diagnostics);
-  }
   AddRankDependence(facts, summary.diagnostics);
   AddHandCuts(result, summary.diagnostics);
-  summary.checked.network = program.traced.name;
+  summary.checked.network = program.from->traced.name;
   if (memory) {
     for (const RankClassReport& item : memory->classes) {
       summary.memory.push_back({.ranks = item.ranks,

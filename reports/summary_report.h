@@ -11,7 +11,7 @@
 #include "reports/memory_report.h"
 #include "reports/summary_parts.h"
 #include "sim/tracer/trace_result.h"
-#include "strategies/program/program.h"
+#include "strategies/program/local_program.h"
 
 namespace drydock::reports {
 

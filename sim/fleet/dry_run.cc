@@ -1,7 +1,7 @@
 #include "sim/fleet/dry_run.h"
 
 #include <algorithm>
-#include <memory>
+#include <map>
 
 #include "base/text.h"
 #include "sim/fleet/memory_plan.h"
@@ -10,36 +10,39 @@
 namespace drydock::sim {
 namespace {
 
-using strategies::CompiledProgram;
 using strategies::Graph;
 using strategies::GroupPattern;
+using strategies::JobProgram;
+using strategies::LocalProgram;
 using strategies::Node;
+using strategies::ProgramIndex;
+using strategies::RankSet;
 using strategies::Value;
 using strategies::ValueKind;
 
-Status CheckOptions(const CompiledProgram& program, const DryRunOptions& options) {
+Status CheckOptions(const JobProgram& job, const DryRunOptions& options) {
   if (options.level < 0 || options.level > 1) {
     return Fail(ErrorCode::kUnsupported,
                 "simulation level " + std::to_string(options.level) + " is not handled yet",
                 "use --sim_level=0 (compile and validate) or --sim_level=1 (and memory)");
   }
+  const std::int64_t world_size = job.config.world_size;
   if (options.only_rank &&
-      (ToInt(*options.only_rank) < 0 || ToInt(*options.only_rank) >= program.config.world_size)) {
-    return FailInput(
-        "job:rank",
-        "there is no rank " + std::to_string(ToInt(*options.only_rank)) + " among " +
-            std::to_string(program.config.world_size) + " ranks",
-        "use --sim_rank_id between 0 and " + std::to_string(program.config.world_size - 1));
+      (ToInt(*options.only_rank) < 0 || ToInt(*options.only_rank) >= world_size)) {
+    return FailInput("job:rank",
+                     "there is no rank " + std::to_string(ToInt(*options.only_rank)) + " among " +
+                         std::to_string(world_size) + " ranks",
+                     "use --sim_rank_id between 0 and " + std::to_string(world_size - 1));
   }
   return {};
 }
 
-Result<DeviceMemory> DeviceOf(const CompiledProgram& program) {
-  if (program.config.max_device_memory.empty()) {
+Result<DeviceMemory> DeviceOf(const JobProgram& job) {
+  if (job.config.max_device_memory.empty()) {
     return SimulatedDevice(std::nullopt);
   }
   DRYDOCK_TRY(const std::int64_t limit_bytes,
-              ParseGigabytes(program.config.max_device_memory, "max_device_memory"));
+              ParseGigabytes(job.config.max_device_memory, "max_device_memory"));
   return SimulatedDevice(limit_bytes);
 }
 
@@ -111,8 +114,8 @@ PeakTensor DescribeBuffer(const CompiledProgram& program, const PeakBuffer& buff
 }
 
 /// Memory of one class of ranks: the same plan, hence the same profile, for every member.
-Status AccountMemory(const CompiledProgram& program, const DryRunOptions& options,
-                     const DeviceMemory& device, RankClass& ranks) {
+Status AccountMemory(const LocalProgram& program, const DryRunOptions& options,
+                     const DeviceMemory& device, ClassMemory& ranks) {
   const MemoryPlan plan = PlanMemory(program);
   LifetimeOptions lifetimes{.steps = program.config.steps, .largest_count = options.largest_count};
   lifetimes.pool.capacity_bytes = device.ms_used_bytes;
@@ -131,7 +134,7 @@ Status AccountMemory(const CompiledProgram& program, const DryRunOptions& option
   return {};
 }
 
-std::vector<GroupPattern> DistinctPatterns(const CompiledProgram& program) {
+std::vector<GroupPattern> DistinctPatterns(const LocalProgram& program) {
   std::vector<GroupPattern> patterns;
   for (const Node& node : program.local.nodes) {
     if (node.group) {
@@ -143,73 +146,31 @@ std::vector<GroupPattern> DistinctPatterns(const CompiledProgram& program) {
   return patterns;
 }
 
-/// Which of the items each rank is in, from `first` on; 0 if it is in none.
-template <typename Item>
-std::vector<std::int32_t> IndexOfRank(std::int64_t world_size, const std::vector<Item>& items,
-                                      std::int32_t first) {
-  std::vector<std::int32_t> index(static_cast<std::size_t>(world_size), 0);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    for (const RankRange& range : items[i].ranks) {
-      for (std::int64_t r = range.first; r <= std::min(range.last, world_size - 1); ++r) {
-        index[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(i) + first;
-      }
-    }
+/// The ranks of each program that is told of some of them, by program.
+std::vector<ClassMemory> ClassesOf(const JobProgram& job) {
+  std::map<ProgramIndex, RankSet> ranks;
+  for (const strategies::RankClass& item : job.classes) {
+    ranks[item.described] = Merge(ranks[item.described], item.ranks);
   }
-  return index;
-}
-
-/// Compares what the ranks issue, in all their programs if there are orders.
-strategies::Agreement AgreementOf(const DryRunResult& result,
-                                  const std::vector<CompiledProgram>& later,
-                                  const std::vector<RankOrder>& orders,
-                                  const std::vector<std::int32_t>& program_of_rank) {
-  std::vector<strategies::CollectiveSequence> sequences = {SequenceOf(result.program)};
-  for (const RankProgram& other : result.others) {
-    sequences.push_back(SequenceOf(other.program));
-  }
-  if (orders.empty()) {
-    return strategies::CheckAgreement(sequences, program_of_rank);
-  }
-  for (const CompiledProgram& program : later) {
-    sequences.push_back(SequenceOf(program));
-  }
-  std::vector<strategies::CollectiveSequence> whole(orders.size());
-  for (std::size_t i = 0; i < orders.size(); ++i) {
-    for (const std::size_t program : orders[i].programs) {
-      whole[i].insert(whole[i].end(), sequences[program].begin(), sequences[program].end());
-    }
-  }
-  return strategies::CheckAgreement(whole, IndexOfRank(std::ssize(program_of_rank), orders, 0));
-}
-
-/// One class per program: its ranks, ascending.
-std::vector<RankClass> ClassesOf(const std::vector<std::int32_t>& program_of_rank,
-                                 std::size_t programs) {
-  std::vector<RankClass> classes(programs);
-  for (std::size_t r = 0; r < program_of_rank.size(); ++r) {
-    RankClass& item = classes[static_cast<std::size_t>(program_of_rank[r])];
-    const auto rank = static_cast<std::int64_t>(r);
-    if (!item.ranks.empty() && item.ranks.back().last + 1 == rank) {
-      item.ranks.back().last = rank;
-    } else {
-      item.ranks.push_back({.first = rank, .last = rank});
-    }
-    ++item.rank_count;
+  std::vector<ClassMemory> classes;
+  for (auto& [program, set] : ranks) {
+    const std::int64_t count = CountRanks(set);
+    classes.push_back({.ranks = std::move(set), .rank_count = count, .program = program});
   }
   return classes;
 }
 
 /// What a rank works out for itself once it knows its number: its place in every group.
 struct Specialisation {
-  const CompiledProgram& program;
-  const std::vector<std::int32_t>& program_of_rank;
-  std::vector<std::vector<GroupPattern>> patterns;  ///< Per program.
+  const JobProgram& job;
+  std::vector<std::int32_t> class_of_rank;
+  std::vector<std::vector<GroupPattern>> patterns;  ///< Per class.
   std::vector<std::uint8_t> done;  ///< One slot per rank, written by that rank only.
 
   void Visit(RankId rank) {
-    const std::int64_t position = ToInt(rank) % StageDevices(program.config);
+    const std::int64_t position = ToInt(rank) % StageDevices(job.config);
     for (const GroupPattern& pattern :
-         patterns[static_cast<std::size_t>(program_of_rank[ToIndex(rank)])]) {
+         patterns[static_cast<std::size_t>(class_of_rank[ToIndex(rank)])]) {
       const std::int64_t index = IndexInGroup(pattern, position);
       DRYDOCK_CHECK(index >= 0 && index < GroupSize(pattern));
     }
@@ -217,19 +178,17 @@ struct Specialisation {
   }
 };
 
-Result<FleetFacts> PlayFleet(const DryRunResult& result,
-                             const std::vector<std::int32_t>& program_of_rank,
+Result<FleetFacts> PlayFleet(const JobProgram& job, const DryRunOptions& options,
                              const Executor& executor) {
-  const CompiledProgram& program = result.program;
-  const DryRunOptions& options = result.options;
-  Specialisation specialisation{.program = program,
-                                .program_of_rank = program_of_rank,
-                                .patterns = {DistinctPatterns(program)},
-                                .done = std::vector<std::uint8_t>(program_of_rank.size(), 0)};
-  for (const RankProgram& other : result.others) {
-    specialisation.patterns.push_back(DistinctPatterns(other.program));
+  Specialisation specialisation{
+      .job = job,
+      .class_of_rank = ClassOfEachRank(job),
+      .patterns = {},
+      .done = std::vector<std::uint8_t>(static_cast<std::size_t>(job.config.world_size), 0)};
+  for (const strategies::RankClass& item : job.classes) {
+    specialisation.patterns.push_back(DistinctPatterns(job.programs[item.described]));
   }
-  const FleetOptions fleet{.worker_num = static_cast<std::uint32_t>(program.config.world_size),
+  const FleetOptions fleet{.worker_num = static_cast<std::uint32_t>(job.config.world_size),
                            .on_ready = [&](RankId rank) {
                              if (!options.only_rank || *options.only_rank == rank) {
                                specialisation.Visit(rank);
@@ -249,25 +208,18 @@ Result<FleetFacts> PlayFleet(const DryRunResult& result,
 }
 
 /// Memory of every class that is asked for; the others are dropped.
-Status AccountClasses(std::vector<RankClass> classes, DryRunResult& result) {
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    RankClass& item = classes[i];
-    const CompiledProgram& program = i == 0 ? result.program : result.others[i - 1].program;
+Status AccountClasses(DryRunResult& result) {
+  for (ClassMemory& item : ClassesOf(result.job)) {
     if (const std::optional<RankId>& only = result.options.only_rank) {
-      const std::int64_t rank = ToInt(*only);
-      if (std::ranges::none_of(item.ranks, [rank](const RankRange& range) {
-            return range.first <= rank && rank <= range.last;
-          })) {
+      if (!Contains(item.ranks, ToInt(*only))) {
         continue;
       }
-      item.ranks = {{.first = rank, .last = rank}};
+      item.ranks = {.ranges = {{.first = ToInt(*only), .last = ToInt(*only)}}};
       item.rank_count = 1;
     }
-    if (item.rank_count == 0) {
-      continue;
-    }
     if (result.options.level >= 1) {
-      DRYDOCK_RETURN_IF_ERROR(AccountMemory(program, result.options, result.device, item));
+      DRYDOCK_RETURN_IF_ERROR(
+          AccountMemory(result.job.programs[item.program], result.options, result.device, item));
     }
     result.classes.push_back(std::move(item));
   }
@@ -276,19 +228,22 @@ Status AccountClasses(std::vector<RankClass> classes, DryRunResult& result) {
 
 }  // namespace
 
-Result<DryRunResult> DryRun(CompiledProgram program, const DryRunOptions& options,
-                            const Executor& executor, ScriptPrograms script) {
-  DRYDOCK_RETURN_IF_ERROR(CheckOptions(program, options));
-  DryRunResult result{.options = options};
-  DRYDOCK_TRY(result.device, DeviceOf(program));
-  const std::vector<std::int32_t> program_of_rank =
-      IndexOfRank(program.config.world_size, script.others, 1);
-  result.program = std::move(program);
-  result.others = std::move(script.others);
-  DRYDOCK_RETURN_IF_ERROR(
-      AccountClasses(ClassesOf(program_of_rank, result.others.size() + 1), result));
-  result.agreement = AgreementOf(result, script.later, script.orders, program_of_rank);
-  DRYDOCK_TRY(result.fleet, PlayFleet(result, program_of_rank, executor));
+RankId DescribedRank(const DryRunOptions& options) {
+  return options.only_rank.value_or(RankId{0});
+}
+
+const LocalProgram& DescribedProgram(const DryRunResult& result) {
+  return ProgramOf(result.job, DescribedRank(result.options));
+}
+
+Result<DryRunResult> DryRun(JobProgram job, const DryRunOptions& options,
+                            const Executor& executor) {
+  DRYDOCK_RETURN_IF_ERROR(CheckOptions(job, options));
+  DryRunResult result{.job = std::move(job), .options = options};
+  DRYDOCK_TRY(result.device, DeviceOf(result.job));
+  DRYDOCK_RETURN_IF_ERROR(AccountClasses(result));
+  result.agreement = CheckAgreement(result.job);
+  DRYDOCK_TRY(result.fleet, PlayFleet(result.job, options, executor));
   return result;
 }
 

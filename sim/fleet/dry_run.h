@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/executor.h"
@@ -11,8 +10,7 @@
 #include "base/result.h"
 #include "sim/memory/device_memory.h"
 #include "sim/memory/lifetimes.h"
-#include "sim/rank_range.h"
-#include "strategies/program/program.h"
+#include "strategies/program/agreement.h"
 
 namespace drydock::sim {
 
@@ -33,11 +31,11 @@ struct PeakTensor {
   std::optional<SourcePlace> place = {};
 };
 
-/// Ranks that run the same program on equally large slices; they differ only in offsets and peers.
-struct RankClass {
-  std::vector<RankRange> ranks = {};
+/// Ranks of which the same program is told: they differ only in offsets and peers.
+struct ClassMemory {
+  strategies::RankSet ranks = {};
   std::int64_t rank_count = 0;
-  StageId stage = StageId{0};
+  strategies::ProgramIndex program = 0;      ///< In DryRunResult::job.
   std::optional<MemoryProfile> memory = {};  ///< Absent at level 0.
   std::string peak_op = {};  ///< Full name of the operator at whose launch the peak is.
   std::optional<SourcePlace> peak_place = {};
@@ -53,47 +51,28 @@ struct FleetFacts {
   std::int64_t specialised_ranks = 0;
 };
 
-/// A program and the ranks that run it. The ranks of a job differ in their programs if the script
-/// asks for its rank (docs/adr/0009).
-struct RankProgram {
-  strategies::CompiledProgram program = {};
-  std::vector<RankRange> ranks = {};  ///< Ascending.
-};
-
-/// All programs of some ranks, in the order of their script.
-struct RankOrder {
-  /// Indices into: DryRun's `program`, `others`, `later`, one behind the other.
-  std::vector<std::size_t> programs = {};
-  std::vector<RankRange> ranks = {};
-};
-
-/// What the ranks compute besides the program of rank 0.
-struct ScriptPrograms {
-  std::vector<RankProgram> others = {};  ///< Programs of ranks that do not run the first one.
-  /// Further ones, whose collectives are compared; their memory is not accounted.
-  std::vector<strategies::CompiledProgram> later = {};
-  std::vector<RankOrder> orders = {};  ///< Every rank in one of them; empty: one program per rank.
-};
-
 /// Everything a dry run found out.
 struct DryRunResult {
-  strategies::CompiledProgram program = {};  ///< Of all ranks that are not in `others`.
-  std::vector<RankProgram> others = {};
+  strategies::JobProgram job = {};
   DryRunOptions options = {};
   DeviceMemory device = {};
-  std::vector<RankClass> classes = {};
+  std::vector<ClassMemory> classes = {};  ///< By program; of those that are asked for.
   strategies::Agreement agreement = {};
   FleetFacts fleet = {};
 };
 
+/// The rank that reports describe where they describe one: the chosen one, else rank 0.
+[[nodiscard]] RankId DescribedRank(const DryRunOptions& options);
+
+/// The program of that rank.
+[[nodiscard]] const strategies::LocalProgram& DescribedProgram(const DryRunResult& result);
+
 /// Plays all ranks of the job: register, wait for the topology, specialise, account memory, leave.
 ///
 /// The result does not depend on the executor's thread count.
-/// @param script  programs for the same number of ranks; docs/adr/0009
 /// @error kInvalidArgument  only_rank is no rank of the job; the device memory limit is no size
 /// @error kUnsupported      level 2 or 3
-[[nodiscard]] Result<DryRunResult> DryRun(strategies::CompiledProgram program,
-                                          const DryRunOptions& options, const Executor& executor,
-                                          ScriptPrograms script = {});
+[[nodiscard]] Result<DryRunResult> DryRun(strategies::JobProgram job, const DryRunOptions& options,
+                                          const Executor& executor);
 
 }  // namespace drydock::sim

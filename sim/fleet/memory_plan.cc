@@ -26,7 +26,7 @@ using strategies::Launch;
 
 class PlanBuilder {
  public:
-  explicit PlanBuilder(const strategies::CompiledProgram& program)
+  explicit PlanBuilder(const strategies::LocalProgram& program)
       : local_(program.local), graph_(program.kernels) {}
 
   MemoryPlan Build() && {
@@ -193,7 +193,7 @@ class PlanBuilder {
 
 }  // namespace
 
-MemoryPlan PlanMemory(const strategies::CompiledProgram& program) {
+MemoryPlan PlanMemory(const strategies::LocalProgram& program) {
   return PlanBuilder(program).Build();
 }
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "sim/memory/plan.h"
-#include "strategies/program/program.h"
+#include "strategies/program/local_program.h"
 
 namespace drydock::sim {
 
@@ -14,7 +14,7 @@ namespace drydock::sim {
 /// Views (Reshape) share their operand's storage where the back end lets them; updates write their
 /// operands. Source: spec memory-and-dump section 3;
 /// mindspore/ccsrc/runtime/graph_scheduler/graph_compiler.cc (OptimizeNopNode)
-[[nodiscard]] MemoryPlan PlanMemory(const strategies::CompiledProgram& program);
+[[nodiscard]] MemoryPlan PlanMemory(const strategies::LocalProgram& program);
 
 /// Which result of its node a buffer of such a plan is.
 [[nodiscard]] std::size_t ResultOf(const MemoryPlan& plan, std::size_t buffer);

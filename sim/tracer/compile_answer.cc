@@ -16,7 +16,7 @@ namespace drydock::sim {
 namespace {
 
 using nlohmann::json;
-using strategies::CompiledProgram;
+using strategies::LocalProgram;
 using strategies::TensorLayout;
 
 /// One number per dimension, -1 where it is not cut; a list where several axes cut it.
@@ -41,13 +41,13 @@ json LayoutJson(const TensorLayout& layout, const strategies::Shape& stored, boo
 }
 
 /// True for parameters of which every rank has a part of its own length.
-bool IsCutByHand(const CompiledProgram& program, const std::string& parameter) {
-  return std::ranges::any_of(program.hand_cuts, [&parameter](const strategies::HandCut& cut) {
+bool IsCutByHand(const LocalProgram& program, const std::string& parameter) {
+  return std::ranges::any_of(program.from->hand_cuts, [&parameter](const strategies::HandCut& cut) {
     return std::ranges::find(cut.parameters, parameter) != cut.parameters.end();
   });
 }
 
-json Layouts(const CompiledProgram& program) {
+json Layouts(const LocalProgram& program) {
   json layouts = json::object();
   const strategies::Graph& local = program.local;
   for (std::size_t p = 0; p < local.parameters.size(); ++p) {
@@ -55,16 +55,16 @@ json Layouts(const CompiledProgram& program) {
     layouts[value.name] = LayoutJson(program.parameter_layouts[p], value.type.shape,
                                      !IsCutByHand(program, value.name));
   }
-  const bool cuts = strategies::CutsOperators(program.config.mode);
-  for (std::size_t n = 0; cuts && n < program.traced.nodes.size(); ++n) {
-    const strategies::Node& node = program.traced.nodes[n];
+  const bool cuts = strategies::CutsOperators(program.from->config.mode);
+  for (std::size_t n = 0; cuts && n < program.from->traced.nodes.size(); ++n) {
+    const strategies::Node& node = program.from->traced.nodes[n];
     if (node.entry == nullptr || node.entry->kind != strategies::OpKind::kDataset ||
-        !program.plans[n].sharding) {
+        !program.from->plans[n].sharding) {
       continue;
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const TensorLayout& layout = program.plans[n].sharding->inputs[i];
-      layouts[program.traced.at(node.inputs[i]).name] =
+      const TensorLayout& layout = program.from->plans[n].sharding->inputs[i];
+      layouts[program.from->traced.at(node.inputs[i]).name] =
           LayoutJson(layout, strategies::SliceShape(layout));
     }
   }
@@ -73,12 +73,12 @@ json Layouts(const CompiledProgram& program) {
 
 /// Strategies by full name; a strategy that was given is told as it was given, with its entries for
 /// arguments that are no tensors.
-json Strategies(const CompiledProgram& program) {
+json Strategies(const LocalProgram& program) {
   json strategies = json::object();
-  const std::vector<std::string> names = strategies::FullNames(program.traced);
+  const std::vector<std::string> names = strategies::FullNames(program.from->traced);
   for (std::size_t n = 0; n < names.size(); ++n) {
-    const strategies::NodePlan& plan = program.plans[n];
-    const auto& given = program.traced.nodes[n].in_strategy;
+    const strategies::NodePlan& plan = program.from->plans[n];
+    const auto& given = program.from->traced.nodes[n].in_strategy;
     if (plan.sharding && !plan.sharding->strategy.empty()) {
       const bool as_given = plan.source == strategies::StrategySource::kUser && given;
       strategies[names[n]] = as_given ? *given : plan.sharding->strategy;
@@ -88,28 +88,28 @@ json Strategies(const CompiledProgram& program) {
 }
 
 /// Operators that were compiled without a rule, each once.
-json OperatorsWithoutRule(const CompiledProgram& program) {
+json OperatorsWithoutRule(const LocalProgram& program) {
   std::set<std::string> names;
-  for (std::size_t n = 0; n < program.plans.size(); ++n) {
-    if (program.plans[n].source == strategies::StrategySource::kFallback) {
-      names.insert(program.traced.nodes[n].op);
+  for (std::size_t n = 0; n < program.from->plans.size(); ++n) {
+    if (program.from->plans[n].source == strategies::StrategySource::kFallback) {
+      names.insert(program.from->traced.nodes[n].op);
     }
   }
   return names;
 }
 
 /// Slice shape times cuts must give the shape.
-json Violations(const CompiledProgram& program) {
+json Violations(const LocalProgram& program) {
   json texts = json::array();
-  for (std::size_t n = 0; n < program.plans.size(); ++n) {
-    const auto& sharding = program.plans[n].sharding;
+  for (std::size_t n = 0; n < program.from->plans.size(); ++n) {
+    const auto& sharding = program.from->plans[n].sharding;
     if (!sharding) {
       continue;
     }
     for (const std::vector<TensorLayout>* layouts : {&sharding->inputs, &sharding->outputs}) {
       for (const TensorLayout& layout : *layouts) {
         if (const Status status = strategies::ValidateLayout(layout); !status) {
-          texts.push_back(program.traced.nodes[n].op + ": " + status.error().message);
+          texts.push_back(program.from->traced.nodes[n].op + ": " + status.error().message);
         }
       }
     }
@@ -119,8 +119,8 @@ json Violations(const CompiledProgram& program) {
 
 }  // namespace
 
-json CompileAnswer(const CompiledProgram& program) {
-  return {{"nodes", program.traced.nodes.size()},
+json CompileAnswer(const LocalProgram& program) {
+  return {{"nodes", program.from->traced.nodes.size()},
           {"redistributions", program.redistribution_count},
           {"operators_without_rule", OperatorsWithoutRule(program)},
           {"violations", Violations(program)},
@@ -128,12 +128,11 @@ json CompileAnswer(const CompiledProgram& program) {
           {"strategies", Strategies(program)}};
 }
 
-Result<json> ForwardListing(const CompiledProgram& program, RankId rank) {
-  const bool cuts = strategies::CutsOperators(program.config.mode);
-  CompiledProgram forward{.config = program.config};
+Result<json> ForwardListing(const LocalProgram& program, RankId rank) {
+  const bool cuts = strategies::CutsOperators(program.from->config.mode);
+  LocalProgram forward{.from = program.from};
   DRYDOCK_TRY(forward.local, strategies::BuildForwardProgram(
-                                 program.traced, strategies::ClassifyNodes(program.traced),
-                                 program.plans, program.config));
+                                 *program.from, strategies::ClassifyNodes(program.from->traced)));
   return GraphListing(strategies::SpecialiseForRank(forward, rank), cuts);
 }
 

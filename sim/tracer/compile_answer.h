@@ -4,7 +4,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "strategies/program/program.h"
+#include "strategies/program/local_program.h"
 
 namespace drydock::sim {
 
@@ -15,10 +15,10 @@ namespace drydock::sim {
 ///               the optimizer's shards, shape]} of inputs and parameters,
 ///     strategies: {full name of a node: [cuts per operand]}
 /// Source: spec tracing-frontend 11.
-[[nodiscard]] nlohmann::json CompileAnswer(const strategies::CompiledProgram& program);
+[[nodiscard]] nlohmann::json CompileAnswer(const strategies::LocalProgram& program);
 
 /// Listing (graph_listing.h) of the forward program of one rank, before differentiation.
-[[nodiscard]] Result<nlohmann::json> ForwardListing(const strategies::CompiledProgram& program,
+[[nodiscard]] Result<nlohmann::json> ForwardListing(const strategies::LocalProgram& program,
                                                     RankId rank);
 
 }  // namespace drydock::sim

@@ -21,6 +21,8 @@
 namespace drydock::sim {
 namespace {
 
+using strategies::RankSet;
+
 constexpr std::string_view kSignalReason = "script:stopped-by-signal-";
 constexpr std::int64_t kRanksPerNode = 8;
 
@@ -211,27 +213,22 @@ Result<Trace> TraceOnce(const ScriptJob& job, const std::string& python, std::in
 class RankWalk {
  public:
   RankWalk(const ScriptJob& job, std::string python) : job_(job), python_(std::move(python)) {
-    waiting_ = {{.first = 0, .last = job.world_size - 1}};
+    waiting_ = strategies::AllRanks(job.world_size);
   }
 
   Result<TraceOutcome> Run() {
     DRYDOCK_RETURN_IF_ERROR(Play(job_.rank));
-    while (!job_.single_rank && !waiting_.empty() && !AssumedAlike()) {
+    while (!job_.single_rank && !waiting_.ranges.empty() && !AssumedAlike()) {
       if (outcome_.runs.size() >= job_.max_traces) {
         return TooManyWays();
       }
       // The lowest and the highest waiting rank in turn: edges are where scripts differ.
       const bool lowest = outcome_.runs.size() % 2 == 1;
-      DRYDOCK_RETURN_IF_ERROR(Play(lowest ? waiting_.front().first : waiting_.back().last));
+      DRYDOCK_RETURN_IF_ERROR(
+          Play(lowest ? waiting_.ranges.front().first : waiting_.ranges.back().last));
     }
-    if (!waiting_.empty()) {
+    if (!waiting_.ranges.empty()) {
       AssumeAlike();
-    }
-    for (TracedNetwork& network : outcome_.networks) {
-      network.ranks = Merged(std::move(network.ranks));
-    }
-    for (TracedOrder& order : outcome_.orders) {
-      order.ranks = Merged(std::move(order.ranks));
     }
     return std::move(outcome_);
   }
@@ -249,81 +246,48 @@ class RankWalk {
     }
     AddNew(outcome_.warnings, trace->result.warnings);
     AddNew(outcome_.asks, trace->result.guard_places);
-    ScriptRun run{.rank = rank, .ranks = Take(trace->result.covered, rank)};
+    const RankSet own{.ranges = {{.first = rank, .last = rank}}};
+    ScriptRun run{.rank = rank, .ranks = Take(waiting_, Merge(trace->result.covered, own))};
     std::vector<std::size_t> programs;
     for (TracedProgram& program : trace->programs) {
-      programs.push_back(IndexOf(outcome_.programs, std::move(program), &TracedProgram::document));
+      programs.push_back(IndexOfProgram(std::move(program)));
     }
     const auto training = std::ranges::find_if(
         programs, [this](std::size_t index) { return outcome_.programs[index].training; });
-    const std::size_t checked = training == programs.end() ? programs.front() : *training;
-    run.network =
-        IndexOf(outcome_.networks, {.program = checked, .rank = rank}, &TracedNetwork::program);
-    AddRanks(outcome_.networks[run.network].ranks, run.ranks);
-    const std::size_t order = IndexOf(
-        outcome_.orders, {.programs = std::move(programs), .rank = rank}, &TracedOrder::programs);
-    AddRanks(outcome_.orders[order].ranks, run.ranks);
+    const std::size_t described = training == programs.end() ? programs.front() : *training;
+    run.network = IndexOf(networks_, described);
+    TracedRanks& item =
+        ClassOf({.programs = std::move(programs), .described = described, .rank = rank});
+    item.ranks = Merge(item.ranks, run.ranks);
     outcome_.runs.push_back(std::move(run));
     return {};
   }
 
-  /// Index of the item with the same value of a member; the item is added if there is none.
-  template <typename Item, typename Member>
-  static std::size_t IndexOf(std::vector<Item>& items, Item item, Member Item::*member) {
-    const auto found = std::ranges::find(items, item.*member, member);
-    const auto index = static_cast<std::size_t>(found - items.begin());
-    if (found == items.end()) {
-      items.push_back(std::move(item));
+  static std::size_t IndexOf(std::vector<std::size_t>& numbers, std::size_t number) {
+    const auto found = std::ranges::find(numbers, number);
+    const auto index = static_cast<std::size_t>(found - numbers.begin());
+    if (found == numbers.end()) {
+      numbers.push_back(number);
     }
     return index;
   }
 
-  static void AddRanks(std::vector<RankRange>& all, const std::vector<RankRange>& ranks) {
-    all.insert(all.end(), ranks.begin(), ranks.end());
+  /// Index of the program among the distinct ones.
+  std::size_t IndexOfProgram(TracedProgram program) {
+    const auto found =
+        std::ranges::find(outcome_.programs, program.document, &TracedProgram::document);
+    const auto index = static_cast<std::size_t>(found - outcome_.programs.begin());
+    if (found == outcome_.programs.end()) {
+      outcome_.programs.push_back(std::move(program));
+    }
+    return index;
   }
 
-  /// The waiting ranks among the covered ones, which wait no longer.
-  std::vector<RankRange> Take(std::vector<RankRange> covered, std::int64_t rank) {
-    covered.push_back({.first = rank, .last = rank});
-    std::vector<RankRange> taken;
-    for (const RankRange& span : covered) {
-      std::vector<RankRange> left;
-      for (const RankRange& wait : waiting_) {
-        Split(wait, span, taken, left);
-      }
-      waiting_ = std::move(left);
-    }
-    return Merged(std::move(taken));
-  }
-
-  static void Split(const RankRange& wait, const RankRange& span, std::vector<RankRange>& taken,
-                    std::vector<RankRange>& left) {
-    if (span.last < wait.first || span.first > wait.last) {
-      left.push_back(wait);
-      return;
-    }
-    taken.push_back(
-        {.first = std::max(span.first, wait.first), .last = std::min(span.last, wait.last)});
-    if (wait.first < span.first) {
-      left.push_back({.first = wait.first, .last = span.first - 1});
-    }
-    if (wait.last > span.last) {
-      left.push_back({.first = span.last + 1, .last = wait.last});
-    }
-  }
-
-  /// Ascending, neighbours joined.
-  static std::vector<RankRange> Merged(std::vector<RankRange> spans) {
-    std::ranges::sort(spans, {}, &RankRange::first);
-    std::vector<RankRange> merged;
-    for (const RankRange& span : spans) {
-      if (!merged.empty() && merged.back().last + 1 == span.first) {
-        merged.back().last = span.last;
-      } else {
-        merged.push_back(span);
-      }
-    }
-    return merged;
+  /// The class with the same programs; it is added if there is none.
+  TracedRanks& ClassOf(TracedRanks item) {
+    const auto found = std::ranges::find(outcome_.classes, item.programs, &TracedRanks::programs);
+    return found == outcome_.classes.end() ? outcome_.classes.emplace_back(std::move(item))
+                                           : *found;
   }
 
   static void AddNew(std::vector<std::string>& all, const std::vector<std::string>& texts) {
@@ -344,7 +308,7 @@ class RankWalk {
   }
 
   [[nodiscard]] bool AssumedAlike() const {
-    return outcome_.orders.size() == 1 && outcome_.runs.size() >= kMaxEqualTraces;
+    return outcome_.classes.size() == 1 && outcome_.runs.size() >= kMaxEqualTraces;
   }
 
   void AssumeAlike() {
@@ -354,14 +318,14 @@ class RankWalk {
                                   std::to_string(outcome_.runs.size()) +
                                   " ranks with the same result, the others are assumed alike");
     }
-    AddRanks(outcome_.networks.front().ranks, waiting_);
-    AddRanks(outcome_.orders.front().ranks, waiting_);
+    RankSet& ranks = outcome_.classes.front().ranks;
+    ranks = Merge(ranks, waiting_);
   }
 
   [[nodiscard]] tl::unexpected<Error> TooManyWays() const {
     return tl::unexpected(
         Error{.code = ErrorCode::kUnsupported,
-              .message = "the script records " + std::to_string(outcome_.orders.size()) +
+              .message = "the script records " + std::to_string(outcome_.classes.size()) +
                          " different networks in " + std::to_string(outcome_.runs.size()) +
                          " runs and has not stopped there; it asks for the rank at " +
                          PlacesText(outcome_.asks),
@@ -371,9 +335,10 @@ class RankWalk {
 
   const ScriptJob& job_;
   std::string python_;
-  std::vector<RankRange> waiting_;
+  RankSet waiting_;
   TraceOutcome outcome_;
-  std::string settings_;  ///< Of the last run.
+  std::vector<std::size_t> networks_;  ///< Programs that are described, in the order of the runs.
+  std::string settings_;               ///< Of the last run.
 };
 
 }  // namespace

@@ -42,27 +42,20 @@ struct TracedProgram {
   bool training = false;      ///< Has gradients.
 };
 
-/// What the script computes on some of the ranks.
-struct TracedNetwork {
-  std::size_t program = 0;            ///< Index: the first training step, else the first of all.
-  std::int64_t rank = 0;              ///< The rank that was played.
-  std::vector<RankRange> ranks = {};  ///< That compute it; ascending.
-};
-
-/// Everything the script computes on some of the ranks.
-struct TracedOrder {
+/// Ranks on which the script computes the same, in the same order.
+struct TracedRanks {
   std::vector<std::size_t> programs = {};  ///< Indices, in the order of the script.
+  std::size_t described = 0;               ///< Of them, the first training step, else the first.
   std::int64_t rank = 0;                   ///< The rank that was played.
-  std::vector<RankRange> ranks = {};       ///< Ascending.
+  strategies::RankSet ranks = {};
 };
 
 struct TraceOutcome {
   std::vector<TracedProgram> programs = {};  ///< Distinct.
-  /// Distinct in their program; every rank is in one of them. That of ScriptJob::rank first.
-  std::vector<TracedNetwork> networks = {};
-  std::vector<TracedOrder> orders = {};  ///< Distinct; likewise.
-  std::vector<ScriptRun> runs = {};      ///< In the order of the runs.
-  std::vector<std::string> asks = {};    ///< "net.py:12": lines where the path depends on the rank.
+  /// Distinct in their programs; they partition the ranks. That of ScriptJob::rank first.
+  std::vector<TracedRanks> classes = {};
+  std::vector<ScriptRun> runs = {};    ///< In the order of the runs.
+  std::vector<std::string> asks = {};  ///< "net.py:12": lines where the path depends on the rank.
   std::string installed_release =
       {};  ///< Of a MindSpore in that interpreter; empty if there is none.
   /// What a user should know about the recording; those that begin with "unsupported: " say that

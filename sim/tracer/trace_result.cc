@@ -82,8 +82,8 @@ Error ErrorFrom(const json& value) {
   return error;
 }
 
-Result<std::vector<RankRange>> Spans(const json& result) {
-  std::vector<RankRange> spans;
+Result<strategies::RankSet> Spans(const json& result) {
+  std::vector<strategies::RankRange> spans;
   const auto it = result.find("covered_ranks");
   if (it == result.end() || !it->is_array()) {
     return BadResult("no covered ranks");
@@ -95,7 +95,7 @@ Result<std::vector<RankRange>> Spans(const json& result) {
     }
     spans.push_back({.first = item[0].get<std::int64_t>(), .last = item[1].get<std::int64_t>()});
   }
-  return spans;
+  return strategies::RanksOf(std::move(spans));
 }
 
 Result<std::vector<TracedProgramFile>> Programs(const json& result) {

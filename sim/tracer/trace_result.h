@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "sim/rank_range.h"
+#include "strategies/program/rank_set.h"
 
 namespace drydock::sim {
 
@@ -19,9 +19,9 @@ struct TracedProgramFile {
 
 /// A run of the script as one rank, and the ranks that behave like it.
 struct ScriptRun {
-  std::int64_t rank = 0;              ///< The rank it played.
-  std::vector<RankRange> ranks = {};  ///< That take the same path; ascending.
-  std::size_t network = 0;            ///< Which of the distinct networks it recorded.
+  std::int64_t rank = 0;           ///< The rank it played.
+  strategies::RankSet ranks = {};  ///< That take the same path.
+  std::size_t network = 0;         ///< Which of the distinct networks it recorded.
   friend bool operator==(const ScriptRun&, const ScriptRun&) = default;
 };
 
@@ -31,7 +31,7 @@ struct TraceResult {
   std::int64_t exit_code = 0;  ///< Of the script, if it called sys.exit.
   std::string release = {};    ///< Of an installed MindSpore, empty if there is none.
   std::vector<std::string> warnings = {};
-  std::vector<RankRange> covered = {};         ///< Ranks that would have taken the same path.
+  strategies::RankSet covered = {};            ///< Ranks that would have taken the same path.
   std::vector<std::string> guard_places = {};  ///< "net.py:12": where the path depends on the rank.
 };
 

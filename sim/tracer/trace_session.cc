@@ -11,6 +11,7 @@
 #include "strategies/document/json_codec.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/operators/op_signature.h"
+#include "strategies/passes/compile_job.h"
 #include "strategies/passes/prepare/clean_traced.h"
 
 namespace drydock::sim {

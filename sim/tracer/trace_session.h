@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "strategies/graph/job_config.h"
 #include "strategies/operators/builder.h"
-#include "strategies/program/program.h"
+#include "strategies/program/local_program.h"
 
 namespace drydock::sim {
 
@@ -72,7 +72,7 @@ class TraceSession {
 
   std::optional<strategies::GraphBuilder> builder_ = {};
   strategies::JobConfig job_ = {};
-  std::optional<strategies::CompiledProgram> compiled_ = {};  ///< Of the last compile.
+  std::optional<strategies::LocalProgram> compiled_ = {};  ///< Of the last compile.
 };
 
 }  // namespace drydock::sim

@@ -1,17 +1,20 @@
+#include "strategies/program/agreement.h"
+
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "base/text.h"
-#include "strategies/program/program.h"
+#include "strategies/program/collectives.h"
 
 /// Do all members of every group issue the same collectives in the same order?
 ///
 /// Ranks that run the same program share a sequence, so the work is: per sequence, the collectives
 /// on each distinct group pattern in order; per rank and pattern, find the group (its leader) and
 /// compare with what the leader issues on that group. Groups are compared as sets of ranks: a
-/// member must use a pattern that yields exactly the same ranks. Cost: ranks x patterns, not ranks
-/// x collectives.
+/// member must use a pattern that yields exactly the same ranks. Patterns are relative to the first
+/// rank of a stage. Behind a program that is not modelled a sequence is open: only what both ranks
+/// are known to issue is compared. Cost: ranks x patterns, not ranks x collectives.
 namespace drydock::strategies {
 namespace {
 
@@ -20,9 +23,10 @@ using PatternUses = std::map<GroupPattern, std::vector<std::size_t>>;
 
 PatternUses UsesByPattern(const CollectiveSequence& sequence) {
   PatternUses uses;
-  for (std::size_t i = 0; i < sequence.size(); ++i) {
-    if (GroupSize(sequence[i].group) > 1) {
-      uses[sequence[i].group].push_back(i);
+  for (std::size_t i = 0; i < sequence.collectives.size(); ++i) {
+    const GroupPattern& group = sequence.collectives[i].group;
+    if (GroupSize(group) > 1) {
+      uses[group].push_back(i);
     }
   }
   return uses;
@@ -42,12 +46,15 @@ std::string Describe(const RankCollective& collective) {
 std::string Difference(const CollectiveSequence& a, const std::vector<std::size_t>& uses_a,
                        const CollectiveSequence& b, const std::vector<std::size_t>& uses_b) {
   for (std::size_t i = 0; i < std::min(uses_a.size(), uses_b.size()); ++i) {
-    if (!SameCollective(a[uses_a[i]], b[uses_b[i]])) {
-      return "at position " + std::to_string(i) + " one issues " + Describe(a[uses_a[i]]) +
-             ", the other " + Describe(b[uses_b[i]]);
+    const RankCollective& one = a.collectives[uses_a[i]];
+    const RankCollective& other = b.collectives[uses_b[i]];
+    if (!SameCollective(one, other)) {
+      return "at position " + std::to_string(i) + " one issues " + Describe(one) + ", the other " +
+             Describe(other);
     }
   }
-  if (uses_a.size() != uses_b.size()) {
+  const bool shorter_is_open = uses_a.size() < uses_b.size() ? a.open : b.open;
+  if (uses_a.size() != uses_b.size() && !shorter_is_open) {
     return "one issues " + std::to_string(uses_a.size()) + " collectives, the other " +
            std::to_string(uses_b.size());
   }
@@ -57,8 +64,8 @@ std::string Difference(const CollectiveSequence& a, const std::vector<std::size_
 class Checker {
  public:
   Checker(const std::vector<CollectiveSequence>& sequences,
-          const std::vector<std::int32_t>& sequence_of_rank)
-      : sequences_(sequences), sequence_of_rank_(sequence_of_rank) {
+          const std::vector<std::int32_t>& sequence_of_rank, std::int64_t stage_devices)
+      : sequences_(sequences), sequence_of_rank_(sequence_of_rank), stage_devices_(stage_devices) {
     for (const CollectiveSequence& sequence : sequences) {
       uses_.push_back(UsesByPattern(sequence));
     }
@@ -73,9 +80,10 @@ class Checker {
 
  private:
   void CheckRank(std::int64_t rank) {
-    const PatternUses& mine = uses_[Program(rank)];
+    const PatternUses& mine = uses_[Sequence(rank)];
+    const std::int64_t begin = StageBegin(rank);
     for (const auto& [pattern, positions] : mine) {
-      const std::int64_t leader = GroupLeader(pattern, rank);
+      const std::int64_t leader = begin + GroupLeader(pattern, rank - begin);
       if (leader == rank) {
         ++result_.groups_checked;
         result_.collectives_checked += std::ssize(positions);
@@ -93,30 +101,33 @@ class Checker {
     if (sequences_.size() <= 1) {
       return;
     }
-    for (const std::int64_t member : GroupRanks(pattern, leader, 0)) {
+    for (const std::int64_t member : MembersOf(pattern, leader)) {
       if (member >= std::ssize(sequence_of_rank_)) {
         Conflict(leader, member, pattern, "the job has no such rank");
         return;
       }
-      if (Program(member) != Program(leader)) {
-        CheckAgainst(pattern, uses_[Program(leader)].at(pattern), leader, member);
+      if (Sequence(member) != Sequence(leader)) {
+        CheckAgainst(pattern, uses_[Sequence(leader)].at(pattern), leader, member);
       }
     }
   }
 
   void CheckAgainst(const GroupPattern& pattern, const std::vector<std::size_t>& positions,
                     std::int64_t rank, std::int64_t other) {
-    if (Program(rank) == Program(other)) {
+    if (Sequence(rank) == Sequence(other)) {
       return;
     }
-    const PatternUses& theirs = uses_[Program(other)];
+    const PatternUses& theirs = uses_[Sequence(other)];
     const auto it = theirs.find(pattern);
     if (it == theirs.end()) {
+      if (sequences_[Sequence(other)].open) {
+        return;
+      }
       Conflict(rank, other, pattern, "the second one never uses this group");
       return;
     }
     const std::string difference =
-        Difference(sequences_[Program(rank)], positions, sequences_[Program(other)], it->second);
+        Difference(sequences_[Sequence(rank)], positions, sequences_[Sequence(other)], it->second);
     if (!difference.empty()) {
       Conflict(rank, other, pattern, difference);
     }
@@ -129,16 +140,26 @@ class Checker {
     }
     result_.holds = false;
     result_.first_conflict = "ranks " + std::to_string(rank) + " and " + std::to_string(other) +
-                             " disagree on group " + JoinText(GroupRanks(pattern, rank, 0), "-") +
+                             " disagree on group " + JoinText(MembersOf(pattern, rank), "-") +
                              ": " + what;
   }
 
-  [[nodiscard]] std::size_t Program(std::int64_t rank) const {
+  [[nodiscard]] std::int64_t StageBegin(std::int64_t rank) const {
+    return rank / stage_devices_ * stage_devices_;
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> MembersOf(const GroupPattern& pattern,
+                                                    std::int64_t rank) const {
+    return GroupRanks(pattern, rank - StageBegin(rank), StageBegin(rank));
+  }
+
+  [[nodiscard]] std::size_t Sequence(std::int64_t rank) const {
     return static_cast<std::size_t>(sequence_of_rank_[static_cast<std::size_t>(rank)]);
   }
 
   const std::vector<CollectiveSequence>& sequences_;
   const std::vector<std::int32_t>& sequence_of_rank_;
+  std::int64_t stage_devices_;
   std::vector<PatternUses> uses_;
   Agreement result_;
 };
@@ -146,8 +167,47 @@ class Checker {
 }  // namespace
 
 Agreement CheckAgreement(const std::vector<CollectiveSequence>& sequences,
-                         const std::vector<std::int32_t>& sequence_of_rank) {
-  return Checker(sequences, sequence_of_rank).Run();
+                         const std::vector<std::int32_t>& sequence_of_rank,
+                         std::int64_t stage_devices) {
+  return Checker(sequences, sequence_of_rank, stage_devices).Run();
+}
+
+Agreement CheckAgreement(const JobProgram& job) {
+  std::vector<CollectiveSequence> of_program;
+  for (const LocalProgram& program : job.programs) {
+    of_program.push_back(SequenceOf(program));
+  }
+  std::vector<CollectiveSequence> of_class;
+  for (const RankClass& item : job.classes) {
+    CollectiveSequence& whole = of_class.emplace_back();
+    for (const std::optional<ProgramIndex>& program : item.runs) {
+      if (!program) {
+        whole.open = true;
+        break;
+      }
+      const std::vector<RankCollective>& part = of_program[*program].collectives;
+      whole.collectives.insert(whole.collectives.end(), part.begin(), part.end());
+    }
+  }
+  return CheckAgreement(of_class, ClassOfEachRank(job), StageDevices(job.config));
+}
+
+CollectiveSequence SequenceOf(const LocalProgram& program) {
+  CollectiveSequence sequence;
+  for (const CollectiveUse& use : CollectivesOf(program)) {
+    const Node& node = program.local.at(use.node);
+    const auto reduce_op = node.attrs.find("op");
+    const auto* text = reduce_op == node.attrs.end()
+                           ? nullptr
+                           : std::get_if<std::string>(&reduce_op->second.value);
+    sequence.collectives.push_back(
+        {.op = node.op,
+         .reduce_op = text == nullptr ? std::string_view() : std::string_view(*text),
+         .dtype = program.local.at(node.inputs.front()).type.dtype,
+         .payload_bytes = use.payload_bytes,
+         .group = use.group});
+  }
+  return sequence;
 }
 
 }  // namespace drydock::strategies

@@ -21,7 +21,7 @@ std::vector<Range> WholeRanges(const Shape& shape) {
 
 class LockStep {
  public:
-  LockStep(std::span<const CompiledProgram* const> program_of_rank, const StepData& data)
+  LockStep(std::span<const LocalProgram* const> program_of_rank, const StepData& data)
       : programs_(program_of_rank),
         first_(*program_of_rank.front()),
         data_(data),
@@ -48,13 +48,13 @@ class LockStep {
   }
 
  private:
-  [[nodiscard]] const CompiledProgram& ProgramOf(std::int64_t rank) const {
+  [[nodiscard]] const LocalProgram& ProgramOf(std::int64_t rank) const {
     return *programs_[static_cast<std::size_t>(rank)];
   }
 
   /// Values and nodes are spoken of by their numbers in the first program.
   [[nodiscard]] Status CheckAlike() const {
-    for (const CompiledProgram* program : programs_) {
+    for (const LocalProgram* program : programs_) {
       const Graph& local = program->local;
       const bool alike =
           local.values.size() == first_.local.values.size() &&
@@ -70,7 +70,7 @@ class LockStep {
 
   Status Feed() {
     if (data_.inputs.size() != first_.local.inputs.size() ||
-        data_.parameters.size() != first_.traced.parameters.size()) {
+        data_.parameters.size() != first_.from->traced.parameters.size()) {
       return Fail(ErrorCode::kInvalidArgument, "step data do not match the program's inputs");
     }
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
@@ -99,7 +99,7 @@ class LockStep {
   /// data_parallel.
   [[nodiscard]] std::vector<Range> InputRanges(std::size_t input, std::int64_t position) const {
     const Shape& whole = data_.inputs[input].shape;
-    for (const NodePlan& plan : ProgramOf(position).plans) {
+    for (const NodePlan& plan : ProgramOf(position).from->plans) {
       if (plan.source == StrategySource::kDataset) {
         return SliceOf(plan.sharding->outputs[input], position);
       }
@@ -114,8 +114,8 @@ class LockStep {
   }
 
   void FeedParameters(std::int64_t position, RankValues& values) const {
-    const CompiledProgram& program = ProgramOf(position);
-    const Graph& traced = program.traced;
+    const LocalProgram& program = ProgramOf(position);
+    const Graph& traced = program.from->traced;
     std::map<std::string_view, const NdArray*> by_name;
     for (std::size_t p = 0; p < traced.parameters.size(); ++p) {
       by_name[traced.at(traced.parameters[p].value).name] = &data_.parameters[p];
@@ -217,22 +217,22 @@ class LockStep {
     return {};
   }
 
-  std::span<const CompiledProgram* const> programs_;
-  const CompiledProgram& first_;
+  std::span<const LocalProgram* const> programs_;
+  const LocalProgram& first_;
   const StepData& data_;
   std::vector<RankValues> ranks_;
 };
 
 }  // namespace
 
-Result<std::vector<RankOutcome>> RunAllRanks(const CompiledProgram& program, const StepData& data) {
-  const std::vector<const CompiledProgram*> program_of_rank(
-      static_cast<std::size_t>(program.config.world_size), &program);
+Result<std::vector<RankOutcome>> RunAllRanks(const LocalProgram& program, const StepData& data) {
+  const std::vector<const LocalProgram*> program_of_rank(
+      static_cast<std::size_t>(program.from->config.world_size), &program);
   return LockStep(program_of_rank, data).Run();
 }
 
-Result<std::vector<RankOutcome>> RunAllRanks(
-    std::span<const CompiledProgram* const> program_of_rank, const StepData& data) {
+Result<std::vector<RankOutcome>> RunAllRanks(std::span<const LocalProgram* const> program_of_rank,
+                                             const StepData& data) {
   return LockStep(program_of_rank, data).Run();
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "strategies/operators/nd_array.h"
-#include "strategies/program/program.h"
+#include "strategies/program/local_program.h"
 
 namespace drydock::strategies {
 
@@ -13,7 +13,7 @@ namespace drydock::strategies {
 struct StepData {
   std::vector<NdArray> inputs = {};  ///< Whole batch, per graph input.
   std::vector<NdArray> parameters =
-      {};  ///< Whole tensors, per parameter of `CompiledProgram::traced`.
+      {};  ///< Whole tensors, per parameter of `LocalProgram::traced`.
 };
 
 /// What one rank holds at the end of the step.
@@ -29,13 +29,13 @@ struct RankOutcome {
 /// whole.
 /// @error kUnsupported      an operator has no reference evaluation
 /// @error kInvalidArgument  data do not fit the program
-[[nodiscard]] Result<std::vector<RankOutcome>> RunAllRanks(const CompiledProgram& program,
+[[nodiscard]] Result<std::vector<RankOutcome>> RunAllRanks(const LocalProgram& program,
                                                            const StepData& data);
 
 /// The same where ranks run programs of their own, node for node the same operators on slices of
 /// other shapes (hand-cut tables): one program per rank.
 [[nodiscard]] Result<std::vector<RankOutcome>> RunAllRanks(
-    std::span<const CompiledProgram* const> program_of_rank, const StepData& data);
+    std::span<const LocalProgram* const> program_of_rank, const StepData& data);
 
 /// Result of one collective for every member, members in group order; all inputs have one shape.
 /// @error kUnsupported  the operator or its reduction has no reference execution

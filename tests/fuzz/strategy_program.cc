@@ -8,7 +8,7 @@
 
 #include "strategies/operators/op_signature.h"
 #include "strategies/operators/sharding.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 
 namespace drydock::strategies {
 namespace {

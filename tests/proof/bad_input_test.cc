@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 
 // Operands and strategies that nobody should write: a clear answer each.
 namespace drydock::strategies {

@@ -12,7 +12,7 @@ constexpr std::size_t kSlopesPerLeaf = 5;
 
 class SlopeCheck {
  public:
-  SlopeCheck(const ProofProgram& program, const CompiledProgram& whole)
+  SlopeCheck(const ProofProgram& program, const LocalProgram& whole)
       : program_(program), whole_(whole), data_(program.step.data) {}
 
   /// Empty if the gradients agree with central differences of the loss, else the first that does
@@ -58,7 +58,7 @@ class SlopeCheck {
   }
 
   const ProofProgram& program_;
-  const CompiledProgram& whole_;
+  const LocalProgram& whole_;
   StepData data_;
 };
 

@@ -122,8 +122,8 @@ TEST(CommunicationReport, CarriesTheVerdict) {
 }
 
 TEST(DescribeGroups, LargeJobsShowExamplesOnly) {
-  strategies::CompiledProgram program;
-  program.config.world_size = 131072;
+  const strategies::LocalProgram program{
+      .from = strategies::TracedPlan{.config = {.world_size = 131072}}};
   // Ranks that differ in the lowest digit of 8: 131072 / 8 = 16384 groups.
   const GroupPatternReport report =
       DescribeGroups(program, strategies::MakeGroupPattern({{.stride = 1, .extent = 8}}), 0);
@@ -135,9 +135,10 @@ TEST(DescribeGroups, LargeJobsShowExamplesOnly) {
 }
 
 TEST(AxisText, NamesSeveralAxesAndTheWholeStage) {
-  strategies::CompiledProgram program;
-  program.config.world_size = 8;
-  program.plans = {{.sharding = strategies::OpSharding{.device_matrix = {2, 2, 1, 2}}}};
+  const strategies::LocalProgram program{
+      .from = strategies::TracedPlan{
+          .config = {.world_size = 8},
+          .plans = {{.sharding = strategies::OpSharding{.device_matrix = {2, 2, 1, 2}}}}}};
   const auto text = [&](std::vector<strategies::RankDigit> digits) {
     return AxisText(program, strategies::MakeGroupPattern(std::move(digits)));
   };

@@ -8,8 +8,8 @@ namespace {
 using sim::BufferKind;
 using sim::kMiB;
 
-sim::RankClass SampleClass(std::int64_t first, std::int64_t last, std::int64_t actual_peak_bytes,
-                           std::int64_t limit_bytes) {
+sim::ClassMemory SampleClass(std::int64_t first, std::int64_t last, std::int64_t actual_peak_bytes,
+                             std::int64_t limit_bytes) {
   sim::MemoryProfile profile = {.used_peak_bytes = 2 * kMiB,
                                 .actual_peak_bytes = actual_peak_bytes,
                                 .reserved_bytes = 2048 * kMiB,
@@ -19,7 +19,7 @@ sim::RankClass SampleClass(std::int64_t first, std::int64_t last, std::int64_t a
   profile.breakdown_bytes[static_cast<std::size_t>(BufferKind::kActivation)] = kMiB - 512;
   profile.breakdown_bytes[static_cast<std::size_t>(BufferKind::kCommunication)] = 512;
   const SourcePlace place = {.file = "/home/user/job/net.py", .line = 45, .text = "  out = a\n"};
-  return {.ranks = {{.first = first, .last = last}},
+  return {.ranks = {.ranges = {{.first = first, .last = last}}},
           .rank_count = last - first + 1,
           .memory = profile,
           .peak_op = "Default/network-WithLossCell/_backbone-Net/MatMul-op0",
@@ -41,7 +41,7 @@ sim::RankClass SampleClass(std::int64_t first, std::int64_t last, std::int64_t a
 sim::DryRunResult SampleDryRun() {
   const sim::DeviceMemory device = {.total_bytes = 64 * sim::kGiB, .ms_used_bytes = 58 * sim::kGiB};
   sim::DryRunResult result = {
-      .program = QuickStartProgram(),
+      .job = strategies::JobOf(QuickStartProgram()),
       .device = device,
       .agreement = {.groups_checked = 6, .collectives_checked = 28},
       .fleet = {

@@ -76,7 +76,7 @@ struct ExcerptCase {
 class MindSporeExcerpt : public testing::TestWithParam<ExcerptCase> {};
 
 TEST_P(MindSporeExcerpt, IsFoundInOurDump) {
-  const strategies::CompiledProgram program = QuickStartProgram();
+  const strategies::LocalProgram program = QuickStartProgram();
   const std::string text = GetParam().execute ? ExecuteText(program, RankId{0}, IrStyle::kR20)
                                               : StepParallelBeginText(program, IrStyle::kR20);
   const std::vector<ParsedIrNode> ours = ParseIrNodes(text);
@@ -124,8 +124,10 @@ TEST(StepParallelBegin, ForwardPartIsASubgraphOfItsOwn) {
 }
 
 TEST(StepParallelBegin, ProgramWithoutGradientIsOneGraph) {
-  strategies::CompiledProgram program = QuickStartProgram();
-  program.traced.nodes.resize(4);  // Data set, MatMul, ReLU, MatMul.
+  strategies::LocalProgram program = QuickStartProgram();
+  strategies::TracedPlan plan = *program.from;
+  plan.traced.nodes.resize(4);  // Data set, MatMul, ReLU, MatMul.
+  program.from = std::move(plan);
   const std::string text = StepParallelBeginText(program, IrStyle::kR20);
   EXPECT_THAT(text, HasSubstr("# Total subgraphs: 1\n"));
   EXPECT_THAT(text, HasSubstr("Load(%para3_w, U)"));
@@ -189,10 +191,11 @@ TEST(IrFiles, HaveMindSporesNames) {
 }
 
 TEST(IrFolder, IsPerRankInDistributedJobsOnly) {
-  strategies::CompiledProgram program;
-  EXPECT_EQ(IrFolder(program, RankId{0}), "");
-  program.config.world_size = 8;
-  EXPECT_EQ(IrFolder(program, RankId{7}), "rank_7");
+  const strategies::LocalProgram alone{.from = strategies::TracedPlan()};
+  EXPECT_EQ(IrFolder(alone, RankId{0}), "");
+  const strategies::LocalProgram one_of_eight{
+      .from = strategies::TracedPlan{.config = {.world_size = 8}}};
+  EXPECT_EQ(IrFolder(one_of_eight, RankId{7}), "rank_7");
 }
 
 }  // namespace

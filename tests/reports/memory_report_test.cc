@@ -95,14 +95,28 @@ TEST(MemoryReport, CommunicatorsAreEstimatedApart) {
 TEST(MemoryReport, LevelZeroHasNone) {
   sim::DryRunResult result = SampleDryRun();
   result.options.level = 0;
-  for (sim::RankClass& item : result.classes) {
+  for (sim::ClassMemory& item : result.classes) {
     item.memory.reset();
   }
   EXPECT_FALSE(BuildMemoryReport(result));
 }
 
-TEST(RangesText, JoinsRanges) {
-  EXPECT_EQ(RangesText({{.first = 0, .last = 3}, {.first = 8, .last = 8}}), "0-3,8");
+// Each class is told of with the facts of its own program: ranks 4-7 run the quick start without
+// its collectives, so they need no communicator, and nothing in it has the name of their peak.
+TEST(MemoryReport, EveryClassHasTheFactsOfItsOwnProgram) {
+  sim::DryRunResult result = SampleDryRun();
+  strategies::LocalProgram other = result.job.programs[0];
+  for (strategies::Node& node : other.local.nodes) {
+    node.group.reset();
+    node.scope = "Elsewhere";
+  }
+  result.job.programs.push_back(std::move(other));
+  result.classes[1].program = 1;
+  const auto report = BuildMemoryReport(result);
+  EXPECT_EQ(report->classes[0].communicator_bytes, 400 * kMiB);
+  EXPECT_EQ(report->classes[0].peak.phase, "forward");
+  EXPECT_EQ(report->classes[1].communicator_bytes, 0);
+  EXPECT_EQ(report->classes[1].peak.phase, "preparation");
 }
 
 }  // namespace

@@ -99,8 +99,8 @@ strategies::JobConfig QuickStartJob() {
           .device_target = "GPU"};
 }
 
-strategies::CompiledProgram QuickStartProgram() {
-  Result<strategies::CompiledProgram> program =
+strategies::LocalProgram QuickStartProgram() {
+  Result<strategies::LocalProgram> program =
       strategies::Compile(QuickStartGraph(), QuickStartJob());
   if (!program) {
     std::fprintf(stderr, "%s\n", FormatError(program.error()).c_str());

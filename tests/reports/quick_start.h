@@ -1,7 +1,7 @@
 #pragma once
 
 #include "strategies/graph/job_config.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 
 namespace drydock::reports {
 
@@ -12,6 +12,6 @@ namespace drydock::reports {
 [[nodiscard]] strategies::JobConfig QuickStartJob();
 
 /// The same, compiled; ends the test program if that fails.
-[[nodiscard]] strategies::CompiledProgram QuickStartProgram();
+[[nodiscard]] strategies::LocalProgram QuickStartProgram();
 
 }  // namespace drydock::reports

@@ -12,7 +12,8 @@ namespace {
 
 ReportSet Reports(std::size_t threads) {
   const auto executor = MakeExecutor(threads);
-  const Result<sim::DryRunResult> result = sim::DryRun(QuickStartProgram(), {}, *executor);
+  const Result<sim::DryRunResult> result =
+      sim::DryRun(strategies::JobOf(QuickStartProgram()), {}, *executor);
   EXPECT_TRUE(result.has_value());
   return BuildReports({.subject = "net.py", .compat_from = "--compat", .simulation_level = 1},
                       *result);

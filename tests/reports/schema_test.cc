@@ -82,9 +82,9 @@ TEST(ReportsPage, ListsEveryField) {
 TEST(ReportFiles, ValidateAgainstTheirSchemas) {
   sim::DryRunResult result = SampleDryRun();
   result.options.only_rank = RankId{5};
-  result.program.diagnostics = {{.code = "operator-without-rule",
-                                 .text = "one",
-                                 .first_place = SourcePlace{.file = "a.py", .line = 1}}};
+  result.job.diagnostics = {{.code = "operator-without-rule",
+                             .text = "one",
+                             .first_place = SourcePlace{.file = "a.py", .line = 1}}};
   const std::vector<ReportFile> files = ReportFiles(BuildReports({.subject = "net.py"}, result));
   ASSERT_EQ(files.size(), 3U);
   for (const ReportFile& file : files) {

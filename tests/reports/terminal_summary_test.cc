@@ -96,10 +96,10 @@ TEST(TerminalSummary, RejectionShowsPlaceAndHint) {
 
 TEST(TerminalSummary, DiagnosticsAreListed) {
   sim::DryRunResult result = SampleDryRun();
-  result.program.diagnostics = {{.code = "operator-without-rule",
-                                 .text = "'Foo' is replicated",
-                                 .first_place = SourcePlace{.file = "net.py", .line = 7},
-                                 .unsupported = true}};
+  result.job.diagnostics = {{.code = "operator-without-rule",
+                             .text = "'Foo' is replicated",
+                             .first_place = SourcePlace{.file = "net.py", .line = 7},
+                             .unsupported = true}};
   EXPECT_THAT(TextOf(result, {}), HasSubstr("1 diagnostic\n  unsupported: operator-without-rule: "
                                             "'Foo' is replicated (net.py:7)\n"));
 }
@@ -107,11 +107,11 @@ TEST(TerminalSummary, DiagnosticsAreListed) {
 TEST(TerminalSummary, LongDiagnosticHasItsTextOnALineOfItsOwn) {
   sim::DryRunResult result = SampleDryRun();
   const std::string text(90, 't');
-  result.program.diagnostics = {{.code = "operator-without-rule",
-                                 .text = text,
-                                 .count = 2,
-                                 .first_place = SourcePlace{.file = "net.py", .line = 7},
-                                 .unsupported = true}};
+  result.job.diagnostics = {{.code = "operator-without-rule",
+                             .text = text,
+                             .count = 2,
+                             .first_place = SourcePlace{.file = "net.py", .line = 7},
+                             .unsupported = true}};
   EXPECT_THAT(TextOf(result, {}),
               HasSubstr("1 diagnostic\n  unsupported: operator-without-rule (2 times, first at "
                         "net.py:7)\n    " +
@@ -121,14 +121,14 @@ TEST(TerminalSummary, LongDiagnosticHasItsTextOnALineOfItsOwn) {
 // However large the job: 500 classes, 500 diagnostics, names of 300 characters, wide characters.
 TEST(TerminalSummary, StaysSmallForLargeJobs) {
   sim::DryRunResult result = SampleDryRun();
-  sim::RankClass item = result.classes[0];
+  sim::ClassMemory item = result.classes[0];
   item.largest[0].name = std::string(300, 'n');
   item.peak_op = std::string(300, 'p');
   for (int i = 0; i < 100; ++i) {
-    item.ranks.push_back({.first = 10 * i + 10, .last = 10 * i + 11});
+    item.ranks.ranges.push_back({.first = 10 * i + 10, .last = 10 * i + 11});
   }
   result.classes.assign(500, item);
-  result.program.diagnostics.assign(500, {.code = "c", .text = std::string(400, '\xE7')});
+  result.job.diagnostics.assign(500, {.code = "c", .text = std::string(400, '\xE7')});
   const std::vector<std::string> lines = LinesOf(TextOf(result, {}));
   EXPECT_LE(lines.size(), 30U);
   for (const std::string& line : lines) {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 #include "tests/strategies/op_cases.h"
 
 // Every strategy and layout that a rule refuses comes with remedies, and the remedies are legal by
@@ -204,8 +204,8 @@ TEST_P(Remedies, StrategiesThatAreIgnoredAreCounted) {
                                {.world_size = 8, .mode = ParallelMode::kSemiAutoParallel});
   ASSERT_TRUE(program) << FormatError(program.error());
   const auto ignored =
-      std::ranges::find(program->diagnostics, "strategy-ignored", &Diagnostic::code);
-  ASSERT_NE(ignored, program->diagnostics.end());
+      std::ranges::find(program->from->diagnostics, "strategy-ignored", &Diagnostic::code);
+  ASSERT_NE(ignored, program->from->diagnostics.end());
   EXPECT_NE(ignored->text.find("'" + std::string(entry().name) + "'"), std::string::npos);
 }
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "strategies/operators/builder.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 
 // elementwise_op_strategy_follow: behind an element-wise operator the search wants no
 // redistribution.
@@ -10,7 +10,7 @@ namespace {
 
 /// Add(ReLU(x) cut by rows, MatMul(x, w) cut by columns), 8 x 8 on 8 ranks: one of the two has to
 /// be redistributed.
-Result<CompiledProgram> CompileTwoSides(bool follow, std::string_view last_op) {
+Result<LocalProgram> CompileTwoSides(bool follow, std::string_view last_op) {
   GraphBuilder builder("net");
   const ValueId x = *builder.AddInput("x", {.shape = {8, 8}});
   const ValueId w = *builder.AddParameter("w", {.shape = {8, 8}}, {});
@@ -30,8 +30,8 @@ Result<CompiledProgram> CompileTwoSides(bool follow, std::string_view last_op) {
                                              .elementwise_op_strategy_follow = follow});
 }
 
-Strategy StrategyOfLast(const CompiledProgram& program) {
-  return program.plans.back().sharding->strategy;
+Strategy StrategyOfLast(const LocalProgram& program) {
+  return program.from->plans.back().sharding->strategy;
 }
 
 // Both choices communicate alike; making ReLU's result whole joins on dimension 0, which computes

@@ -38,7 +38,7 @@ TEST_P(EntryFacts, OperandsAndAttributesHaveNames) {
 
 /// Operators of compiled programs only, of which a single application says little; all others are
 /// tried on an example.
-bool StandsInCompiledProgramsOnly(const OpEntry& entry) {
+bool StandsInLocalProgramsOnly(const OpEntry& entry) {
   return entry.family == "gradient" || entry.family == "virtual" || entry.family == "rank" ||
          entry.family == "communication" || entry.family == "optimizer" ||
          entry.kind == OpKind::kDataset;
@@ -46,7 +46,7 @@ bool StandsInCompiledProgramsOnly(const OpEntry& entry) {
 
 TEST_P(EntryFacts, ExampleIsLegal) {
   const auto example = ExampleOf(entry());
-  if (!StandsInCompiledProgramsOnly(entry())) {
+  if (!StandsInLocalProgramsOnly(entry())) {
     EXPECT_TRUE(example) << "give the entry an .example: " << FormatError(example.error());
   }
   EXPECT_TRUE(example || entry().example.empty()) << FormatError(example.error());

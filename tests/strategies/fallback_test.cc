@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "strategies/operators/builder.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 
 // Operators without a rule, operators outside the table, and layouts that the user answers for.
 namespace drydock::strategies {
@@ -35,9 +35,9 @@ const Node* FindNode(const Graph& graph, std::string_view op) {
   return it == graph.nodes.end() ? nullptr : &*it;
 }
 
-const Diagnostic* FindDiagnostic(const CompiledProgram& program, std::string_view code) {
-  const auto it = std::ranges::find(program.diagnostics, code, &Diagnostic::code);
-  return it == program.diagnostics.end() ? nullptr : &*it;
+const Diagnostic* FindDiagnostic(const LocalProgram& program, std::string_view code) {
+  const auto it = std::ranges::find(program.from->diagnostics, code, &Diagnostic::code);
+  return it == program.from->diagnostics.end() ? nullptr : &*it;
 }
 
 TEST(Fallback, DividingBatchIsComputedInParts) {

@@ -7,7 +7,8 @@
 
 #include "base/checked.h"
 #include "strategies/operators/builder.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
+#include "strategies/program/agreement.h"
 #include "tests/strategies/gradient_check.h"
 #include "tests/strategies/sharded_run.h"
 
@@ -144,7 +145,7 @@ RandomStep StepWith(const LookUp& look_up, std::uint64_t seed, PostFn post = &Mo
   return step;
 }
 
-Shape LocalShape(const CompiledProgram& program, std::string_view name) {
+Shape LocalShape(const LocalProgram& program, std::string_view name) {
   for (const Parameter& parameter : program.local.parameters) {
     if (program.local.at(parameter.value).name == name) {
       return program.local.at(parameter.value).type.shape;
@@ -214,14 +215,14 @@ TEST(HandCutTable, EveryRankHoldsItsOwnRowsOfTableAndState) {
   EXPECT_EQ(HandCutRows(*first, RankId{2}), Numbers{7});
   const std::vector<Range> owned = {{.begin = 1, .end = 8}, {.begin = 2, .end = 4}};
   EXPECT_EQ(OwnedRanges(*first, 0, RankId{3}), owned);
-  EXPECT_EQ(SequenceOf(*first), SequenceOf(*last));
+  EXPECT_EQ(SequenceOf(*first).collectives, SequenceOf(*last).collectives);
 }
 
 TEST(HandCutTable, EqualPartsAreOneProgram) {
   const RandomStep step = StepWith({.rows = {4, 4}}, 3);
   const auto program = Compile(step.graph, step.job);
   ASSERT_TRUE(program.has_value()) << FormatError(program.error());
-  EXPECT_TRUE(program->hand_cuts.empty());
+  EXPECT_TRUE(program->from->hand_cuts.empty());
 }
 
 /// What compiling a step says.

@@ -3,7 +3,7 @@
 #include "strategies/layout/interleave.h"
 #include "strategies/layout/named_layout.h"
 #include "strategies/operators/op_example.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 #include "tests/strategies/gradient_check.h"
 #include "tests/strategies/op_cases.h"
 #include "tests/strategies/sharded_run.h"

@@ -2,7 +2,7 @@
 
 #include "base/checked.h"
 #include "strategies/operators/builder.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 #include "tests/strategies/op_cases.h"
 
 /// The `op_*` cases of layout.json (spec layout-and-redistribution section 16) through the rule
@@ -55,8 +55,8 @@ Result<OpSharding> ReshapeBehindProducer(const OpCase& one, const Strategy& stra
   builder.SetOutputs({result});
   const JobConfig job{
       .world_size = devices, .mode = ParallelMode::kSemiAutoParallel, .any_device_count = true};
-  DRYDOCK_TRY(const CompiledProgram program, Compile(std::move(builder).Take(), job));
-  for (const NodePlan& plan : program.plans) {
+  DRYDOCK_TRY(const LocalProgram program, Compile(std::move(builder).Take(), job));
+  for (const NodePlan& plan : program.from->plans) {
     if (plan.source == StrategySource::kUser) {
       return OpSharding{.strategy = strategy,
                         .device_matrix = plan.sharding->device_matrix,

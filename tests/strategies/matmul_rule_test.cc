@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "strategies/operators/sharding.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 #include "strategies/reference/executor.h"
 #include "tests/strategies/gradient_check.h"
 

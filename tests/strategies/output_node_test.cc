@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "strategies/operators/builder.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 
 /// What a network that is not trained returns (spec layout-and-redistribution section 6).
 namespace drydock::strategies {
@@ -29,10 +29,10 @@ JobConfig Prediction(DatasetStrategy::Kind dataset) {
   return job;
 }
 
-CompiledProgram Compiled(Graph graph, const JobConfig& job) {
-  Result<CompiledProgram> program = Compile(std::move(graph), job);
+LocalProgram Compiled(Graph graph, const JobConfig& job) {
+  Result<LocalProgram> program = Compile(std::move(graph), job);
   EXPECT_TRUE(program.has_value()) << FormatError(program.error());
-  return program ? *std::move(program) : CompiledProgram();
+  return program ? *std::move(program) : LocalProgram();
 }
 
 struct OutputCase {
@@ -49,7 +49,7 @@ class OutputNode : public testing::TestWithParam<OutputCase> {};
 TEST_P(OutputNode, DecidesTheLayoutOfTheResult) {
   JobConfig job = Prediction(GetParam().dataset);
   job.training = GetParam().training;
-  const CompiledProgram program = Compiled(ColumnsOf(GetParam().rows), job);
+  const LocalProgram program = Compiled(ColumnsOf(GetParam().rows), job);
   ASSERT_EQ(program.output_layouts.size(), 1U);
   ASSERT_TRUE(program.output_layouts[0].has_value());
   EXPECT_EQ(SliceShape(*program.output_layouts[0]), GetParam().slice);
@@ -78,7 +78,7 @@ TEST(OutputNode, FirstDimensionThatDoesNotDivideStaysAsItIs) {
   const NodeId product = *builder.AddNode(std::move(spec));
   builder.mutable_graph().nodes[ToIndex(product)].in_strategy = Strategy{{1, 4}, {1, 1}};
   builder.SetOutputs({builder.graph().at(product).outputs[0]});
-  const CompiledProgram program =
+  const LocalProgram program =
       Compiled(std::move(builder).Take(), Prediction(DatasetStrategy::Kind::kDataParallel));
   ASSERT_EQ(program.local.outputs.size(), 1U);
   EXPECT_EQ(program.local.at(program.local.outputs[0]).type.shape, (Shape{3, 64}));
@@ -91,7 +91,7 @@ TEST(OutputNode, ScalarsAndGradientsStayAsTheyAre) {
   const ValueId loss = *builder.Emit({.op = "ReduceMean", .inputs = {product}});
   const NodeId gradient = *builder.AddNode({.op = "_Gradient", .inputs = {loss, w}});
   builder.SetOutputs({loss, builder.graph().at(gradient).outputs[0], product});
-  const CompiledProgram program =
+  const LocalProgram program =
       Compiled(std::move(builder).Take(), Prediction(DatasetStrategy::Kind::kDataParallel));
   ASSERT_EQ(program.local.outputs.size(), 3U);
   EXPECT_EQ(program.local.at(program.local.outputs[0]).type.shape, Shape());
@@ -103,14 +103,14 @@ TEST(OutputNode, SearchedStrategiesAreThoseWithoutIt) {
   JobConfig job = Prediction(DatasetStrategy::Kind::kDataParallel);
   job.mode = ParallelMode::kAutoParallel;
   job.search_mode = SearchMode::kShardingPropagation;
-  const CompiledProgram predicts = Compiled(ColumnsOf(64), job);
+  const LocalProgram predicts = Compiled(ColumnsOf(64), job);
   job.training = true;
-  const CompiledProgram trains = Compiled(ColumnsOf(64), job);
-  ASSERT_EQ(predicts.plans.size(), trains.plans.size() + 1);
-  for (std::size_t n = 0; n < trains.plans.size(); ++n) {
-    EXPECT_EQ(predicts.plans[n].sharding->strategy, trains.plans[n].sharding->strategy);
+  const LocalProgram trains = Compiled(ColumnsOf(64), job);
+  ASSERT_EQ(predicts.from->plans.size(), trains.from->plans.size() + 1);
+  for (std::size_t n = 0; n < trains.from->plans.size(); ++n) {
+    EXPECT_EQ(predicts.from->plans[n].sharding->strategy, trains.from->plans[n].sharding->strategy);
   }
-  EXPECT_EQ(predicts.plans.back().sharding->strategy, (Strategy{{8, 1}}));
+  EXPECT_EQ(predicts.from->plans.back().sharding->strategy, (Strategy{{8, 1}}));
 }
 
 }  // namespace

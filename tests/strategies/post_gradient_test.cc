@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "strategies/operators/builder.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
+#include "strategies/program/collectives.h"
 #include "tests/strategies/gradient_check.h"
 #include "tests/strategies/sharded_run.h"
 

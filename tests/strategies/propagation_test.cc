@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "strategies/operators/builder.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 
 // What sharding propagation decides, beside the strategies that MindSpore 2.10.0 itself chose for
 // the same networks (its compiler run without devices; strategies as its get_strategy() tells
@@ -58,16 +58,16 @@ class Network {
     const auto program = CompileFor(result, ranks, std::move(dataset));
     EXPECT_TRUE(program) << program.error().message;
     std::map<std::string, Strategy> strategies;
-    for (std::size_t n = 0; program && n < program->plans.size(); ++n) {
-      if (program->plans[n].sharding) {
-        strategies[program->traced.nodes[n].op] = program->plans[n].sharding->strategy;
+    for (std::size_t n = 0; program && n < program->from->plans.size(); ++n) {
+      if (program->from->plans[n].sharding) {
+        strategies[program->from->traced.nodes[n].op] = program->from->plans[n].sharding->strategy;
       }
     }
     return strategies;
   }
-  Result<CompiledProgram> CompileFor(ValueId result, std::int64_t ranks,
-                                     DatasetStrategy dataset = {
-                                         .kind = DatasetStrategy::Kind::kFullBatch}) {
+  Result<LocalProgram> CompileFor(ValueId result, std::int64_t ranks,
+                                  DatasetStrategy dataset = {
+                                      .kind = DatasetStrategy::Kind::kFullBatch}) {
     builder_.SetOutputs({result});
     const JobConfig config{.world_size = ranks,
                            .mode = ParallelMode::kAutoParallel,

@@ -2,7 +2,8 @@
 
 #include "strategies/operators/builder.h"
 #include "strategies/operators/op_entry.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
+#include "strategies/program/agreement.h"
 
 // The fully connected network of MindSpore's parallel quick start on 8 ranks; the expected numbers
 // are the worked example of spec layout-and-redistribution section 12 and the published dump of
@@ -53,12 +54,13 @@ const Node* FindNode(const Graph& graph, std::string_view op, std::string_view i
 }
 
 TEST(Quickstart, PropagationFindsThePublishedStrategies) {
-  const Result<CompiledProgram> program = Compile(QuickstartNetwork(), QuickstartJob());
+  const Result<LocalProgram> program = Compile(QuickstartNetwork(), QuickstartJob());
   ASSERT_TRUE(program.has_value()) << FormatError(program.error());
   std::map<std::string, Strategy> strategies;
-  for (std::size_t n = 0; n < program->plans.size(); ++n) {
-    if (program->plans[n].sharding) {
-      strategies[program->traced.nodes[n].instance_name] = program->plans[n].sharding->strategy;
+  for (std::size_t n = 0; n < program->from->plans.size(); ++n) {
+    if (program->from->plans[n].sharding) {
+      strategies[program->from->traced.nodes[n].instance_name] =
+          program->from->plans[n].sharding->strategy;
     }
   }
   EXPECT_EQ(strategies["relu"], (Strategy{{2, 4}}));
@@ -66,7 +68,7 @@ TEST(Quickstart, PropagationFindsThePublishedStrategies) {
 }
 
 TEST(Quickstart, EveryRankHasTheWorkedExamplesSlicesAndGroups) {
-  const Result<CompiledProgram> program = Compile(QuickstartNetwork(), QuickstartJob());
+  const Result<LocalProgram> program = Compile(QuickstartNetwork(), QuickstartJob());
   ASSERT_TRUE(program.has_value()) << FormatError(program.error());
   for (std::int32_t r = 0; r < 8; ++r) {
     const Graph rank = SpecialiseForRank(*program, RankId{r});
@@ -103,23 +105,23 @@ TEST(Quickstart, TodaysDefaultLeavesDevicesUnused) {
   // 4)).
   JobConfig job = QuickstartJob();
   job.fully_use_devices = {};
-  const Result<CompiledProgram> program = Compile(QuickstartNetwork(), job);
+  const Result<LocalProgram> program = Compile(QuickstartNetwork(), job);
   ASSERT_TRUE(program.has_value()) << FormatError(program.error());
-  for (std::size_t n = 0; n < program->plans.size(); ++n) {
-    const Node& node = program->traced.nodes[n];
+  for (std::size_t n = 0; n < program->from->plans.size(); ++n) {
+    const Node& node = program->from->traced.nodes[n];
     if (node.instance_name == "relu") {
-      EXPECT_EQ(program->plans[n].sharding->strategy, (Strategy{{2, 1}}));
+      EXPECT_EQ(program->from->plans[n].sharding->strategy, (Strategy{{2, 1}}));
     } else if (node.instance_name == "matmul2") {
-      EXPECT_EQ(program->plans[n].sharding->strategy, (Strategy{{2, 1}, {1, 4}}));
+      EXPECT_EQ(program->from->plans[n].sharding->strategy, (Strategy{{2, 1}, {1, 4}}));
     }
   }
 }
 
 TEST(Quickstart, AllRanksAgreeOnTheirCollectives) {
-  const Result<CompiledProgram> program = Compile(QuickstartNetwork(), QuickstartJob());
+  const Result<LocalProgram> program = Compile(QuickstartNetwork(), QuickstartJob());
   ASSERT_TRUE(program.has_value()) << FormatError(program.error());
   const Agreement agreement =
-      CheckAgreement({SequenceOf(*program)}, std::vector<std::int32_t>(8, 0));
+      CheckAgreement({SequenceOf(*program)}, std::vector<std::int32_t>(8, 0), 8);
   EXPECT_TRUE(agreement.holds) << agreement.first_conflict;
   EXPECT_GT(agreement.groups_checked, 0);
 }

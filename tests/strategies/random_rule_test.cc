@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "strategies/operators/builder.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 #include "tests/strategies/gradient_check.h"
 #include "tests/strategies/op_cases.h"
 
@@ -146,7 +146,7 @@ TEST(PackedMask, SlicesOfWholeGroupsOfBitsCutIt) {
 }
 
 /// sum of DropoutExt(w (4, 64)) cut into 4 rows, and its gradient; with the mask as a result.
-Result<CompiledProgram> DropoutOfRows(bool mask_is_read) {
+Result<LocalProgram> DropoutOfRows(bool mask_is_read) {
   GraphBuilder builder("net");
   const ValueId w = *builder.AddParameter("w", {.shape = {4, 64}}, {});
   const ValueId seed = *builder.AddConstant({.shape = {1}, .dtype = DType::kInt64}, {{1}});
@@ -206,7 +206,7 @@ TEST(DropoutMask, NetworksWithOneArePropagated) {
                                           .mode = ParallelMode::kAutoParallel,
                                           .search_mode = SearchMode::kShardingPropagation});
   ASSERT_TRUE(program.has_value()) << FormatError(program.error());
-  EXPECT_TRUE(program->plans.back().sharding.has_value());
+  EXPECT_TRUE(program->from->plans.back().sharding.has_value());
 }
 
 }  // namespace

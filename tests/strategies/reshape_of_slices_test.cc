@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "strategies/operators/builder.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 
 // Reshape with the attribute skip_redistribution.
 namespace drydock::strategies {
 namespace {
 
 /// ReLU cut (1, 8), Reshape to (64, 64), ReLU cut (8, 1) or as `last` says, on 8 ranks.
-Result<CompiledProgram> CompileReshape(bool skip, Strategy last = {{8, 1}}) {
+Result<LocalProgram> CompileReshape(bool skip, Strategy last = {{8, 1}}) {
   GraphBuilder builder("net");
   const ValueId x = *builder.AddInput("x", {.shape = {64, 64}});
   const NodeId before = *builder.AddNode({.op = "ReLU", .inputs = {x}});
@@ -28,7 +28,7 @@ Result<CompiledProgram> CompileReshape(bool skip, Strategy last = {{8, 1}}) {
   return Compile(std::move(builder).Take(), config);
 }
 
-std::ptrdiff_t Count(const CompiledProgram& program, std::string_view op) {
+std::ptrdiff_t Count(const LocalProgram& program, std::string_view op) {
   return std::ranges::count(program.local.nodes, op, &Node::op);
 }
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "strategies/operators/builder.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 
 // Parameters that are only reshaped: cut along the first dimension, or as the Reshape's strategy
 // says. Expected values: the reference's own
@@ -20,7 +20,7 @@ struct Question {
 };
 
 /// x + Reshape(w), whole, on 8 ranks.
-Result<CompiledProgram> CompileSum(const Question& question) {
+Result<LocalProgram> CompileSum(const Question& question) {
   GraphBuilder builder("net");
   const ValueId x = *builder.AddInput("x", {.shape = {32, 64}});
   ValueId w = *builder.AddParameter("w", {.shape = question.weight}, {});
@@ -40,11 +40,11 @@ Result<CompiledProgram> CompileSum(const Question& question) {
   return Compile(std::move(builder).Take(), config);
 }
 
-Shape SliceOfWeight(const CompiledProgram& program) {
+Shape SliceOfWeight(const LocalProgram& program) {
   return program.local.at(program.local.parameters.front().value).type.shape;
 }
 
-std::ptrdiff_t Gathers(const CompiledProgram& program) {
+std::ptrdiff_t Gathers(const LocalProgram& program) {
   return std::ranges::count(program.local.nodes, "AllGather", &Node::op);
 }
 

@@ -2,7 +2,7 @@
 
 #include "strategies/document/json_codec.h"
 #include "strategies/operators/builder.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 
 // A strategy is given in one line and the operator applied in another: refusals point to the first
 // and name the second.

@@ -32,7 +32,7 @@ std::string CompareSlice(const NdArray& whole, const std::vector<Range>& ranges,
 }
 
 /// What one rank holds against the slices of the whole that its layouts say.
-std::string CompareRank(const CompiledProgram& sharded, const RankOutcome& whole,
+std::string CompareRank(const LocalProgram& sharded, const RankOutcome& whole,
                         const RankOutcome& outcome, std::int64_t rank, const Comparison& how) {
   for (std::size_t i = 0; i < sharded.output_layouts.size(); ++i) {
     // A mean over all ranks is the same everywhere.
@@ -96,13 +96,13 @@ void CompletePartialSums(const TensorLayout& layout, std::size_t output,
   }
 }
 
-const CompiledProgram& ProgramOf(const CompiledStep& step, std::size_t rank) {
+const LocalProgram& ProgramOf(const CompiledStep& step, std::size_t rank) {
   return step.sharded_of_rank.empty() ? step.sharded : step.sharded_of_rank[rank];
 }
 
 Result<std::vector<RankOutcome>> RunSharded(const CompiledStep& step, const StepData& data) {
-  std::vector<const CompiledProgram*> programs;
-  for (std::int64_t r = 0; r < step.sharded.config.world_size; ++r) {
+  std::vector<const LocalProgram*> programs;
+  for (std::int64_t r = 0; r < step.sharded.from->config.world_size; ++r) {
     programs.push_back(&ProgramOf(step, static_cast<std::size_t>(r)));
   }
   return RunAllRanks(programs, data);
@@ -111,13 +111,14 @@ Result<std::vector<RankOutcome>> RunSharded(const CompiledStep& step, const Step
 }  // namespace
 
 Result<CompiledStep> CompileStep(const RandomStep& step) {
-  DRYDOCK_TRY(CompiledProgram sharded, Compile(step.graph, step.job));
-  Result<CompiledProgram> whole = Compile(step.graph, {.world_size = 1});
+  DRYDOCK_TRY(LocalProgram sharded, Compile(step.graph, step.job));
+  Result<LocalProgram> whole = Compile(step.graph, {.world_size = 1});
   if (!whole) {
     return Fail(ErrorCode::kInternal, "compile whole: " + FormatError(whole.error()));
   }
   CompiledStep compiled{.sharded = std::move(sharded), .whole = *std::move(whole)};
-  for (std::int32_t r = 0; !compiled.sharded.hand_cuts.empty() && r < step.job.world_size; ++r) {
+  for (std::int32_t r = 0; !compiled.sharded.from->hand_cuts.empty() && r < step.job.world_size;
+       ++r) {
     DRYDOCK_TRY(compiled.sharded_of_rank.emplace_back(), Compile(step.graph, step.job, RankId{r}));
   }
   return compiled;

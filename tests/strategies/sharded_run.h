@@ -3,17 +3,17 @@
 #include <string>
 #include <vector>
 
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
 #include "tests/strategies/random_network.h"
 
 namespace drydock::strategies {
 
 /// A step compiled for its job and, whole, for one device.
 struct CompiledStep {
-  CompiledProgram sharded = {};
+  LocalProgram sharded = {};
   /// Per rank, if ranks have programs of their own (hand-cut tables); else empty.
-  std::vector<CompiledProgram> sharded_of_rank = {};
-  CompiledProgram whole = {};
+  std::vector<LocalProgram> sharded_of_rank = {};
+  LocalProgram whole = {};
 };
 
 /// @error  what compiling the sharded step gives; a whole step that does not compile is kInternal

@@ -2,7 +2,9 @@
 
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/sharding.h"
-#include "strategies/program/program.h"
+#include "strategies/passes/compile_job.h"
+#include "strategies/program/agreement.h"
+#include "strategies/program/collectives.h"
 #include "strategies/rules/windows/halo.h"
 #include "tests/strategies/gradient_check.h"
 
@@ -90,7 +92,7 @@ TEST(HaloPlan, NeighboursChosenByTheScriptAreUnsupported) {
 // ---- In a program -------------------------------------------------------------------------------
 
 /// A 3 x 3 convolution of (2, 1, 8, 5) with its 8 rows on 4 ranks.
-Result<CompiledProgram> CutConvolution() {
+Result<LocalProgram> CutConvolution() {
   GraphBuilder builder("rows");
   DRYDOCK_TRY(const ValueId x, builder.AddInput("x", {.shape = {2, 1, 8, 5}}));
   DRYDOCK_TRY(const ValueId w, builder.AddParameter("w", {.shape = {1, 1, 3, 3}}, {}));
@@ -112,7 +114,7 @@ TEST(CutConvolution, ReportsWhatInnerAndEdgeRanksSend) {
   EXPECT_EQ(uses[0].payload_bytes, 80);     // 2 * 1 * 2 * 5 numbers of 4 B.
   EXPECT_EQ(uses[0].sent_bytes, 80);        // A row of 5 to each side, of 2 images.
   EXPECT_EQ(uses[0].least_sent_bytes, 40);  // At the edge to one side.
-  EXPECT_TRUE(CheckAgreement({SequenceOf(*program)}, {0, 0, 0, 0}).holds);
+  EXPECT_TRUE(CheckAgreement({SequenceOf(*program)}, {0, 0, 0, 0}, 4).holds);
 }
 
 TEST(CutConvolution, RanksKnowTheirNeighbours) {
@@ -133,7 +135,7 @@ TEST(CutConvolution, RanksKnowTheirNeighbours) {
 }
 
 /// A column of 4 gradients that gives 10 rows (stride 3, kernel 4, padding 1 and 2) on 2 ranks.
-Result<CompiledProgram> RowsBetweenStrides() {
+Result<LocalProgram> RowsBetweenStrides() {
   GraphBuilder builder("rows");
   DRYDOCK_TRY(const ValueId dy, builder.AddInput("dy", {.shape = {1, 1, 4, 1}}));
   DRYDOCK_TRY(const ValueId w, builder.AddParameter("w", {.shape = {1, 1, 4, 1}}, {}));

@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "strategies/operators/sharding.h"
 #include "strategies/passes/prepare/rewrite.h"
-#include "strategies/program/program.h"
+#include "strategies/program/traced_plan.h"
 
 namespace drydock::strategies {
 

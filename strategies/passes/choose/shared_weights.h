@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "strategies/passes/choose/propagation_graph.h"
-#include "strategies/program/program.h"
+#include "strategies/program/traced_plan.h"
 
 namespace drydock::strategies {
 

@@ -49,13 +49,13 @@ void StampOrigins(LocalDraft& draft, NodeId origin, std::size_t first_new_node) 
 
 }  // namespace
 
-LocalDraft StartDraft(const Graph& traced, const std::vector<Region>& regions,
-                      const std::vector<NodePlan>& plans, const JobConfig& config) {
+LocalDraft StartDraft(const TracedPlan& plan, const std::vector<Region>& regions) {
+  const Graph& traced = plan.traced;
   LocalDraft draft{.traced = traced,
                    .regions = regions,
-                   .plans = plans,
-                   .config = config,
-                   .wanted = WantedLayouts(traced, plans),
+                   .plans = plan.plans,
+                   .config = plan.config,
+                   .wanted = WantedLayouts(traced, plan.plans),
                    .full_names = FullNames(traced),
                    .builder = GraphBuilder(traced.name),
                    .locals = std::vector<Counterpart>(traced.values.size()),

@@ -57,8 +57,7 @@ struct LocalDraft {
   [[nodiscard]] const Counterpart& Of(ValueId value) const { return locals[ToIndex(value)]; }
 };
 
-[[nodiscard]] LocalDraft StartDraft(const Graph& traced, const std::vector<Region>& regions,
-                                    const std::vector<NodePlan>& plans, const JobConfig& config);
+[[nodiscard]] LocalDraft StartDraft(const TracedPlan& plan, const std::vector<Region>& regions);
 
 /// The traced nodes in order, cut where the region changes: forward, gradient, what stands behind.
 [[nodiscard]] std::vector<NodeRange> PartsOf(const std::vector<Region>& regions);

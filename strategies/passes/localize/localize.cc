@@ -49,7 +49,7 @@ Result<std::vector<ValueId>> LocalOutputs(LocalDraft& draft) {
 Result<LocalProgram> Finish(LocalDraft draft) {
   DRYDOCK_TRY(std::vector<ValueId> outputs, LocalOutputs(draft));
   draft.builder.SetOutputs(std::move(outputs));
-  LocalProgram program{.graph = CleanLocal(std::move(draft.builder).Take()),
+  LocalProgram program{.local = CleanLocal(std::move(draft.builder).Take()),
                        .redistribution_count = draft.redistribution_count,
                        .diagnostics = std::move(draft.diagnostics)};
   for (const ValueId output : draft.traced.outputs) {
@@ -60,18 +60,16 @@ Result<LocalProgram> Finish(LocalDraft draft) {
   for (const Parameter& parameter : draft.traced.parameters) {
     by_name[draft.traced.at(parameter.value).name] = *LayoutOf(draft, parameter.value);
   }
-  for (const Parameter& parameter : program.graph.parameters) {
-    program.parameter_layouts.push_back(by_name[program.graph.at(parameter.value).name]);
+  for (const Parameter& parameter : program.local.parameters) {
+    program.parameter_layouts.push_back(by_name[program.local.at(parameter.value).name]);
   }
   return program;
 }
 
 }  // namespace
 
-Result<LocalProgram> BuildLocalProgram(const Graph& traced, const std::vector<Region>& regions,
-                                       const std::vector<NodePlan>& plans,
-                                       const JobConfig& config) {
-  LocalDraft draft = StartDraft(traced, regions, plans, config);
+Result<LocalProgram> BuildLocalProgram(const TracedPlan& plan, const std::vector<Region>& regions) {
+  LocalDraft draft = StartDraft(plan, regions);
   DRYDOCK_RETURN_IF_ERROR(PlaceLeaves(draft));
   for (const NodeRange& part : PartsOf(regions)) {
     DRYDOCK_RETURN_IF_ERROR(LocalizePart(draft, part));
@@ -79,9 +77,8 @@ Result<LocalProgram> BuildLocalProgram(const Graph& traced, const std::vector<Re
   return Finish(std::move(draft));
 }
 
-Result<Graph> BuildForwardProgram(const Graph& traced, const std::vector<Region>& regions,
-                                  const std::vector<NodePlan>& plans, const JobConfig& config) {
-  LocalDraft draft = StartDraft(traced, regions, plans, config);
+Result<Graph> BuildForwardProgram(const TracedPlan& plan, const std::vector<Region>& regions) {
+  LocalDraft draft = StartDraft(plan, regions);
   DRYDOCK_RETURN_IF_ERROR(PlaceLeaves(draft));
   std::vector<ValueId> losses;
   for (const NodeRange& part : PartsOf(regions)) {
@@ -89,7 +86,7 @@ Result<Graph> BuildForwardProgram(const Graph& traced, const std::vector<Region>
       DRYDOCK_RETURN_IF_ERROR(LocalizeForward(draft, part));
     }
     for (std::size_t n = part.first; part.region == Region::kGradient && n < part.end; ++n) {
-      const ValueId loss = traced.nodes[n].inputs.front();
+      const ValueId loss = plan.traced.nodes[n].inputs.front();
       DRYDOCK_RETURN_IF_ERROR(JoinCopies(draft, loss));
       losses.push_back(draft.Of(loss).id);
     }

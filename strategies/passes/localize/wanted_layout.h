@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "strategies/passes/prepare/rewrite.h"
-#include "strategies/program/program.h"
+#include "strategies/program/traced_plan.h"
 
 namespace drydock::strategies {
 

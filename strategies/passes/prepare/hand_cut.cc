@@ -1,6 +1,7 @@
 #include "strategies/passes/prepare/hand_cut.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -259,9 +260,8 @@ bool Touches(const Retyping& retyping, const Node& node) {
   return std::ranges::any_of(node.inputs, follows) || std::ranges::any_of(node.outputs, follows);
 }
 
-std::size_t PartOf(const HandCut& cut, const CompiledProgram& program, RankId rank) {
-  return static_cast<std::size_t>(ValueAt(cut.part, ToInt(rank) % StageDevices(program.config)));
-}
+/// As for networks that differ because the script asks for its rank (docs/adr/0009).
+constexpr std::size_t kMostPrograms = 64;
 
 }  // namespace
 
@@ -280,13 +280,13 @@ Result<std::vector<HandCut>> TakeHandCuts(Graph& graph) {
   return cuts;
 }
 
-Status GiveRows(CompiledProgram& program, RankId rank) {
-  if (program.hand_cuts.empty()) {
+Status GiveRows(TracedPlan& plan, RankId rank) {
+  if (plan.hand_cuts.empty()) {
     return {};
   }
   std::vector<std::int64_t> rows;
-  for (HandCut& cut : program.hand_cuts) {
-    const SharedValue<OpSharding>& sharding = program.plans[ToIndex(cut.look_up)].sharding;
+  for (HandCut& cut : plan.hand_cuts) {
+    const SharedValue<OpSharding>& sharding = plan.plans[ToIndex(cut.look_up)].sharding;
     if (!sharding || sharding->axis_parts.empty()) {
       return Fail(
           ErrorCode::kUnsupported,
@@ -294,15 +294,15 @@ Status GiveRows(CompiledProgram& program, RankId rank) {
           "give the look-up a strategy, in front of the gradients");
     }
     cut.part = sharding->axis_parts.front();
-    rows.push_back(cut.rows[PartOf(cut, program, rank)]);
+    rows.push_back(cut.rows[PartOf(cut, plan.config, rank)]);
   }
-  Retyping retyping(program.traced, program.hand_cuts);
-  DRYDOCK_RETURN_IF_ERROR(retyping.Give(program.hand_cuts, rows));
-  for (std::size_t n = 0; n < program.plans.size(); ++n) {
-    const Node& node = program.traced.nodes[n];
-    SharedValue<OpSharding>& sharding = program.plans[n].sharding;
+  Retyping retyping(plan.traced, plan.hand_cuts);
+  DRYDOCK_RETURN_IF_ERROR(retyping.Give(plan.hand_cuts, rows));
+  for (std::size_t n = 0; n < plan.plans.size(); ++n) {
+    const Node& node = plan.traced.nodes[n];
+    SharedValue<OpSharding>& sharding = plan.plans[n].sharding;
     if (sharding && Touches(retyping, node)) {
-      sharding = WithTypes(program.traced, retyping, node, *sharding);
+      sharding = WithTypes(plan.traced, retyping, node, *sharding);
     }
   }
   return {};
@@ -313,29 +313,27 @@ bool MayHaveHandCuts(const Graph& traced) {
       traced.nodes, [](const Node& node) { return IsManualSplit(OpView{.attrs = &node.attrs}); });
 }
 
-std::vector<std::int64_t> HandCutRows(const CompiledProgram& program, RankId rank) {
-  std::vector<std::int64_t> rows;
-  for (const HandCut& cut : program.hand_cuts) {
-    rows.push_back(cut.rows[PartOf(cut, program, rank)]);
-  }
-  return rows;
-}
-
-std::vector<Range> OwnedRanges(const CompiledProgram& program, std::size_t parameter, RankId rank) {
-  std::vector<Range> ranges =
-      SliceOf(program.parameter_layouts[parameter], ToInt(rank) % StageDevices(program.config));
-  const std::string& name = program.local.at(program.local.parameters[parameter].value).name;
-  for (const HandCut& cut : program.hand_cuts) {
-    if (std::ranges::find(cut.parameters, name) != cut.parameters.end()) {
-      const std::size_t part = PartOf(cut, program, rank);
-      std::int64_t begin = 0;
-      for (std::size_t before = 0; before < part; ++before) {
-        begin += cut.rows[before];
-      }
-      ranges[0] = {.begin = begin, .end = begin + cut.rows[part]};
+Result<std::vector<RankSet>> RanksByRows(const TracedPlan& plan, const RankSet& ranks,
+                                         RankId first) {
+  std::map<std::vector<std::int64_t>, RankSet> groups;
+  for (const RankRange& range : ranks.ranges) {
+    for (std::int64_t rank = range.first; rank <= range.last; ++rank) {
+      AddHighest(groups[HandCutRows(plan, RankId{static_cast<std::int32_t>(rank)})], rank);
     }
   }
-  return ranges;
+  if (groups.size() > kMostPrograms) {
+    return Fail(ErrorCode::kUnsupported,
+                "tables cut by hand give the ranks parts of " + std::to_string(groups.size()) +
+                    " different lengths; up to " + std::to_string(kMostPrograms) + " are handled",
+                "cut into fewer parts, or give parts equal lengths");
+  }
+  const auto own = groups.find(HandCutRows(plan, first));
+  std::vector<RankSet> sets = {own->second};
+  groups.erase(own);
+  for (auto& [rows, members] : groups) {
+    sets.push_back(std::move(members));
+  }
+  return sets;
 }
 
 }  // namespace drydock::strategies

@@ -3,7 +3,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "strategies/program/program.h"
+#include "strategies/program/rank_set.h"
+#include "strategies/program/traced_plan.h"
 
 /// Tables that the script cuts into parts of different length (docs/adr/0010).
 ///
@@ -25,6 +26,14 @@ namespace drydock::strategies {
 
 /// Once strategies are chosen: finds out which part of the tables `rank` has and gives `traced` and
 /// the layouts of `plans` the rows of that.
-[[nodiscard]] Status GiveRows(CompiledProgram& program, RankId rank);
+[[nodiscard]] Status GiveRows(TracedPlan& plan, RankId rank);
+
+/// False for steps that have one program for all ranks: no look-up is cut by hand.
+[[nodiscard]] bool MayHaveHandCuts(const Graph& traced);
+
+/// Ranks that have equally many rows of every table, the set of `first` (one of `ranks`) first.
+/// @error kUnsupported  more than 64 sets
+[[nodiscard]] Result<std::vector<RankSet>> RanksByRows(const TracedPlan& plan, const RankSet& ranks,
+                                                       RankId first);
 
 }  // namespace drydock::strategies

@@ -20,6 +20,10 @@
 namespace drydock::sim {
 namespace {
 
+strategies::RankSet Ranks(std::vector<strategies::RankRange> ranges) {
+  return {.ranges = std::move(ranges)};
+}
+
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -102,8 +106,7 @@ TEST_F(TraceScriptTest, NetworkBecomesADocument) {
   EXPECT_EQ(node.scope, "Default");
   EXPECT_EQ(node.in_strategy, (strategies::Strategy{{2, 4}, {4, 1}}));
   EXPECT_EQ(PlaceOf(document->graph, node)->line, 13);  // the line of self.matmul(x, self.w)
-  EXPECT_EQ(outcome->runs,
-            (std::vector<ScriptRun>{{.rank = 0, .ranks = {{.first = 0, .last = 7}}}}));
+  EXPECT_EQ(outcome->runs, (std::vector<ScriptRun>{{.rank = 0, .ranks = Ranks({{0, 7}})}}));
 }
 
 TEST_F(TraceScriptTest, SameScriptGivesSameBytes) {
@@ -242,8 +245,7 @@ TEST_F(TraceScriptTest, RankInTextNeedsOneRun) {
                       "from mindspore.communication import get_rank, init\n"
                       "init()\nprint('rank %s' % get_rank(), get_rank() + 1)\nNet()(x)\n"));
   ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
-  EXPECT_EQ(outcome->runs,
-            (std::vector<ScriptRun>{{.rank = 0, .ranks = {{.first = 0, .last = 7}}}}));
+  EXPECT_EQ(outcome->runs, (std::vector<ScriptRun>{{.rank = 0, .ranks = Ranks({{0, 7}})}}));
 }
 
 TEST_F(TraceScriptTest, BranchOnRankZeroNeedsTwoRuns) {
@@ -251,11 +253,10 @@ TEST_F(TraceScriptTest, BranchOnRankZeroNeedsTwoRuns) {
                                        "from mindspore.communication import get_rank\n"
                                        "if get_rank() == 0:\n    print('first')\nNet()(x)\n"));
   ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
-  EXPECT_EQ(outcome->runs,
-            (std::vector<ScriptRun>{{.rank = 0, .ranks = {{.first = 0, .last = 0}}},
-                                    {.rank = 1, .ranks = {{.first = 1, .last = 7}}}}));
-  EXPECT_EQ(outcome->networks.size(), 1U);
-  EXPECT_EQ(outcome->networks[0].ranks, (std::vector<RankRange>{{.first = 0, .last = 7}}));
+  EXPECT_EQ(outcome->runs, (std::vector<ScriptRun>{{.rank = 0, .ranks = Ranks({{0, 0}})},
+                                                   {.rank = 1, .ranks = Ranks({{1, 7}})}}));
+  ASSERT_EQ(outcome->classes.size(), 1U);
+  EXPECT_EQ(outcome->classes[0].ranks, Ranks({{0, 7}}));
 }
 
 /// A script that applies one more operator if `condition` holds.
@@ -271,21 +272,18 @@ TEST_F(TraceScriptTest, HalvesOfTheRanksBecomeTwoNetworks) {
   const auto outcome = TraceScript(Job(Fork("get_rank() < 4")));
   ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
   EXPECT_EQ(outcome->runs.size(), 2U);
-  ASSERT_EQ(outcome->networks.size(), 2U);
-  EXPECT_EQ(outcome->networks[0].ranks, (std::vector<RankRange>{{.first = 0, .last = 3}}));
-  EXPECT_EQ(outcome->networks[1].ranks, (std::vector<RankRange>{{.first = 4, .last = 7}}));
-  EXPECT_EQ(outcome->networks[1].rank, 4);
+  ASSERT_EQ(outcome->classes.size(), 2U);
+  EXPECT_EQ(outcome->classes[0].ranks, Ranks({{0, 3}}));
+  EXPECT_EQ(outcome->classes[1].ranks, Ranks({{4, 7}}));
+  EXPECT_EQ(outcome->classes[1].rank, 4);
   EXPECT_THAT(outcome->asks, ::testing::ElementsAre(HasSubstr("net.py:19")));
 }
 
 TEST_F(TraceScriptTest, ParityBecomesTwoNetworks) {
   const auto outcome = TraceScript(Job(Fork("get_rank() % 2 == 0")));
   ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
-  ASSERT_EQ(outcome->networks.size(), 2U);
-  EXPECT_EQ(outcome->networks[1].ranks, (std::vector<RankRange>{{.first = 1, .last = 1},
-                                                                {.first = 3, .last = 3},
-                                                                {.first = 5, .last = 5},
-                                                                {.first = 7, .last = 7}}));
+  ASSERT_EQ(outcome->classes.size(), 2U);
+  EXPECT_EQ(outcome->classes[1].ranks, Ranks({{1, 1}, {3, 3}, {5, 5}, {7, 7}}));
 }
 
 TEST_F(TraceScriptTest, ProgramsOfEveryRankStandInTheOrderOfTheScript) {
@@ -298,13 +296,13 @@ TEST_F(TraceScriptTest, ProgramsOfEveryRankStandInTheOrderOfTheScript) {
   ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
   ASSERT_EQ(outcome->programs.size(), 2U);
   EXPECT_FALSE(outcome->programs[0].training);
-  ASSERT_EQ(outcome->networks.size(), 1U);
-  EXPECT_EQ(outcome->networks[0].program, 1U);
-  ASSERT_EQ(outcome->orders.size(), 2U);
-  EXPECT_THAT(outcome->orders[0].programs, ::testing::ElementsAre(0U, 1U));
-  EXPECT_EQ(outcome->orders[0].ranks, (std::vector<RankRange>{{.first = 0, .last = 0}}));
-  EXPECT_THAT(outcome->orders[1].programs, ::testing::ElementsAre(1U));
-  EXPECT_EQ(outcome->orders[1].ranks, (std::vector<RankRange>{{.first = 1, .last = 7}}));
+  ASSERT_EQ(outcome->classes.size(), 2U);
+  EXPECT_EQ(outcome->classes[0].described, 1U);
+  EXPECT_EQ(outcome->classes[1].described, 1U);
+  EXPECT_THAT(outcome->classes[0].programs, ::testing::ElementsAre(0U, 1U));
+  EXPECT_EQ(outcome->classes[0].ranks, Ranks({{0, 0}}));
+  EXPECT_THAT(outcome->classes[1].programs, ::testing::ElementsAre(1U));
+  EXPECT_EQ(outcome->classes[1].ranks, Ranks({{1, 7}}));
 }
 
 TEST_F(TraceScriptTest, ErrorOnOtherRanksSaysWhichRankItIs) {

@@ -17,7 +17,8 @@ TEST(TraceResult, ProgramsAndCoveredRanksAreRead) {
   ASSERT_TRUE(result.has_value()) << FormatError(result.error());
   EXPECT_EQ(result->programs[0].file, "program-0.json");
   EXPECT_TRUE(result->programs[0].training);
-  EXPECT_THAT(result->covered, ElementsAre(RankRange{0, 0}, RankRange{2, 7}));
+  EXPECT_THAT(result->covered.ranges,
+              ElementsAre(strategies::RankRange{0, 0}, strategies::RankRange{2, 7}));
   EXPECT_EQ(result->release, "2.5.0");
 }
 

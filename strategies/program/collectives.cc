@@ -1,9 +1,8 @@
+#include "strategies/program/collectives.h"
+
 #include <algorithm>
 
-#include "base/text.h"
-#include "strategies/layout/group_name.h"
 #include "strategies/operators/known_ops.h"
-#include "strategies/program/program.h"
 #include "strategies/rules/windows/halo.h"
 
 namespace drydock::strategies {
@@ -37,7 +36,7 @@ bool IsExchange(const Node& node) {
 
 /// Adds the bytes of an exchange of border rows, which depend on the rank: at an edge there are
 /// fewer neighbours.
-void AddExchangeBytes(const CompiledProgram& program, const Node& node, CollectiveUse& use) {
+void AddExchangeBytes(const LocalProgram& program, const Node& node, CollectiveUse& use) {
   const Result<HaloPlan> plan = HaloPlanOf(node.attrs);
   if (!plan) {
     return;
@@ -51,23 +50,6 @@ void AddExchangeBytes(const CompiledProgram& program, const Node& node, Collecti
     use.sent_bytes = member == 0 ? bytes : std::max(use.sent_bytes, bytes);
     use.least_sent_bytes = member == 0 ? bytes : std::min(use.least_sent_bytes, bytes);
   }
-}
-
-/// Neighbours and row counts of one rank instead of the description for all ranks.
-void SpecialiseExchange(const std::vector<std::int64_t>& ranks, std::int64_t position, Node& node) {
-  const Result<HaloPlan> plan = HaloPlanOf(node.attrs);
-  if (!plan) {
-    return;
-  }
-  for (const auto& [name, attr] : HaloAttrs(*plan)) {
-    node.attrs.erase(name);
-  }
-  node.attrs.merge(HaloNeighbours(*plan, ranks, IndexInGroup(*node.group, position),
-                                  node.op == ops::kNeighborExchangeGrad));
-}
-
-Attr IntTuple(const std::vector<std::int64_t>& values) {
-  return {values};
 }
 
 bool IsCollective(const Node& node) {
@@ -84,34 +66,11 @@ std::int64_t PayloadBytes(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-Graph SpecialiseForRank(const CompiledProgram& program, RankId rank) {
-  Graph graph = program.local;
-  const std::int64_t stage_devices = StageDevices(program.config);
-  const std::int64_t stage_begin = ToInt(rank) / stage_devices * stage_devices;
-  const std::int64_t position = ToInt(rank) - stage_begin;
-  for (Node& node : graph.nodes) {
-    for (auto& [name, attr] : node.attrs) {
-      attr = ResolveAttr(attr, position);
-    }
-    if (node.group) {
-      const std::vector<std::int64_t> ranks = GroupRanks(*node.group, position, stage_begin);
-      node.attrs["group"] =
-          GroupName(ranks, program.config.world_size, BackendName(program.config));
-      node.attrs["group_ranks"] = JoinText(ranks, "-");
-      node.attrs["rank_list"] = IntTuple(ranks);
-      if (IsExchange(node)) {
-        SpecialiseExchange(ranks, position, node);
-      }
-    }
-  }
-  return graph;
-}
-
 bool RunsEachStep(const Node& node) {
   return BoolAttr(node.attrs, "each_step", true).value_or(true);
 }
 
-std::vector<CollectiveUse> CollectivesOf(const CompiledProgram& program) {
+std::vector<CollectiveUse> CollectivesOf(const LocalProgram& program) {
   std::vector<CollectiveUse> uses;
   for (std::size_t n = 0; n < program.local.nodes.size(); ++n) {
     const Node& node = program.local.nodes[n];
@@ -128,23 +87,6 @@ std::vector<CollectiveUse> CollectivesOf(const CompiledProgram& program) {
     }
   }
   return uses;
-}
-
-CollectiveSequence SequenceOf(const CompiledProgram& program) {
-  CollectiveSequence sequence;
-  for (const CollectiveUse& use : CollectivesOf(program)) {
-    const Node& node = program.local.at(use.node);
-    const auto reduce_op = node.attrs.find("op");
-    const auto* text = reduce_op == node.attrs.end()
-                           ? nullptr
-                           : std::get_if<std::string>(&reduce_op->second.value);
-    sequence.push_back({.op = node.op,
-                        .reduce_op = text == nullptr ? std::string_view() : std::string_view(*text),
-                        .dtype = program.local.at(node.inputs.front()).type.dtype,
-                        .payload_bytes = use.payload_bytes,
-                        .group = use.group});
-  }
-  return sequence;
 }
 
 }  // namespace drydock::strategies

@@ -1,0 +1,247 @@
+#include "strategies/passes/compile_job.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "strategies/passes/backward/fuse_kernels.h"
+#include "strategies/passes/backward/simplify.h"
+#include "strategies/passes/choose/choose.h"
+#include "strategies/passes/communicate/constant_sums.h"
+#include "strategies/passes/communicate/fuse.h"
+#include "strategies/passes/communicate/merge_equal.h"
+#include "strategies/passes/localize/localize.h"
+#include "strategies/passes/prepare/check_graph.h"
+#include "strategies/passes/prepare/clean_traced.h"
+#include "strategies/passes/prepare/hand_cut.h"
+#include "strategies/passes/prepare/rewrite.h"
+#include "strategies/passes/schedule/schedule.h"
+
+/// The pass pipeline: the one place that lists what runs, in order.
+///
+/// A network becomes a plan (prepare: what is there; choose: who is cut how), a plan becomes the
+/// program of a rank (localize: slices and communication; backward; communicate: which collectives
+/// go together; schedule: which kernels run, in which order). A job is compiled network by network; ranks with other rows of a table that the
+/// script cuts by hand run programs of their own (docs/adr/0010), so a network may have several.
+namespace drydock::strategies {
+namespace {
+
+/// What is there: a step without remains, its data set, its tables.
+Status Prepare(TracedPlan& plan) {
+  plan.traced = CleanTraced(std::move(plan.traced));
+  DRYDOCK_RETURN_IF_ERROR(CheckNotEmpty(plan.traced));
+  if (!CutsOperators(plan.config.mode)) {
+    return {};
+  }
+  DRYDOCK_RETURN_IF_ERROR(CheckInputs(plan.traced));
+  plan.traced = InsertDatasetNode(std::move(plan.traced));
+  DRYDOCK_TRY(plan.hand_cuts, TakeHandCuts(plan.traced));
+  if (plan.config.dataset_repeat_on_right && !plan.traced.inputs.empty()) {
+    plan.traced.nodes.front().attrs["dataset_repeat_dim_right"] = true;
+  }
+  return {};
+}
+
+/// Who is cut how.
+Status Choose(TracedPlan& plan, std::vector<Region>& regions, RankId rank) {
+  DRYDOCK_TRY(Assignment assignment, ChooseStrategies(plan.traced, regions, plan.config));
+  plan.plans = std::move(assignment.plans);
+  plan.diagnostics = std::move(assignment.diagnostics);
+  DRYDOCK_RETURN_IF_ERROR(GiveRows(plan, rank));
+  CountUnknown(plan.traced, plan.diagnostics);
+  return {};
+}
+
+/// What is left of the nodes and collectives behind differentiation, and which go together.
+Graph Communicate(Graph local, const JobConfig& config) {
+  if (CutsOperators(config.mode)) {
+    local = FoldConstantSums(std::move(local));
+  }
+  local = MergeEqualNodes(SimplifyGraph(std::move(local)));
+  return FuseCollectives(FuseKernels(std::move(local)), config);
+}
+
+/// What a rank runs.
+Result<LocalProgram> MakeLocal(TracedPlan plan, const std::vector<Region>& regions) {
+  DRYDOCK_TRY(LocalProgram program, BuildLocalProgram(plan, regions));
+  program.local = Communicate(std::move(program.local), plan.config);
+  DRYDOCK_TRY(program.kernels, ScheduleKernels(program.local, plan.config.data_sink));
+  program.from = std::move(plan);
+  return program;
+}
+
+/// Programs of one network, and the ranks that run each.
+struct Variants {
+  std::vector<LocalProgram> programs = {};
+  std::vector<RankSet> ranks = {};
+  std::vector<ProgramIndex> index = {};  ///< In the job.
+};
+
+Result<Variants> CompileVariants(TracedNetwork network, const RankSet& ranks, RankId first) {
+  Variants variants;
+  if (!MayHaveHandCuts(network.graph)) {
+    DRYDOCK_TRY(variants.programs.emplace_back(),
+                Compile(std::move(network.graph), network.config, first));
+    variants.ranks.push_back(ranks);
+    return variants;
+  }
+  DRYDOCK_TRY(variants.programs.emplace_back(), Compile(network.graph, network.config, first));
+  DRYDOCK_TRY(variants.ranks, RanksByRows(*variants.programs.front().from, ranks, first));
+  for (std::size_t i = 1; i < variants.ranks.size(); ++i) {
+    const RankId member{static_cast<std::int32_t>(variants.ranks[i].ranges.front().first)};
+    DRYDOCK_TRY(variants.programs.emplace_back(), Compile(network.graph, network.config, member));
+  }
+  return variants;
+}
+
+/// Brings the networks of a job together.
+class JobCompiler {
+ public:
+  JobCompiler(TracedJob traced, RankId described)
+      : traced_(std::move(traced)), described_(described), compiled_(traced_.networks.size()) {}
+
+  Result<JobProgram> Run() {
+    std::vector<std::size_t> told;
+    std::vector<std::size_t> later;
+    for (const TracedClass& item : traced_.classes) {
+      AddNew(told, item.described);
+    }
+    for (const TracedClass& item : traced_.classes) {
+      for (const std::size_t network : item.runs) {
+        if (std::ranges::find(told, network) == told.end()) {
+          AddNew(later, network);
+        }
+      }
+    }
+    for (const std::size_t network : told) {
+      DRYDOCK_TRY(compiled_[network].emplace(), CompileNetwork(network));
+    }
+    for (const std::size_t network : later) {
+      DRYDOCK_TRY(compiled_[network], CompileLater(network));
+    }
+    AddPrograms(told);
+    AddPrograms(later);
+    for (const TracedClass& item : traced_.classes) {
+      AddClasses(item);
+    }
+    job_.config = job_.programs[ClassOf(job_, described_).described].from->config;
+    return std::move(job_);
+  }
+
+ private:
+  static void AddNew(std::vector<std::size_t>& list, std::size_t item) {
+    if (std::ranges::find(list, item) == list.end()) {
+      list.push_back(item);
+    }
+  }
+
+  Result<Variants> CompileNetwork(std::size_t network) {
+    RankSet ranks;
+    for (const TracedClass& item : traced_.classes) {
+      if (std::ranges::find(item.runs, network) != item.runs.end()) {
+        ranks = Merge(ranks, item.ranks);
+      }
+    }
+    const RankId first = Contains(ranks, ToInt(described_))
+                             ? described_
+                             : RankId{static_cast<std::int32_t>(ranks.ranges.front().first)};
+    const std::string note = traced_.networks[network].note;
+    Result<Variants> variants = CompileVariants(std::move(traced_.networks[network]), ranks, first);
+    if (!variants && !note.empty()) {
+      variants.error().notes.push_back(note);
+    }
+    return variants;
+  }
+
+  /// A later network with a limit is left out of the comparison, which is counted.
+  Result<std::optional<Variants>> CompileLater(std::size_t network) {
+    Result<Variants> variants = CompileNetwork(network);
+    if (variants) {
+      return std::optional<Variants>(*std::move(variants));
+    }
+    if (variants.error().code != ErrorCode::kUnsupported) {
+      return tl::unexpected(std::move(variants).error());
+    }
+    job_.diagnostics.push_back(
+        {.code = "not-modelled",
+         .text = "a later program of the script is not compared between ranks: " +
+                 variants.error().message,
+         .first_place = variants.error().place,
+         .unsupported = true});
+    return std::optional<Variants>();
+  }
+
+  /// First one program of each network, then the variants of the networks.
+  void AddPrograms(const std::vector<std::size_t>& networks) {
+    for (const bool first : {true, false}) {
+      for (const std::size_t network : networks) {
+        std::optional<Variants>& variants = compiled_[network];
+        for (std::size_t i = first ? 0 : 1; variants && i < (first ? 1 : variants->ranks.size());
+             ++i) {
+          variants->index.push_back(job_.programs.size());
+          job_.programs.push_back(std::move(variants->programs[i]));
+        }
+      }
+    }
+  }
+
+  /// A class whose networks have variants falls apart by them.
+  void AddClasses(const TracedClass& traced) {
+    std::vector<RankClass> pieces = {{.ranks = traced.ranks}};
+    for (const std::size_t network : traced.runs) {
+      std::vector<RankClass> finer;
+      for (RankClass& piece : pieces) {
+        AddPieces(std::move(piece), network, network == traced.described, finer);
+      }
+      pieces = std::move(finer);
+    }
+    std::ranges::move(pieces, std::back_inserter(job_.classes));
+  }
+
+  void AddPieces(RankClass piece, std::size_t network, bool described,
+                 std::vector<RankClass>& finer) const {
+    const std::optional<Variants>& variants = compiled_[network];
+    if (!variants) {
+      piece.runs.emplace_back();
+      finer.push_back(std::move(piece));
+      return;
+    }
+    for (std::size_t i = 0; i < variants->ranks.size(); ++i) {
+      RankClass part = piece;
+      part.ranks = Common(piece.ranks, variants->ranks[i]);
+      part.runs.emplace_back(variants->index[i]);
+      part.described = described ? variants->index[i] : part.described;
+      if (!part.ranks.ranges.empty()) {
+        finer.push_back(std::move(part));
+      }
+    }
+  }
+
+  TracedJob traced_;
+  RankId described_;
+  std::vector<std::optional<Variants>> compiled_;  ///< Per network; nullopt: beyond our limits.
+  JobProgram job_ = {};
+};
+
+}  // namespace
+
+TracedJob JobOf(Graph graph, const JobConfig& config) {
+  TracedJob job;
+  job.networks.push_back({.graph = std::move(graph), .config = config});
+  job.classes.push_back({.ranks = AllRanks(config.world_size), .runs = {0}});
+  return job;
+}
+
+Result<LocalProgram> Compile(Graph traced, const JobConfig& config, RankId rank) {
+  DRYDOCK_RETURN_IF_ERROR(ValidateJob(config));
+  TracedPlan plan{.config = config, .traced = std::move(traced)};
+  DRYDOCK_RETURN_IF_ERROR(Prepare(plan));
+  std::vector<Region> regions = ClassifyNodes(plan.traced);
+  DRYDOCK_RETURN_IF_ERROR(Choose(plan, regions, rank));
+  return MakeLocal(std::move(plan), regions);
+}
+
+Result<JobProgram> CompileJob(TracedJob job, RankId described) {
+  return JobCompiler(std::move(job), described).Run();
+}
+
+}  // namespace drydock::strategies

@@ -1,0 +1,79 @@
+#include "strategies/program/local_program.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "strategies/layout/group_name.h"
+#include "strategies/operators/known_ops.h"
+#include "strategies/rules/windows/halo.h"
+
+namespace drydock::strategies {
+namespace {
+
+bool IsExchange(const Node& node) {
+  return node.op == ops::kNeighborExchange || node.op == ops::kNeighborExchangeGrad;
+}
+
+/// Neighbours and row counts of one rank instead of the description for all ranks.
+void SpecialiseExchange(const std::vector<std::int64_t>& ranks, std::int64_t position, Node& node) {
+  const Result<HaloPlan> plan = HaloPlanOf(node.attrs);
+  if (!plan) {
+    return;
+  }
+  for (const auto& [name, attr] : HaloAttrs(*plan)) {
+    node.attrs.erase(name);
+  }
+  node.attrs.merge(HaloNeighbours(*plan, ranks, IndexInGroup(*node.group, position),
+                                  node.op == ops::kNeighborExchangeGrad));
+}
+
+}  // namespace
+
+std::vector<Diagnostic> DiagnosticsOf(const LocalProgram& program) {
+  std::vector<Diagnostic> all = program.from->diagnostics;
+  all.insert(all.end(), program.diagnostics.begin(), program.diagnostics.end());
+  return all;
+}
+
+std::vector<Range> OwnedRanges(const LocalProgram& program, std::size_t parameter, RankId rank) {
+  const JobConfig& config = program.from->config;
+  std::vector<Range> ranges =
+      SliceOf(program.parameter_layouts[parameter], ToInt(rank) % StageDevices(config));
+  const std::string& name = program.local.at(program.local.parameters[parameter].value).name;
+  for (const HandCut& cut : program.from->hand_cuts) {
+    if (std::ranges::find(cut.parameters, name) != cut.parameters.end()) {
+      const std::size_t part = PartOf(cut, config, rank);
+      std::int64_t begin = 0;
+      for (std::size_t before = 0; before < part; ++before) {
+        begin += cut.rows[before];
+      }
+      ranges[0] = {.begin = begin, .end = begin + cut.rows[part]};
+    }
+  }
+  return ranges;
+}
+
+Graph SpecialiseForRank(const LocalProgram& program, RankId rank) {
+  Graph graph = program.local;
+  const JobConfig& config = program.from->config;
+  const std::int64_t stage_devices = StageDevices(config);
+  const std::int64_t stage_begin = ToInt(rank) / stage_devices * stage_devices;
+  const std::int64_t position = ToInt(rank) - stage_begin;
+  for (Node& node : graph.nodes) {
+    for (auto& [name, attr] : node.attrs) {
+      attr = ResolveAttr(attr, position);
+    }
+    if (node.group) {
+      const std::vector<std::int64_t> ranks = GroupRanks(*node.group, position, stage_begin);
+      node.attrs["group"] = GroupName(ranks, config.world_size, BackendName(config));
+      node.attrs["group_ranks"] = JoinText(ranks, "-");
+      node.attrs["rank_list"] = Attr(ranks);
+      if (IsExchange(node)) {
+        SpecialiseExchange(ranks, position, node);
+      }
+    }
+  }
+  return graph;
+}
+
+}  // namespace drydock::strategies

@@ -1,0 +1,61 @@
+#include "strategies/program/agreement.h"
+
+#include <gtest/gtest.h>
+
+/// Which ranks have to agree, and what is not known of them.
+namespace drydock::strategies {
+namespace {
+
+/// One AllReduce of `bytes` over all ranks of a stage of four.
+CollectiveSequence SumOf(std::int64_t bytes) {
+  return {.collectives = {{.op = "AllReduce",
+                           .reduce_op = "sum",
+                           .payload_bytes = bytes,
+                           .group = MakeGroupPattern({{.stride = 1, .extent = 4}})}}};
+}
+
+TEST(CheckAgreement, RanksOfAGroupMustIssueTheSame) {
+  EXPECT_TRUE(CheckAgreement({SumOf(8)}, {0, 0, 0, 0}, 4).holds);
+  const Agreement apart = CheckAgreement({SumOf(8), SumOf(16)}, {0, 0, 1, 0}, 4);
+  EXPECT_FALSE(apart.holds);
+  EXPECT_EQ(apart.first_conflict,
+            "ranks 0 and 2 disagree on group 0-1-2-3: at position 0 one issues AllReduce of 8 B "
+            "float32, the other AllReduce of 16 B float32");
+}
+
+// Two stages of four ranks: the groups are 0-3 and 4-7, each agrees within itself.
+TEST(CheckAgreement, StagesNeedNotAgree) {
+  const Agreement agreement = CheckAgreement({SumOf(8), SumOf(16)}, {0, 0, 0, 0, 1, 1, 1, 1}, 4);
+  EXPECT_TRUE(agreement.holds) << agreement.first_conflict;
+  EXPECT_EQ(agreement.groups_checked, 2);
+}
+
+TEST(CheckAgreement, AConflictInALaterStageNamesItsGroup) {
+  const Agreement agreement = CheckAgreement({SumOf(8), SumOf(16)}, {0, 0, 0, 0, 0, 0, 0, 1}, 4);
+  EXPECT_FALSE(agreement.holds);
+  EXPECT_TRUE(agreement.first_conflict.starts_with("ranks 4 and 7 disagree on group 4-5-6-7:"))
+      << agreement.first_conflict;
+}
+
+// What comes behind a program that is not modelled is not known: no conflict is claimed there.
+TEST(CheckAgreement, NothingIsSaidBehindAnUnknownProgram) {
+  CollectiveSequence unknown = SumOf(8);
+  unknown.open = true;
+  CollectiveSequence longer = SumOf(8);
+  longer.collectives.push_back(longer.collectives.front());
+  EXPECT_TRUE(CheckAgreement({unknown, longer}, {0, 1, 0, 1}, 4).holds);
+  EXPECT_FALSE(CheckAgreement({unknown, SumOf(16)}, {0, 1, 0, 1}, 4).holds);
+  EXPECT_TRUE(CheckAgreement({{.open = true}, longer}, {0, 1, 0, 1}, 4).holds);
+  EXPECT_FALSE(CheckAgreement({{}, longer}, {0, 1, 0, 1}, 4).holds);
+}
+
+// The one whose sequence is shorter must be the open one.
+TEST(CheckAgreement, AnUnknownRestDoesNotExcuseWhatTheOtherNeverIssues) {
+  CollectiveSequence unknown = SumOf(8);
+  unknown.collectives.push_back(unknown.collectives.front());
+  unknown.open = true;
+  EXPECT_FALSE(CheckAgreement({unknown, SumOf(8)}, {0, 1, 0, 1}, 4).holds);
+}
+
+}  // namespace
+}  // namespace drydock::strategies
