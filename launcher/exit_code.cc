@@ -28,6 +28,7 @@ constexpr auto kCodes = std::to_array<CodeFacts>({
     {"LOOPBACK_MASTER", ExitCode::kPreflight},
     {"IPV6_UNSUPPORTED", ExitCode::kUsage},
     {"NOFILE", ExitCode::kPreflight},
+    {"OUT_OF_MEMORY", ExitCode::kPreflight},
     {"NPROC", ExitCode::kPreflight},
     {"MASTER_UNREACHABLE", ExitCode::kNotFormed},
     {"BUILD_TIMEOUT", ExitCode::kNotFormed},

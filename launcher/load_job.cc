@@ -177,6 +177,7 @@ Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context,
     ApplyFlags(options, network.config);
   }
   job.settings = job.traced.networks.front().config;
+  DRYDOCK_RETURN_IF_ERROR(CheckFleetSize(job.settings.world_size));
   return job;
 }
 

@@ -21,6 +21,7 @@ bool ReaderLeft() {
 
 int main(int argc, char** argv) {
   using namespace drydock::launcher;  // NOLINT(google-build-using-namespace): main stands outside
+  EndWhenOutOfMemory();
   try {
     const std::vector<std::string> words(argv, argv + argc);
     Log log("msrun", LogLevel::kWarning);

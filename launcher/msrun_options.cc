@@ -4,6 +4,7 @@
 #include <array>
 
 #include "launcher/exit_code.h"
+#include "sim/fleet/registration.h"
 #include "sim/memory/device_memory.h"
 #include "strategies/document/json_reader.h"
 
@@ -286,6 +287,20 @@ Status CheckTail(const std::string& list, std::optional<std::int64_t> worker_num
   }
 }
 
+}  // namespace
+
+Status CheckFleetSize(std::int64_t ranks) {
+  if (ranks > sim::kMaxFleetWorkers) {
+    return FailCommand("UNSUPPORTED",
+                       "a job of " + std::to_string(ranks) + " ranks: at most " +
+                           std::to_string(sim::kMaxFleetWorkers) + " ranks can be simulated",
+                       "use fewer ranks");
+  }
+  return {};
+}
+
+namespace {
+
 Status CheckCounts(const MsrunOptions& o) {
   if (o.worker_num <= 0) {
     return Usage("argument --worker_num: must be greater than 0, but it is " +
@@ -293,6 +308,9 @@ Status CheckCounts(const MsrunOptions& o) {
   }
   if (o.worker_num > 2147483647) {
     return Usage("argument --worker_num: at most 2147483647 ranks are possible");
+  }
+  if (o.sim_level >= 0) {
+    DRYDOCK_RETURN_IF_ERROR(CheckFleetSize(o.worker_num));
   }
   if (o.sim_rank_id < -1 || o.sim_rank_id >= o.worker_num) {
     return Usage(

@@ -93,4 +93,8 @@ void AddMsrunFlags(FlagSet& flags, MsrunOptions& options);
 [[nodiscard]] Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& flags,
                                                       const Environment& environment);
 
+/// Whether so many ranks can be played; asked before anything is read.
+/// @error UNSUPPORTED  more than sim::kMaxFleetWorkers
+[[nodiscard]] Status CheckFleetSize(std::int64_t ranks);
+
 }  // namespace drydock::launcher

@@ -1,12 +1,26 @@
 #include "launcher/program.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <new>
 
 #include "base/text.h"
+#include "launcher/exit_code.h"
 
 namespace drydock::launcher {
 namespace {
+
+constexpr std::string_view kOutOfMemory =
+    "drydock: error[OUT_OF_MEMORY]: this machine has no memory left; hint: use fewer ranks or a "
+    "smaller graph\n";
+
+/// Nothing may be allocated any more.
+[[noreturn]] void SayOutOfMemory() {
+  const auto written = ::write(STDERR_FILENO, kOutOfMemory.data(), kOutOfMemory.size());
+  ::_exit(written < 0 ? static_cast<int>(ExitCode::kInternal)
+                      : static_cast<int>(ExitCode::kPreflight));
+}
 
 constexpr std::string_view kSelf = "drydock";
 
@@ -104,13 +118,17 @@ int RunByName(std::span<const std::string> words, Context context, std::ostream&
 
 }  // namespace
 
+void EndWhenOutOfMemory() {
+  std::set_new_handler(SayOutOfMemory);
+}
+
 int RunProgram(std::span<const std::string> words, Context context, std::ostream& err) {
   try {
     const int status = RunByName(words, context, err);
     context.out.flush();
     return status;
   } catch (const std::bad_alloc&) {
-    err << "drydock: error[INTERNAL]: out of memory; hint: use fewer ranks or a smaller graph\n";
+    err << kOutOfMemory;
     return Status(ExitCode::kPreflight);
   } catch (const std::exception& failure) {
     err << "drydock: error[INTERNAL]: internal error: " << failure.what() << "\n";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/checked.h"
 #include "strategies/graph/attr.h"
 #include "strategies/graph/dtype.h"
 
@@ -28,8 +29,8 @@ std::vector<GroupPattern> PatternsOf(const std::vector<CollectiveUse>& uses) {
 
 void AddTo(CommunicationTotal& total, const CollectiveReport& collective) {
   ++total.count;
-  total.payload_bytes += collective.payload_bytes;
-  total.sent_bytes += collective.sent_bytes;
+  total.payload_bytes = AddSaturated(total.payload_bytes, collective.payload_bytes);
+  total.sent_bytes = AddSaturated(total.sent_bytes, collective.sent_bytes);
 }
 
 /// Totals per key, by key.

@@ -5,7 +5,6 @@
 #include <set>
 #include <string_view>
 
-#include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/operators/op_signature.h"
 
@@ -83,9 +82,10 @@ class NodeDescriber {
     if (node_.group && node_.entry != nullptr && node_.entry->kind == OpKind::kCollective) {
       AddCollectiveAttrs(facts);
     }
-    if (node_.reason == strategies::CommReason::kRedistribution &&
-        node_.op == strategies::ops::kStridedSlice) {
-      facts.primitive_attrs.push_back("keep_value_node_input: " + IrAttrText(Attr(true), style_));
+    if (node_.reason == strategies::CommReason::kRedistribution && node_.entry != nullptr &&
+        !node_.entry->ir_inserted_attr.empty()) {
+      facts.primitive_attrs.push_back(std::string(node_.entry->ir_inserted_attr) + ": " +
+                                      IrAttrText(Attr(true), style_));
     }
     return facts;
   }
@@ -169,7 +169,9 @@ class NodeDescriber {
 
   void AddPlainAttrs(IrNodeFacts& facts) {
     for (const auto& [name, attr] : node_.attrs) {
-      const bool hidden = name == kRankSize && node_.op == strategies::ops::kAllReduce;
+      const bool hidden = name == kRankSize && node_.entry != nullptr &&
+                          node_.entry->collective != nullptr &&
+                          !node_.entry->collective->ir_shows_rank_size;
       if (!shown_.contains(name) && !hidden) {
         AddAttr(facts, name, attr);
       }
@@ -236,7 +238,7 @@ std::int64_t FirstNodeNumber(const LocalProgram& program) {
 bool IsCopyOfTraced(const LocalProgram& program, const Node& node) {
   return node.origin != strategies::kNoNode && node.phase != strategies::Phase::kBackward &&
          node.reason == strategies::CommReason::kNone &&
-         program.from->traced.at(node.origin).op == node.op;
+         SameOperator(program.from->traced.at(node.origin), node);
 }
 
 std::optional<strategies::Strategy> UsedStrategy(const LocalProgram& program, NodeId traced) {

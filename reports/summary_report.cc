@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "strategies/graph/job_config.h"
 #include "strategies/operators/op_entry.h"
@@ -126,7 +127,7 @@ std::vector<ScriptRunReport> ListRuns(const RunFacts& facts, const sim::DryRunRe
                               .operators = std::ssize(program.local.nodes)};
     for (const strategies::CollectiveUse& use : strategies::CollectivesOf(program)) {
       ++report.collectives;
-      report.sent_bytes += use.sent_bytes;
+      report.sent_bytes = AddSaturated(report.sent_bytes, use.sent_bytes);
     }
     list.push_back(std::move(report));
   }

@@ -80,7 +80,7 @@ PeakTensor DescribeInner(const Graph& graph, const strategies::KernelNode& node,
   return tensor;
 }
 
-PeakTensor DescribeBuffer(const CompiledProgram& program, const PeakBuffer& buffer,
+PeakTensor DescribeBuffer(const LocalProgram& program, const PeakBuffer& buffer,
                           const MemoryPlan& plan, const MemoryProfile& profile) {
   const Graph& graph = program.local;
   PeakTensor tensor{.kind = buffer.kind, .bytes = buffer.bytes};
@@ -117,7 +117,7 @@ PeakTensor DescribeBuffer(const CompiledProgram& program, const PeakBuffer& buff
 Status AccountMemory(const LocalProgram& program, const DryRunOptions& options,
                      const DeviceMemory& device, ClassMemory& ranks) {
   const MemoryPlan plan = PlanMemory(program);
-  LifetimeOptions lifetimes{.steps = program.config.steps, .largest_count = options.largest_count};
+  LifetimeOptions lifetimes{.steps = program.from->config.steps, .largest_count = options.largest_count};
   lifetimes.pool.capacity_bytes = device.ms_used_bytes;
   DRYDOCK_TRY(ranks.memory, ProfileMemory(plan, lifetimes));
   const MemoryProfile& profile = *ranks.memory;

@@ -32,8 +32,8 @@ enum class TrackedTaskKind : std::uint8_t {
   kKernel,
 };
 
-/// Time stamp of what never happens.
-inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+/// Time stamp of the end of a block that lives on.
+inline constexpr std::int64_t kNotYetFreed = std::numeric_limits<std::int64_t>::max();
 
 /// One task. Time stamps count tasks and memory events together; they are no wall time.
 struct TrackedTask {
@@ -45,7 +45,7 @@ struct TrackedTask {
 /// One allocation from hand-out to free: a row of memory_block.csv.
 struct TrackedBlock {
   std::int64_t start_time_stamp = 0;
-  std::int64_t end_time_stamp = kNever;
+  std::int64_t end_time_stamp = kNotYetFreed;
   Allocation allocation = {};
   std::int64_t actual_peak_bytes = 0;  ///< Of the pool, just after the hand-out.
   TrackedType type = TrackedType::kKernel;

@@ -1,5 +1,6 @@
 #include "strategies/graph/graph.h"
 
+#include <functional>
 #include <map>
 
 #include "base/text.h"
@@ -54,6 +55,10 @@ std::optional<SourcePlace> PlaceOf(const Graph& graph, const Node& node) {
 std::optional<SourcePlace> ShardPlaceOf(const Graph& graph, const Node& node) {
   const std::optional<SourcePlace> place = PlaceOf(graph, Node{.place = node.shard_place});
   return place ? place : PlaceOf(graph, node);
+}
+
+bool SameOperator(const Node& a, const Node& b) {
+  return std::equal_to<>()(a.op, b.op);
 }
 
 std::vector<std::string> FullNames(const Graph& graph) {

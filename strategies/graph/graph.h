@@ -130,6 +130,10 @@ struct Graph {
   [[nodiscard]] const Node& at(NodeId id) const { return nodes[ToIndex(id)]; }
 };
 
+/// True if both nodes apply the operator of the same name. Which operator that is nobody has to
+/// ask: what there is to know of it is in its entry.
+[[nodiscard]] bool SameOperator(const Node& a, const Node& b);
+
 /// Place of the user's line that applies a node, if known.
 [[nodiscard]] std::optional<SourcePlace> PlaceOf(const Graph& graph, const Node& node);
 

@@ -32,6 +32,7 @@ inline constexpr std::string_view kTensorSlice = "_GetTensorSlice";
 inline constexpr std::string_view kGradient = "_Gradient";
 inline constexpr std::string_view kOnesLike = "OnesLike";
 inline constexpr std::string_view kZerosLike = "ZerosLike";
+inline constexpr std::string_view kGetNext = "GetNext";
 inline constexpr std::string_view kLoad = "Load";
 inline constexpr std::string_view kBatchParallel = "BatchParallel";
 inline constexpr std::string_view kStandAlone = "StandAlone";

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "strategies/graph/kernel_graph.h"
+#include "strategies/operators/collective_facts.h"
 #include "strategies/operators/op_contexts.h"
 #include "strategies/operators/simplification.h"
 
@@ -77,7 +78,9 @@ struct OpEntry {
   OpKind kind = OpKind::kCompute;
   Folding folding = Folding::kNever;
   SimplifyFn simplify = nullptr;  ///< Null: nothing simpler is known.
-  KernelFusion fusion = {};       ///< One kernel for the operator and the one before it.
+  /// Its results depend on the types of the operands, not on their elements.
+  bool knows_result = false;
+  KernelFusion fusion = {};  ///< One kernel for the operator and the one before it.
   InferFn infer = nullptr;
   ShardFn shard = nullptr;  ///< Null: no sharding rule (fallback of spec operators 1.1).
   /// Without a rule: replicated even where the batch divides (spec operators 1.1).
@@ -118,6 +121,21 @@ struct OpEntry {
   /// A small legal application where float tensors of one shape are none, as a call with types for
   /// operands: "(axis=0)((8, 6), int32(4, 2))"; None = an optional operand left out. See ExampleOf.
   std::string_view example = {};
+  /// What a collective sends and does; never null for OpKind::kCollective, null for all others.
+  const CollectiveFacts* collective = nullptr;
+  /// A helper that only tells passes what to do (a mirror): not part of what a rank runs.
+  bool steers = false;
+  /// Stands in front of the users of a weight: its gradient is the sum over the ranks that share
+  /// it.
+  bool is_mirror = false;
+  /// Layouts that the user gives hold as they are, and the strategy search leaves the node alone.
+  bool given_layouts_stand_alone = false;
+  /// The search decides nothing across a Reshape in front of it.
+  bool ends_choice_at_reshape = false;
+  /// A cast of a parameter counts as one user of it, whoever reads the result.
+  bool is_cast = false;
+  /// Attribute that IR dumps show as true where a redistribution inserted the operator.
+  std::string_view ir_inserted_attr = {};
 
   const OpEntry* next = nullptr;  ///< Registration list; set by OpRegistrar.
 };

@@ -33,12 +33,12 @@ PatternUses UsesByPattern(const CollectiveSequence& sequence) {
 }
 
 bool SameCollective(const RankCollective& a, const RankCollective& b) {
-  return a.op == b.op && a.reduce_op == b.reduce_op && a.dtype == b.dtype &&
+  return a.kind == b.kind && a.reduce_op == b.reduce_op && a.dtype == b.dtype &&
          a.payload_bytes == b.payload_bytes;
 }
 
 std::string Describe(const RankCollective& collective) {
-  return std::string(collective.op) + " of " + std::to_string(collective.payload_bytes) + " B " +
+  return std::string(collective.kind) + " of " + std::to_string(collective.payload_bytes) + " B " +
          std::string(DTypeName(collective.dtype));
 }
 
@@ -201,7 +201,7 @@ CollectiveSequence SequenceOf(const LocalProgram& program) {
                            ? nullptr
                            : std::get_if<std::string>(&reduce_op->second.value);
     sequence.collectives.push_back(
-        {.op = node.op,
+        {.kind = node.op,
          .reduce_op = text == nullptr ? std::string_view() : std::string_view(*text),
          .dtype = program.local.at(node.inputs.front()).type.dtype,
          .payload_bytes = use.payload_bytes,

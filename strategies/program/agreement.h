@@ -20,7 +20,7 @@ struct Agreement {
 
 /// One rank's collective as the agreement check sees it.
 struct RankCollective {
-  std::string_view op = {};
+  std::string_view kind = {};  ///< "AllReduce".
   std::string_view reduce_op = {};
   DType dtype = DType::kFloat32;
   std::int64_t payload_bytes = 0;

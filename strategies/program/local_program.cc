@@ -4,31 +4,8 @@
 
 #include "base/text.h"
 #include "strategies/layout/group_name.h"
-#include "strategies/operators/known_ops.h"
-#include "strategies/rules/windows/halo.h"
 
 namespace drydock::strategies {
-namespace {
-
-bool IsExchange(const Node& node) {
-  return node.op == ops::kNeighborExchange || node.op == ops::kNeighborExchangeGrad;
-}
-
-/// Neighbours and row counts of one rank instead of the description for all ranks.
-void SpecialiseExchange(const std::vector<std::int64_t>& ranks, std::int64_t position, Node& node) {
-  const Result<HaloPlan> plan = HaloPlanOf(node.attrs);
-  if (!plan) {
-    return;
-  }
-  for (const auto& [name, attr] : HaloAttrs(*plan)) {
-    node.attrs.erase(name);
-  }
-  node.attrs.merge(HaloNeighbours(*plan, ranks, IndexInGroup(*node.group, position),
-                                  node.op == ops::kNeighborExchangeGrad));
-}
-
-}  // namespace
-
 std::vector<Diagnostic> DiagnosticsOf(const LocalProgram& program) {
   std::vector<Diagnostic> all = program.from->diagnostics;
   all.insert(all.end(), program.diagnostics.begin(), program.diagnostics.end());
@@ -68,8 +45,9 @@ Graph SpecialiseForRank(const LocalProgram& program, RankId rank) {
       node.attrs["group"] = GroupName(ranks, config.world_size, BackendName(config));
       node.attrs["group_ranks"] = JoinText(ranks, "-");
       node.attrs["rank_list"] = Attr(ranks);
-      if (IsExchange(node)) {
-        SpecialiseExchange(ranks, position, node);
+      const CollectiveFacts* facts = CollectiveOf(node);
+      if (facts != nullptr && facts->specialise != nullptr) {
+        facts->specialise(node, ranks, IndexInGroup(*node.group, position));
       }
     }
   }

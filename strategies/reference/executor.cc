@@ -59,7 +59,7 @@ class LockStep {
       const bool alike =
           local.values.size() == first_.local.values.size() &&
           std::ranges::equal(local.nodes, first_.local.nodes, [](const Node& a, const Node& b) {
-            return a.op == b.op && a.inputs == b.inputs && a.outputs == b.outputs;
+            return SameOperator(a, b) && a.inputs == b.inputs && a.outputs == b.outputs;
           });
       if (!alike) {
         return Fail(ErrorCode::kInternal, "the programs of the ranks are not alike");

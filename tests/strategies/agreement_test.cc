@@ -8,7 +8,7 @@ namespace {
 
 /// One AllReduce of `bytes` over all ranks of a stage of four.
 CollectiveSequence SumOf(std::int64_t bytes) {
-  return {.collectives = {{.op = "AllReduce",
+  return {.collectives = {{.kind = "AllReduce",
                            .reduce_op = "sum",
                            .payload_bytes = bytes,
                            .group = MakeGroupPattern({{.stride = 1, .extent = 4}})}}};

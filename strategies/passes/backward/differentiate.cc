@@ -75,7 +75,7 @@ class ReverseSweep {
       stopped_.push_back(id);
       return {};
     }
-    const std::string prefix = node.op == ops::kMirror ? "grad_mirror" : "grad";
+    const std::string prefix = node.entry->is_mirror ? "grad_mirror" : "grad";
     const NodeSpec spec{
         .scope = "Gradients/" + node.scope,
         .instance_name = node.instance_name.empty() ? "" : prefix + node.instance_name,

@@ -4,10 +4,10 @@
 #include <span>
 
 #include "base/text.h"
+#include "strategies/operators/fallback.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/strategy_arguments.h"
 #include "strategies/passes/choose/equal_nodes.h"
-#include "strategies/rules/system/fallback.h"
 
 namespace drydock::strategies {
 namespace {
@@ -188,7 +188,8 @@ Result<NodePlan> PlanFallback(const Graph& graph, const Node& node, const JobCon
 }
 
 Diagnostic WithoutRule(const Graph& graph, const Node& node, const NodePlan& plan) {
-  const bool whole = plan.fallback_rule == ops::kStandAlone;
+  // The batch rule is what entries without a default of their own have.
+  const bool whole = FindOp(plan.fallback_rule)->default_strategy != nullptr;
   std::string text = "'" + node.op + "' has no sharding rule; ";
   text += whole ? "every rank computes all of it"
                 : "every rank computes its part of the batch, as if samples were independent";

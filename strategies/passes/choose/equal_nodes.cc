@@ -11,7 +11,7 @@ bool EqualNodes::SameTypes(const std::vector<ValueId>& a, const std::vector<Valu
 }
 
 bool EqualNodes::AskTheSame(const Node& a, const Node& b) const {
-  return a.op == b.op && SameTypes(a.inputs, b.inputs) && SameTypes(a.outputs, b.outputs) &&
+  return SameOperator(a, b) && SameTypes(a.inputs, b.inputs) && SameTypes(a.outputs, b.outputs) &&
          a.in_strategy == b.in_strategy && a.out_strategy == b.out_strategy &&
          a.in_layout == b.in_layout && a.out_layout == b.out_layout && a.attrs == b.attrs;
 }

@@ -7,7 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "strategies/operators/known_ops.h"
 #include "strategies/passes/choose/operator_choice.h"
 #include "strategies/passes/choose/propagation_graph.h"
 #include "strategies/passes/choose/reshape_choice.h"
@@ -186,8 +185,7 @@ class Propagation {
     }
     const bool forward = edge.producer == current;
     const NodeId other = IsReshape(next) ? current : next;
-    // Between a Reshape and a Concat nothing is decided.
-    if (graph_.at(other).op == ops::kConcat && edge.consumer == other) {
+    if (graph_.at(other).entry->ends_choice_at_reshape && edge.consumer == other) {
       passed_over_.insert(next);
       return {};
     }

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/checked.h"
-#include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_signature.h"
 #include "strategies/passes/localize/wanted_layout.h"
 
@@ -71,8 +70,8 @@ void Sweeten(const JobConfig& config, Candidate& candidate) {
 /// Layouts that hold as they were given are not propagated.
 /// Source: mindspore/ccsrc/frontend/parallel/step_parallel_utils.cc (IsSupportNewShapeBaseNode)
 bool StandsAlone(const Node& node) {
-  const bool always = node.op == ops::kCustom || node.op == ops::kIndex;
-  return IsSelfDefined(node).value_or(false) || (always && node.in_layout);
+  return IsSelfDefined(node).value_or(false) ||
+         (node.entry->given_layouts_stand_alone && node.in_layout);
 }
 
 struct Source {

@@ -24,7 +24,7 @@ WeightSource WeightBehind(const Graph& graph, ValueId value) {
     if (!PassesLayoutOn(node)) {
       return {};
     }
-    source.cast = node.op == ops::kCast ? graph.at(value).producer : source.cast;
+    source.cast = node.entry->is_cast ? graph.at(value).producer : source.cast;
     value = node.inputs.front();
   }
   if (value != kNoValue && graph.at(value).kind == ValueKind::kParameter) {

@@ -55,7 +55,7 @@ bool IsConstant(const Graph& graph, const Node& node, const std::vector<bool>& c
   if (node.entry == nullptr || node.entry->infer == nullptr) {
     return false;
   }
-  return node.op == ops::kOnesLike || node.op == ops::kZerosLike ||
+  return node.entry->knows_result ||
          (IsWorkedOut(graph, node) && std::ranges::all_of(node.inputs, [&](ValueId id) {
             return graph.at(id).kind == ValueKind::kConstant || constant[ToIndex(id)];
           }));
@@ -85,7 +85,7 @@ Graph FoldConstantSums(Graph local) {
     Node& node = graph.nodes[n];
     bool known = IsConstant(graph, node, constant);
     const ValueId operand = node.inputs.empty() ? kNoValue : node.inputs.front();
-    const bool reduces = node.op == ops::kAllReduce && node.group && operand != kNoValue;
+    const bool reduces = ReducesToAll(node) && operand != kNoValue;
     if (reduces && (constant[ToIndex(operand)] || graph.at(operand).kind == ValueKind::kConstant)) {
       known = graph.at(operand).type.shape.empty();
       if (TextAttr(node.attrs, "op", "sum").value_or("sum") == "sum") {

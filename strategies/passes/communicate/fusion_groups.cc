@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "strategies/graph/walk.h"
-#include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 
 /// Which sums become one collective.
@@ -33,7 +32,7 @@ using Key = std::tuple<GroupPattern, std::string, std::int64_t, DType, std::int6
 constexpr std::int64_t kUnitsPerMb = 262'144;
 
 std::int64_t FusionOf(const Node& node) {
-  if (node.op != ops::kAllReduce || !node.group) {
+  if (!ReducesToAll(node)) {
     return 0;
   }
   return IntAttr(node.attrs, "fusion", 0).value_or(0);

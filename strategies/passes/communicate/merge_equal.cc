@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/overloaded.h"
-#include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/passes/prepare/rewrite.h"
 
@@ -120,7 +119,7 @@ class Merger {
            node.entry->family != kRandomFamily && !node.inputs.empty();
   }
 
-  static bool OnlyGroupCounts(const Node& node) { return node.op == ops::kAllReduce; }
+  static bool OnlyGroupCounts(const Node& node) { return ReducesToAll(node); }
 
   static std::size_t HashOf(const Node& node) {
     std::size_t hash = std::hash<const OpEntry*>()(node.entry);

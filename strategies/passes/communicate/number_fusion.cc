@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "strategies/graph/walk.h"
-#include "strategies/operators/known_ops.h"
+#include "strategies/operators/op_entry.h"
 
 /// Which gradients share a fusion id where operators are cut.
 ///
@@ -35,7 +35,7 @@ void NumberGradientFusion(Graph& forward, ValueId loss,
   const std::vector<NodeId> roots = {forward.at(loss).producer};
   for (const NodeId n : OperandsFirst(forward, roots)) {
     Node& node = forward.nodes[ToIndex(n)];
-    if (node.op != ops::kMirror) {
+    if (node.entry == nullptr || !node.entry->is_mirror) {
       continue;
     }
     const std::int64_t elements = whole_elements[ToIndex(node.inputs.front())];

@@ -35,38 +35,66 @@ std::optional<TensorLayout> WantedLayouts::AtOperand(NodeId node, std::size_t op
   return sharding->inputs[TensorIndex(traced_.at(node), operand)];
 }
 
+/// The next operand of a user that is looked at.
+struct WantedLayouts::Position {
+  ValueId value = kNoValue;
+  std::size_t user = 0;
+  std::size_t operand = 0;
+};
+
+/// Users are looked at in order, those behind an operator that passes the layout on before the ones
+/// that follow it. The chain is walked with a list of positions: it may be as long as the graph.
 std::optional<TensorLayout> WantedLayouts::Of(ValueId value) const {
-  for (const NodeId user : users_[ToIndex(value)]) {
+  std::vector<Position> path = {{.value = value}};
+  while (!path.empty()) {
+    Position& at = path.back();
+    const std::vector<NodeId>& users = users_[ToIndex(at.value)];
+    if (at.user == users.size()) {
+      path.pop_back();
+      continue;
+    }
+    const NodeId user = users[at.user];
     const Node& node = traced_.at(user);
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] != value) {
-        continue;
-      }
-      std::optional<TensorLayout> wanted = AtOperand(user, i);
-      // A placeholder loss passes slices on, but its result has another shape.
-      const bool passes_on =
-          i == 0 && PassesLayoutOn(node) &&
-          traced_.at(node.outputs.front()).type.shape == traced_.at(value).type.shape;
-      if (!wanted && passes_on) {
-        wanted = Of(node.outputs.front());
-      }
-      if (wanted) {
-        return wanted;
-      }
+    if (at.operand == node.inputs.size()) {
+      ++at.user;
+      at.operand = 0;
+      continue;
+    }
+    const std::size_t operand = at.operand++;
+    if (node.inputs[operand] != at.value) {
+      continue;
+    }
+    if (std::optional<TensorLayout> wanted = AtOperand(user, operand)) {
+      return wanted;
+    }
+    // A placeholder loss passes slices on, but its result has another shape.
+    if (operand == 0 && PassesLayoutOn(node) &&
+        traced_.at(node.outputs.front()).type.shape == traced_.at(at.value).type.shape) {
+      path.push_back({.value = node.outputs.front()});
     }
   }
   return std::nullopt;
 }
 
 bool WantedLayouts::IsReshaped(ValueId value, const std::vector<Region>& regions) const {
-  return std::ranges::any_of(users_[ToIndex(value)], [&](NodeId user) {
-    const Node& node = traced_.at(user);
-    if (regions[ToIndex(user)] != Region::kForward || node.inputs.front() != value) {
-      return false;
+  std::vector<ValueId> waiting = {value};
+  while (!waiting.empty()) {
+    const ValueId next = waiting.back();
+    waiting.pop_back();
+    for (const NodeId user : users_[ToIndex(next)]) {
+      const Node& node = traced_.at(user);
+      if (regions[ToIndex(user)] != Region::kForward || node.inputs.front() != next) {
+        continue;
+      }
+      if (node.entry->kind == OpKind::kReshape) {
+        return true;
+      }
+      if (PassesLayoutOn(node)) {
+        waiting.push_back(node.outputs.front());
+      }
     }
-    return node.entry->kind == OpKind::kReshape ||
-           (PassesLayoutOn(node) && IsReshaped(node.outputs.front(), regions));
-  });
+  }
+  return false;
 }
 
 std::optional<TensorLayout> WantedLayouts::OfParameter(ValueId value,

@@ -37,6 +37,7 @@ class WantedLayouts {
   [[nodiscard]] bool IsReshaped(ValueId value, const std::vector<Region>& regions) const;
 
  private:
+  struct Position;
   const Graph& traced_;
   const std::vector<NodePlan>& plans_;
   std::vector<std::vector<NodeId>> users_;

@@ -7,9 +7,9 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "strategies/operators/hand_parts.h"
 #include "strategies/passes/localize/behind_gradients.h"
 #include "strategies/passes/localize/wanted_layout.h"
-#include "strategies/rules/lookup/gather_manual.h"
 
 namespace drydock::strategies {
 namespace {

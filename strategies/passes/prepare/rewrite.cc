@@ -91,7 +91,7 @@ std::vector<bool> LiveNodes(const Graph& graph, const std::vector<bool>& keep,
 }
 
 bool OnlySteers(const Node& node) {
-  return node.op == ops::kMirror || node.op == ops::kVirtualDiv || node.op == ops::kVirtualOutput;
+  return node.entry != nullptr && node.entry->steers;
 }
 
 /// Forward result of an operator whose first dimension divides.
@@ -101,7 +101,7 @@ bool TakesOutputNode(const Graph& graph, const std::vector<Region>& regions, Val
   return value.kind == ValueKind::kOutput && !value.type.shape.empty() &&
          value.type.shape[0] % device_count == 0 &&
          regions[ToIndex(value.producer)] == Region::kForward &&
-         graph.at(value.producer).op != ops::kVirtualOutput;
+         !OnlySteers(graph.at(value.producer));
 }
 
 }  // namespace

@@ -38,13 +38,25 @@ Result<std::vector<TensorType>> InferShift(const OpView& op) {
   return std::vector<TensorType>{op.inputs[0]};
 }
 
+Result<std::vector<NdArray>> RunShift(const Node& /*node*/, const std::vector<NdArray>& inputs) {
+  std::vector<NdArray> shifted = inputs;
+  std::rotate(shifted.begin(), shifted.end() - 1, shifted.end());
+  return shifted;
+}
+
+SentBytes SentByShift(const CollectiveCall& call) {
+  return EachSends(call.payload_bytes);
+}
+
+constexpr CollectiveFacts kShiftFacts = {.sent = SentByShift, .run = RunShift};
+
 DRYDOCK_OP(
     NeighborExchange, .family = "communication",
     .signature =
         "NeighborExchange(send_rank_ids, recv_rank_ids, recv_shapes, send_shapes, recv_type, "
         "group='hccl_world_group')(x)",
     .kind = OpKind::kCollective, .infer = InferShift, .gradient = GradientNotNeeded,
-    .flops = NoFlops, .cost = CostFamily::kFree);
+    .flops = NoFlops, .cost = CostFamily::kFree, .collective = &kShiftFacts);
 
 // ---- RingAttentionUpdate: out, max, sum of what is there and of a step -> joined ----------------
 

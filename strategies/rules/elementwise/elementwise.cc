@@ -318,8 +318,10 @@ DRYDOCK_UNARY(Trunc, "input", InferSame, TruncOf, kNone, 1, );
 DRYDOCK_UNARY(Sign, "input", InferSame, SignOf, kNone, 1, );
 DRYDOCK_UNARY(LogicalNot, "input", InferBool, NotOf, kNone, 1, );
 DRYDOCK_UNARY(IsFinite, "input", InferBool, IsFiniteOf, kNone, 1, );
-DRYDOCK_UNARY(ZerosLike, "x", InferSame, ZeroOf, kNone, 0, .simplify = BecomesNumber<0>, );
-DRYDOCK_UNARY(OnesLike, "x", InferSame, OneOf, kNone, 0, .simplify = BecomesNumber<1>, );
+DRYDOCK_UNARY(ZerosLike, "x", InferSame, ZeroOf, kNone, 0, .simplify = BecomesNumber<0>,
+              .knows_result = true, );
+DRYDOCK_UNARY(OnesLike, "x", InferSame, OneOf, kNone, 0, .simplify = BecomesNumber<1>,
+              .knows_result = true, );
 /// Zeros that a kernel makes: the front end does not work them out.
 DRYDOCK_UNARY(ZerosLikeExt, "input", InferSame, ZeroOf, kNone, 0, );
 

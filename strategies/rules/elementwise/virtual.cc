@@ -108,7 +108,7 @@ DRYDOCK_OP(Cast, .family = "elementwise_unary", .signature = "Cast()(input, #dty
            .kind = OpKind::kTransparent, .folding = Folding::kElementwise, .simplify = SimplerCast,
            .infer = InferCast, .shard = ShardElementwise, .gradient = CastGradient,
            .runs_late = true, .evaluate = EvaluateCast, .flops = NoFlops, .cost = CostFamily::kCast,
-           .example = "(dtype='float16')((4, 6))");
+           .example = "(dtype='float16')((4, 6))", .is_cast = true);
 
 // ---- Views --------------------------------------------------------------------------------------
 
@@ -151,7 +151,8 @@ Result<std::vector<ValueId>> VirtualDivGradient(const GradientContext& context) 
 DRYDOCK_OP_NAMED(VirtualDiv, "_VirtualDiv", .family = "virtual",
                  .signature = "_VirtualDiv(divisor=1.0)(input)", .kind = OpKind::kView,
                  .infer = InferSame, .gradient = VirtualDivGradient, .lower = LowerToOperand,
-                 .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
+                 .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree,
+                 .steers = true);
 
 // ---- Data set -----------------------------------------------------------------------------------
 

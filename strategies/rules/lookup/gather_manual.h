@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "strategies/operators/hand_parts.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/rules/lookup/gather_form.h"
 
@@ -11,25 +12,6 @@
 /// each part) or manual_split_with_offset (rows and offset of each part). Source: spec operators
 /// 3.7, mode MANUAL.
 namespace drydock::strategies {
-
-/// One part of a table.
-struct HandPart {
-  std::int64_t rows = 0;
-  std::int64_t offset = 0;  ///< Subtracted from the indices of this part.
-};
-
-/// True if the operator carries one of the attributes.
-[[nodiscard]] bool IsManualSplit(const OpView& op);
-
-/// The parts of the table that `op` looks up.
-/// @error kInvalidArgument  "<op>:strategy-manual"  they are not the table, or too short for their
-/// indices
-[[nodiscard]] Result<std::vector<HandPart>> PartsByHand(const OpView& op);
-
-/// The attributes of `op` with as many parts, at the offsets that they had, that share the rows of
-/// the table equally.
-/// @error kInvalidArgument  what is listed are no parts
-[[nodiscard]] Result<AttrMap> WithEqualParts(const OpView& op);
 
 /// Rule for a cut table.
 /// @error kInvalidArgument  "<op>:strategy-manual"  the parts do not fit the table or the strategy

@@ -254,7 +254,8 @@ Result<std::vector<NdArray>> EvaluateIndex(const EvaluateContext& context) {
 DRYDOCK_OP(Index, .family = "gather", .signature = "Index()(input, *indices)", .infer = InferIndex,
            .shard = ShardIndex, .default_strategy = DefaultWhole, .localize = LocalizeIndex,
            .gradient = GradientOfIndex, .evaluate = EvaluateIndex, .flops = NoFlops,
-           .cost = CostFamily::kGather, .example = "()((8, 6), int32(4), int32(4))");
+           .cost = CostFamily::kGather, .example = "()((8, 6), int32(4), int32(4))",
+           .given_layouts_stand_alone = true);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -92,7 +92,7 @@ DRYDOCK_OP(Concat, .family = "shape", .signature = "Concat(axis=0)(*tensors)",
            .folding = Folding::kWhole, .infer = InferConcat, .shard = ShardConcat,
            .default_strategy = DefaultConcat, .gradient = ConcatGradient,
            .evaluate = EvaluateConcat, .flops = NoFlops, .cost = CostFamily::kCast,
-           .example = "(axis=0)((4, 6), (2, 6))");
+           .example = "(axis=0)((4, 6), (2, 6))", .ends_choice_at_reshape = true);
 
 // ---- Split --------------------------------------------------------------------------------------
 

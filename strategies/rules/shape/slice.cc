@@ -233,7 +233,8 @@ DRYDOCK_OP(
     .values = "begin,end,strides,begin_mask,end_mask,ellipsis_mask,new_axis_mask,shrink_axis_mask",
     .evaluate = EvaluateSlice<PlanStridedSlice>, .flops = NoFlops, .cost = CostFamily::kCast,
     .ir_attrs = "input_names=x,begin,end,strides",
-    .example = "(begin=(0, 2), end=(4, 6), strides=(1, 2))((4, 6))");
+    .example = "(begin=(0, 2), end=(4, 6), strides=(1, 2))((4, 6))",
+    .ir_inserted_attr = "keep_value_node_input");
 DRYDOCK_OP(StridedSliceGrad, .family = "gradient",
            .signature =
                "StridedSliceGrad(begin_mask=0, end_mask=0, ellipsis_mask=0, "

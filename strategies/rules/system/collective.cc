@@ -62,6 +62,87 @@ Result<ValueId> EmitSum(const GradientContext& context, ValueId value, const Gro
   return EmitBackward(context, ops::kAllReduce, value, group, {{"op", "sum"}});
 }
 
+// ---- What they do -------------------------------------------------------------------------------
+
+Result<NdArray> Reduce(const Node& node, const std::vector<NdArray>& inputs) {
+  DRYDOCK_TRY(const std::string op, TextAttr(node.attrs, "op", "sum"));
+  NdArray result = inputs.front();
+  for (std::size_t m = 1; m < inputs.size(); ++m) {
+    for (std::size_t i = 0; i < result.data.size(); ++i) {
+      const double a = result.data[i];
+      const double b = inputs[m].data[i];
+      if (op == "sum") {
+        result.data[i] = a + b;
+      } else if (op == "max") {
+        result.data[i] = std::max(a, b);
+      } else if (op == "min") {
+        result.data[i] = std::min(a, b);
+      } else if (op == "prod") {
+        result.data[i] = a * b;
+      } else {
+        return Fail(ErrorCode::kUnsupported, "reduction '" + op + "' has no reference execution");
+      }
+    }
+  }
+  return result;
+}
+
+Result<std::vector<NdArray>> RunAllReduce(const Node& node, const std::vector<NdArray>& inputs) {
+  DRYDOCK_TRY(const NdArray reduced, Reduce(node, inputs));
+  return std::vector<NdArray>(inputs.size(), reduced);
+}
+
+Result<std::vector<NdArray>> RunAllGather(const Node& /*node*/,
+                                          const std::vector<NdArray>& inputs) {
+  return std::vector<NdArray>(inputs.size(), ConcatArrays(inputs, 0));
+}
+
+Result<std::vector<NdArray>> RunReduceScatter(const Node& node,
+                                              const std::vector<NdArray>& inputs) {
+  DRYDOCK_TRY(const NdArray reduced, Reduce(node, inputs));
+  return SplitArray(reduced, 0, std::ssize(inputs));
+}
+
+/// Member q receives part q of every member.
+Result<std::vector<NdArray>> RunAlltoAll(const Node& node, const std::vector<NdArray>& inputs) {
+  DRYDOCK_TRY(const std::int64_t split_dim, IntAttr(node.attrs, "split_dim", 0));
+  DRYDOCK_TRY(const std::int64_t concat_dim, IntAttr(node.attrs, "concat_dim", 0));
+  std::vector<std::vector<NdArray>> pieces;  // [member][part]
+  for (const NdArray& input : inputs) {
+    pieces.push_back(SplitArray(input, static_cast<std::size_t>(split_dim), std::ssize(inputs)));
+  }
+  std::vector<NdArray> results;
+  for (std::size_t q = 0; q < inputs.size(); ++q) {
+    std::vector<NdArray> received;
+    for (const std::vector<NdArray>& parts : pieces) {
+      received.push_back(parts[q]);
+    }
+    results.push_back(ConcatArrays(received, static_cast<std::size_t>(concat_dim)));
+  }
+  return results;
+}
+
+/// In a ring of n ranks a payload is cut into n blocks; each of the n - 1 steps sends one.
+SentBytes SentOnce(const CollectiveCall& call) {
+  return EachSends(ScaledUp(call.payload_bytes, call.group_size - 1, call.group_size));
+}
+
+/// Once round to reduce, once round to spread the results.
+SentBytes SentTwice(const CollectiveCall& call) {
+  return EachSends(ScaledUp(call.payload_bytes, 2 * (call.group_size - 1), call.group_size));
+}
+
+/// The payload itself is a block.
+SentBytes SentToAllOthers(const CollectiveCall& call) {
+  return EachSends(ScaledUp(call.payload_bytes, call.group_size - 1, 1));
+}
+
+constexpr CollectiveFacts kAllReduceFacts = {
+    .sent = SentTwice, .run = RunAllReduce, .reduces_to_all = true, .ir_shows_rank_size = false};
+constexpr CollectiveFacts kAllGatherFacts = {.sent = SentToAllOthers, .run = RunAllGather};
+constexpr CollectiveFacts kReduceScatterFacts = {.sent = SentOnce, .run = RunReduceScatter};
+constexpr CollectiveFacts kAlltoAllFacts = {.sent = SentOnce, .run = RunAlltoAll};
+
 // ---- AllReduce ----------------------------------------------------------------------------------
 
 /// x == y as a factor: where a maximum or minimum came from.
@@ -92,7 +173,8 @@ Result<std::vector<ValueId>> AllReduceGradient(const GradientContext& context) {
 DRYDOCK_OP(AllReduce, .family = "communication",
            .signature = "AllReduce(op='sum', group='hccl_world_group')(input_x)",
            .kind = OpKind::kCollective, .infer = InferSame, .gradient = AllReduceGradient,
-           .values = "-", .flops = NoFlops, .cost = CostFamily::kFree);
+           .values = "-", .flops = NoFlops, .cost = CostFamily::kFree,
+           .collective = &kAllReduceFacts);
 
 // ---- AllGather and ReduceScatter ----------------------------------------------------------------
 
@@ -143,12 +225,12 @@ Result<std::vector<ValueId>> ReduceScatterGradient(const GradientContext& contex
 DRYDOCK_OP(AllGather, .family = "communication",
            .signature = "AllGather(group='hccl_world_group')(input_x)", .kind = OpKind::kCollective,
            .infer = InferAllGather, .gradient = AllGatherGradient, .values = "-", .flops = NoFlops,
-           .cost = CostFamily::kFree);
+           .cost = CostFamily::kFree, .collective = &kAllGatherFacts);
 DRYDOCK_OP(ReduceScatter, .family = "communication",
            .signature = "ReduceScatter(op='sum', group='hccl_world_group')(input_x)",
            .kind = OpKind::kCollective, .infer = InferReduceScatter,
            .gradient = ReduceScatterGradient, .values = "-", .flops = NoFlops,
-           .cost = CostFamily::kFree);
+           .cost = CostFamily::kFree, .collective = &kReduceScatterFacts);
 
 // ---- AlltoAll -----------------------------------------------------------------------------------
 
@@ -282,7 +364,8 @@ DRYDOCK_OP(AlltoAll, .family = "communication",
                "AlltoAll(split_count, split_dim, concat_dim, "
                "group='hccl_world_group')(input_x)",
            .kind = OpKind::kCollective, .infer = InferAlltoAll, .gradient = AlltoAllGradient,
-           .lower = LowerAlltoAll, .flops = NoFlops, .cost = CostFamily::kFree);
+           .lower = LowerAlltoAll, .flops = NoFlops, .cost = CostFamily::kFree,
+           .collective = &kAlltoAllFacts);
 
 // ---- Mirror of a parameter ----------------------------------------------------------------------
 
@@ -302,7 +385,7 @@ DRYDOCK_OP_NAMED(MirrorOperator, "_MirrorOperator", .family = "virtual",
                  .signature = "_MirrorOperator(group='', dev_num=1, mean_flag=False)(input)",
                  .kind = OpKind::kView, .infer = InferSame, .gradient = MirrorGradient,
                  .lower = LowerToOperand, .evaluate = EvaluateCopy, .flops = NoFlops,
-                 .cost = CostFamily::kFree);
+                 .cost = CostFamily::kFree, .steers = true, .is_mirror = true);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -131,7 +131,7 @@ DRYDOCK_OP_NAMED(VirtualOutput, "_VirtualOutput", .family = "dataset",
                  .shard = ShardVirtualOutput, .default_strategy = DefaultVirtualOutput,
                  .gradient = GradientPassedOn, .lower = LowerToOperand, .evaluate = EvaluateCopy,
                  .flops = NoFlops, .cost = CostFamily::kFree, .accepts_layout = true,
-                 .mirrored = "-");
+                 .mirrored = "-", .steers = true);
 
 }  // namespace
 }  // namespace drydock::strategies

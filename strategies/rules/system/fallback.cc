@@ -1,11 +1,8 @@
-#include "strategies/rules/system/fallback.h"
-
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "strategies/operators/kernel_builder.h"
-#include "strategies/operators/known_ops.h"
 #include "strategies/operators/strategy_check.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
@@ -186,27 +183,15 @@ Result<std::vector<ValueId>> UnknownGradient(const GradientContext& context) {
 
 DRYDOCK_OP(Custom, .family = "fallback", .signature = "Custom()(*inputs)",
            .gradient = UnknownGradient, .flops = NoFlops, .accepts_layout = true,
-           .accepts_out_layout = true, .layouts_as_given = true, .example = "()((4, 6))");
+           .accepts_out_layout = true, .layouts_as_given = true, .example = "()((4, 6))",
+           .given_layouts_stand_alone = true);
 
 constexpr OpEntry kUnknown = {.family = "unknown", .gradient = UnknownGradient};
-
-bool BatchDivides(std::span<const TensorType> types, std::int64_t devices) {
-  return std::ranges::all_of(types, [devices](const TensorType& type) {
-    return !type.shape.empty() && type.shape.front() % devices == 0;
-  });
-}
 
 }  // namespace
 
 const OpEntry& UnknownOp() {
   return kUnknown;
-}
-
-const OpEntry& FallbackRule(const OpEntry& entry, const OpView& view, std::int64_t stage_devices) {
-  const bool batch = !entry.replicated_without_rule && !view.inputs.empty() &&
-                     BatchDivides(view.inputs.first(1), stage_devices) &&
-                     BatchDivides(view.outputs, stage_devices);
-  return *FindOp(batch ? ops::kBatchParallel : ops::kStandAlone);
 }
 
 }  // namespace drydock::strategies

@@ -122,18 +122,74 @@ Result<std::vector<ValueId>> GradientOfExchange(const GradientContext& context) 
   return std::vector<ValueId>{gradient};
 }
 
+/// Rows of one member; at an edge there are fewer neighbours. Where the script chose the neighbours
+/// all that is known is the payload.
+SentBytes SentRowsOf(const CollectiveCall& call, ValueId part, bool backward) {
+  const Result<HaloPlan> plan = HaloPlanOf(call.node.attrs);
+  if (!plan) {
+    return EachSends(ScaledUp(call.payload_bytes, call.group_size - 1, call.group_size));
+  }
+  const TensorType& type = call.graph.at(part).type;
+  SentBytes sent;
+  for (std::int64_t member = 0; member < call.group_size; ++member) {
+    const std::int64_t bytes =
+        HaloSentBytes(*plan, type.shape, DTypeBytes(type.dtype), member, backward);
+    sent.most = member == 0 ? bytes : std::max(sent.most, bytes);
+    sent.least = member == 0 ? bytes : std::min(sent.least, bytes);
+  }
+  return sent;
+}
+
+SentBytes SentForward(const CollectiveCall& call) {
+  return SentRowsOf(call, call.node.inputs.front(), false);
+}
+
+SentBytes SentBackward(const CollectiveCall& call) {
+  return SentRowsOf(call, call.node.outputs.front(), true);
+}
+
+Result<std::vector<NdArray>> RunForward(const Node& node, const std::vector<NdArray>& inputs) {
+  DRYDOCK_TRY(const HaloPlan plan, HaloPlanOf(node.attrs));
+  return HaloWindows(plan, inputs);
+}
+
+Result<std::vector<NdArray>> RunBackward(const Node& node, const std::vector<NdArray>& inputs) {
+  DRYDOCK_TRY(const HaloPlan plan, HaloPlanOf(node.attrs));
+  return HaloGradients(plan, inputs);
+}
+
+/// Neighbours and row counts of one rank instead of the description for all ranks.
+template <bool backward>
+void NameNeighbours(Node& node, std::span<const std::int64_t> ranks, std::int64_t member) {
+  const Result<HaloPlan> plan = HaloPlanOf(node.attrs);
+  if (!plan) {
+    return;
+  }
+  for (const auto& [name, attr] : HaloAttrs(*plan)) {
+    node.attrs.erase(name);
+  }
+  node.attrs.merge(HaloNeighbours(*plan, ranks, member, backward));
+}
+
+constexpr CollectiveFacts kExchangeFacts = {
+    .sent = SentForward, .run = RunForward, .specialise = NameNeighbours<false>};
+constexpr CollectiveFacts kExchangeGradFacts = {
+    .sent = SentBackward, .run = RunBackward, .specialise = NameNeighbours<true>};
+
 DRYDOCK_OP(NeighborExchangeV2, .family = "communication",
            .signature =
                "NeighborExchangeV2(send_rank_ids, send_lens, recv_rank_ids, recv_lens, "
                "data_format='NCHW', group='hccl_world_group')(x)",
            .kind = OpKind::kCollective, .infer = InferForward, .gradient = GradientOfExchange,
-           .values = "-", .flops = NoFlops, .cost = CostFamily::kFree);
+           .values = "-", .flops = NoFlops, .cost = CostFamily::kFree,
+           .collective = &kExchangeFacts);
 DRYDOCK_OP(NeighborExchangeV2Grad, .family = "communication",
            .signature =
                "NeighborExchangeV2Grad(send_rank_ids, send_lens, recv_rank_ids, recv_lens, "
                "data_format='NCHW', group='hccl_world_group')(dy)",
            .kind = OpKind::kCollective, .infer = InferBackward, .gradient = GradientNotNeeded,
-           .values = "-", .flops = NoFlops, .cost = CostFamily::kFree);
+           .values = "-", .flops = NoFlops, .cost = CostFamily::kFree,
+           .collective = &kExchangeGradFacts);
 
 constexpr std::string_view kLists[] = {"halo_dims",  "halo_parts", "halo_extents",
                                        "halo_first", "halo_step",  "halo_length"};

@@ -10,7 +10,6 @@
 #include "strategies/layout/named_layout.h"
 #include "strategies/layout/plain_layout.h"
 #include "strategies/layout/stage_devices.h"
-#include "strategies/layout/strategy.h"
 
 namespace drydock::strategies::vectors {
 namespace {
@@ -182,8 +181,8 @@ void CheckParameterSlice(const json& inputs, const json& expected) {
 void CheckStrategyEqual(const json& inputs, const json& expected) {
   const auto strategy = [&inputs](const char* name) {
     const json& object = inputs.at(name);
-    return Strategy{.stage = object.at("stage").get<std::int64_t>(),
-                    .cuts = object.at("inputs").get<std::vector<Numbers>>()};
+    return std::pair(object.at("stage").get<std::int64_t>(),
+                     object.at("inputs").get<std::vector<Numbers>>());
   };
   EXPECT_EQ(strategy("a") == strategy("b"), expected.at("equal").get<bool>());
 }

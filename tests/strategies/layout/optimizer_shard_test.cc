@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "strategies/layout/checkpoint_transform.h"
+#include "strategies/operators/checkpoint_transform.h"
 #include "tests/strategies/layout/redistribution_oracle.h"
 
 namespace drydock::strategies {

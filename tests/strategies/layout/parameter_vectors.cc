@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "strategies/layout/checkpoint_transform.h"
 #include "strategies/layout/optimizer_shard.h"
 #include "strategies/layout/plain_layout.h"
+#include "strategies/operators/checkpoint_transform.h"
 #include "tests/strategies/layout/layout_vectors.h"
 
 namespace drydock::strategies::vectors {

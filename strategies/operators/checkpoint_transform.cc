@@ -1,4 +1,4 @@
-#include "strategies/layout/checkpoint_transform.h"
+#include "strategies/operators/checkpoint_transform.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,0 +1,20 @@
+#include "strategies/operators/collective_facts.h"
+
+#include "strategies/operators/op_entry.h"
+
+namespace drydock::strategies {
+
+const CollectiveFacts* CollectiveOf(const Node& node) {
+  return node.entry == nullptr || !node.group ? nullptr : node.entry->collective;
+}
+
+bool ReducesToAll(const Node& node) {
+  const CollectiveFacts* facts = CollectiveOf(node);
+  return facts != nullptr && facts->reduces_to_all;
+}
+
+SentBytes EachSends(std::int64_t bytes) {
+  return {.most = bytes, .least = bytes};
+}
+
+}  // namespace drydock::strategies
