@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-/// Names of the operators that the compiler itself inserts or has to recognise. No other file
+/// Names of the operators that the compiler itself inserts. No other file
 /// outside strategies/rules writes an operator's name; everything else asks the entry.
 namespace drydock::strategies::ops {
 
@@ -28,8 +28,6 @@ inline constexpr std::string_view kMirror = "_MirrorOperator";
 inline constexpr std::string_view kVirtualDiv = "_VirtualDiv";
 inline constexpr std::string_view kVirtualDataset = "_VirtualDataset";
 inline constexpr std::string_view kVirtualOutput = "_VirtualOutput";
-inline constexpr std::string_view kTensorSlice = "_GetTensorSlice";
-inline constexpr std::string_view kGradient = "_Gradient";
 inline constexpr std::string_view kOnesLike = "OnesLike";
 inline constexpr std::string_view kZerosLike = "ZerosLike";
 inline constexpr std::string_view kGetNext = "GetNext";
@@ -37,8 +35,6 @@ inline constexpr std::string_view kLoad = "Load";
 inline constexpr std::string_view kBatchParallel = "BatchParallel";
 inline constexpr std::string_view kStandAlone = "StandAlone";
 inline constexpr std::string_view kSelfDefineShard = "SelfDefineShard";
-inline constexpr std::string_view kCustom = "Custom";
-inline constexpr std::string_view kIndex = "Index";
 
 }  // namespace drydock::strategies::ops
 

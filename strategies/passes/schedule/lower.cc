@@ -60,7 +60,7 @@ class ProgramLowering {
 
   /// One kernel takes all inputs of a step from the queue of the data set.
   void FetchInputs() {
-    KernelSpec spec{.name = std::string(ops::kGetNext)};
+    KernelSpec spec{.name = ops::kGetNext};
     for (const ValueId input : local_.inputs) {
       spec.results.push_back(local_.at(input).type);
     }
