@@ -53,5 +53,21 @@ TEST(FormatError, ShowsPlaceSourceAndHint) {
             "net.py:41:3: error: bad cut\n   41 |   x = 1\n      |   ^ near here\nhint: use 2");
 }
 
+TEST(ScaledUp, RoundsUpAndNeverOverflows) {
+  EXPECT_EQ(ScaledUp(4, 4, 3), 6);  // 5.33
+  EXPECT_EQ(ScaledUp(6, 2, 3), 4);
+  EXPECT_EQ(ScaledUp(0, 7, 3), 0);
+  constexpr std::int64_t kLarge = std::int64_t{1} << 62U;
+  EXPECT_EQ(ScaledUp(kLarge, 6, 8), kLarge / 8 * 6);
+  EXPECT_EQ(ScaledUp(kLarge, 6, 1), std::numeric_limits<std::int64_t>::max());
+}
+
+TEST(AddSaturated, EndsAtTheLargestNumber) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(AddSaturated(2, 3), 5);
+  EXPECT_EQ(AddSaturated(kLargest, 0), kLargest);
+  EXPECT_EQ(AddSaturated(kLargest, 1), kLargest);
+}
+
 }  // namespace
 }  // namespace drydock

@@ -151,6 +151,15 @@ TEST(MsrunOptions, BindCoreRefusesOtherForms) {
   }
 }
 
+// 2^24 ranks are the most that a fleet plays. More is our limit, said before anything is read.
+TEST(MsrunOptions, ADryRunHasABoundOnRanks) {
+  EXPECT_TRUE(ReadWords({"--sim_level=0", "--worker_num=16777216", "net.py"}, {}));
+  const auto options = ReadWords({"--sim_level=0", "--worker_num=16777217", "net.py"}, {});
+  ASSERT_FALSE(options);
+  EXPECT_EQ(ExitCodeOf(options.error()), ExitCode::kUnsupported);
+  EXPECT_THAT(options.error().message, HasSubstr("at most 16777216 ranks"));
+}
+
 TEST(MsrunOptions, CountsAreChecked) {
   EXPECT_THAT(MessageFor({"--worker_num=0"}), HasSubstr("must be greater than 0"));
   EXPECT_THAT(MessageFor({"--worker_num=-3"}), HasSubstr("must be greater than 0"));
