@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "strategies/graph/attr.h"
 #include "strategies/graph/dtype.h"
+#include "strategies/program/collectives.h"
 
 namespace drydock::reports {
 namespace {

@@ -117,7 +117,8 @@ PeakTensor DescribeBuffer(const LocalProgram& program, const PeakBuffer& buffer,
 Status AccountMemory(const LocalProgram& program, const DryRunOptions& options,
                      const DeviceMemory& device, ClassMemory& ranks) {
   const MemoryPlan plan = PlanMemory(program);
-  LifetimeOptions lifetimes{.steps = program.from->config.steps, .largest_count = options.largest_count};
+  LifetimeOptions lifetimes{.steps = program.from->config.steps,
+                            .largest_count = options.largest_count};
   lifetimes.pool.capacity_bytes = device.ms_used_bytes;
   DRYDOCK_TRY(ranks.memory, ProfileMemory(plan, lifetimes));
   const MemoryProfile& profile = *ranks.memory;

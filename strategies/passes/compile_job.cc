@@ -20,8 +20,9 @@
 ///
 /// A network becomes a plan (prepare: what is there; choose: who is cut how), a plan becomes the
 /// program of a rank (localize: slices and communication; backward; communicate: which collectives
-/// go together; schedule: which kernels run, in which order). A job is compiled network by network; ranks with other rows of a table that the
-/// script cuts by hand run programs of their own (docs/adr/0010), so a network may have several.
+/// go together; schedule: which kernels run, in which order). A job is compiled network by network;
+/// ranks with other rows of a table that the script cuts by hand run programs of their own
+/// (docs/adr/0010), so a network may have several.
 namespace drydock::strategies {
 namespace {
 

@@ -15,7 +15,7 @@ namespace drydock::strategies {
 struct LocalProgram {
   SharedValue<TracedPlan> from = {};  ///< Never absent in a compiled program.
   StageId stage = StageId{0};
-  Graph local = {};  ///< Local shapes; helpers of differentiation removed.
+  Graph local = {};          ///< Local shapes; helpers of differentiation removed.
   KernelGraph kernels = {};  ///< What a rank launches for `local`, in order.
   /// Layout of each parameter of `local.parameters`, same order.
   std::vector<TensorLayout> parameter_layouts = {};

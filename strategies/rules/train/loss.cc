@@ -164,8 +164,7 @@ Result<std::vector<ValueId>> GradientOfSparseCrossEntropy(const GradientContext&
   if (const ValueId incoming = OutputGradient(context); !IsSeedOfOne(context, incoming)) {
     operands.push_back(incoming);
   }
-  DRYDOCK_TRY(const ValueId gradient,
-              context.Emit(context.node.op, operands, {{"is_grad", true}}));
+  DRYDOCK_TRY(const ValueId gradient, context.Emit(context.node.op, operands, {{"is_grad", true}}));
   return std::vector<ValueId>{gradient, kNoValue};
 }
 
@@ -227,20 +226,19 @@ std::vector<KernelId> ScaledGradient(const LowerContext& context, KernelId gradi
   const TensorType samples = {.shape = {type.shape[0]}, .dtype = type.dtype};
   const TensorType one = {.shape = {1}, .dtype = DType::kInt64};
   const TensorType number = {.shape = {}, .dtype = type.dtype};
-  const KernelId incoming = builder.Kernel({.name = "Tile",
-                                            .inputs = {context.inputs[2], builder.Constant(one, "")},
-                                            .results = {samples}});
-  const KernelId shares =
-      builder.Kernel({.name = ops::kRealDiv,
-                      .inputs = {incoming, builder.Constant(number, "")},
+  const KernelId incoming =
+      builder.Kernel({.name = "Tile",
+                      .inputs = {context.inputs[2], builder.Constant(one, "")},
                       .results = {samples}});
-  const KernelId rows = builder.Kernel(
-      {.name = "ExpandDims",
-       .inputs = {shares, builder.Argument(std::int64_t{-1})},
-       .results = {TensorType{.shape = {type.shape[0], 1}, .dtype = type.dtype}},
-       .shares = {0}});
-  return {builder.Kernel(
-      {.name = ops::kMul, .inputs = {gradient, rows}, .results = {type}})};
+  const KernelId shares = builder.Kernel({.name = ops::kRealDiv,
+                                          .inputs = {incoming, builder.Constant(number, "")},
+                                          .results = {samples}});
+  const KernelId rows =
+      builder.Kernel({.name = "ExpandDims",
+                      .inputs = {shares, builder.Argument(std::int64_t{-1})},
+                      .results = {TensorType{.shape = {type.shape[0], 1}, .dtype = type.dtype}},
+                      .shares = {0}});
+  return {builder.Kernel({.name = ops::kMul, .inputs = {gradient, rows}, .results = {type}})};
 }
 
 /// On Ascend: the mean of what the operator for one-hot labels gives, or its gradient times the

@@ -20,11 +20,11 @@ namespace drydock::sim {
 namespace {
 
 using nlohmann::json;
-using strategies::CompiledProgram;
 using strategies::KernelGraph;
 using strategies::KernelId;
 using strategies::KernelKind;
 using strategies::KernelNode;
+using strategies::LocalProgram;
 using strategies::OpEntry;
 using strategies::OpKind;
 
@@ -88,8 +88,8 @@ KernelNode NodeOf(const json& line) {
   return node;
 }
 
-CompiledProgram ProgramOf(const json& recorded) {
-  CompiledProgram program;
+LocalProgram ProgramOf(const json& recorded) {
+  LocalProgram program;
   KernelGraph& graph = program.kernels;
   for (const json& line : recorded.at("nodes")) {
     graph.nodes.push_back(NodeOf(line));
@@ -145,7 +145,7 @@ class RecordedGraph : public testing::TestWithParam<Recorded> {
 };
 
 TEST_P(RecordedGraph, KernelsRunInTheRecordedOrder) {
-  const CompiledProgram program = ProgramOf(graph());
+  const LocalProgram program = ProgramOf(graph());
   std::vector<std::int32_t> order;
   for (const KernelId id : DelayKernels(program.kernels, ExecOrder(program.kernels))) {
     order.push_back(static_cast<std::int32_t>(id));
@@ -154,7 +154,7 @@ TEST_P(RecordedGraph, KernelsRunInTheRecordedOrder) {
 }
 
 TEST_P(RecordedGraph, PeaksAreTheRecordedOnes) {
-  CompiledProgram program = ProgramOf(graph());
+  LocalProgram program = ProgramOf(graph());
   program.kernels.launches =
       AssignStreams(program.kernels, DelayKernels(program.kernels, ExecOrder(program.kernels)));
   AddConstants(program.kernels, graph());
