@@ -3,10 +3,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <new>
 
 #include "base/text.h"
 #include "launcher/exit_code.h"
+
+/// Of the allocator, where it is linked: it asks no handler of ours before it aborts.
+extern "C" void mi_register_error(void (*report)(int error, void* argument), void* argument)
+    __attribute__((weak));
 
 namespace drydock::launcher {
 namespace {
@@ -120,6 +125,15 @@ int RunByName(std::span<const std::string> words, Context context, std::ostream&
 
 void EndWhenOutOfMemory() {
   std::set_new_handler(SayOutOfMemory);
+  if (mi_register_error != nullptr) {
+    mi_register_error(
+        [](int error, void* /*argument*/) {
+          if (error == ENOMEM) {
+            SayOutOfMemory();
+          }
+        },
+        nullptr);
+  }
 }
 
 int RunProgram(std::span<const std::string> words, Context context, std::ostream& err) {
