@@ -83,7 +83,12 @@ TEST(AdamWeightDecay, DecaysTheWeightOutsideTheMoments) {
 /// Results of one step on a weight of one element, one number each.
 std::vector<double> Step(const char* op, const std::vector<NdArray>& operands, AttrMap attrs = {}) {
   std::vector<double> numbers;
-  for (const NdArray& result : *RunOp(op, operands, std::move(attrs))) {
+  const auto results = RunOp(op, operands, std::move(attrs));
+  EXPECT_TRUE(results) << op;
+  if (!results) {
+    return {};
+  }
+  for (const NdArray& result : *results) {
     numbers.push_back(result.data.front());
   }
   return numbers;
