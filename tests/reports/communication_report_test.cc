@@ -54,33 +54,33 @@ TEST(CommunicationReport, PartialSumNamesOperatorAndLine) {
   EXPECT_EQ(sum.place->text, "out = self.matmul(x, self.weight)");
 }
 
-// Mirrors of w2 and w: slices (4, 16) = 256 B and (8, 16) = 512 B, both held by the same 2 ranks,
-// so their sums are one fused collective: 2 * 1/2 * 768 B = 768 B sent.
+// Mirror of w, the last one: slices (8, 16) = 512 B, held by 2 ranks: 2 * 1/2 * 512 B = 512 B sent.
+// It is not fused with the mirror of w2: the job does not ask for that.
 TEST(CommunicationReport, GradientOfAParameterIsNamed) {
   const CommunicationReport report = QuickStartReport();
   const CollectiveReport& gradient = report.collectives.back();
-  EXPECT_EQ(gradient.why, "gradient of w2; gradient of w");
+  EXPECT_EQ(gradient.why, "gradient of w");
   EXPECT_EQ(gradient.reason, "parameter-gradient");
   EXPECT_EQ(gradient.phase, "backward");
-  EXPECT_EQ(gradient.payload_bytes, 768);
-  EXPECT_EQ(gradient.sent_bytes, 768);
+  EXPECT_EQ(gradient.payload_bytes, 512);
+  EXPECT_EQ(gradient.sent_bytes, 512);
   EXPECT_EQ(gradient.group_size, 2);
 }
 
-// Forward: AllGather 256/768, two AllReduce 512/768 each. Backward: the same two AllReduce again
-// (an AllReduce is its own gradient), and the fused mirrors of w (512/512) and w2 (4 * 16 * 4 B =
-// 256/256).
+// Forward: AllGather 256/768, two AllReduce 512/768 each. Backward: the first AllReduce again (an
+// AllReduce is its own gradient; that of the second one sums the constant that gradients start from
+// and is folded away), and the mirrors of w (512/512) and w2 (4 * 16 * 4 B = 256/256).
 TEST(CommunicationReport, TotalsAreSumsByKindPhaseAndAxis) {
   const CommunicationReport report = QuickStartReport();
-  EXPECT_EQ(report.total, (CommunicationTotal{"all", 6, 3072, 4608}));
+  EXPECT_EQ(report.total, (CommunicationTotal{"all", 6, 2560, 3840}));
   EXPECT_THAT(report.by_kind, ElementsAre(CommunicationTotal{"AllGather", 1, 256, 768},
-                                          CommunicationTotal{"AllReduce", 5, 2816, 3840}));
+                                          CommunicationTotal{"AllReduce", 5, 2304, 3072}));
   EXPECT_THAT(report.by_phase, ElementsAre(CommunicationTotal{"forward", 3, 1280, 2304},
-                                           CommunicationTotal{"backward", 3, 1792, 2304},
+                                           CommunicationTotal{"backward", 3, 1280, 1536},
                                            CommunicationTotal{"optimizer", 0, 0, 0}));
-  // Axis 1: everything but the fused mirrors.
-  EXPECT_THAT(report.by_axis, ElementsAre(CommunicationTotal{"axis 1 of (2, 4)", 5, 2304, 3840},
-                                          CommunicationTotal{"axis 0 of (2, 4)", 1, 768, 768}));
+  // Axis 1: everything but the mirrors.
+  EXPECT_THAT(report.by_axis, ElementsAre(CommunicationTotal{"axis 1 of (2, 4)", 4, 1792, 3072},
+                                          CommunicationTotal{"axis 0 of (2, 4)", 2, 768, 768}));
 }
 
 // Names: spec layout-and-redistribution, worked example of section 12.

@@ -46,9 +46,9 @@ TEST(ReportSet, RealDryRunOfTheQuickStartIsSound) {
   EXPECT_EQ(item.breakdown[0].bytes, 1024 + 512);
   EXPECT_FALSE(item.peak.name.empty());
   EXPECT_NE(item.peak.phase, "preparation");
-  // Rows of 4 and columns of 2 ranks: 2 + 4 groups, with 5 and 1 (fused) collectives each.
+  // Rows of 4 and columns of 2 ranks: 2 + 4 groups, with 4 and 2 (mirrors) collectives each.
   EXPECT_EQ(reports.summary.agreement->groups_checked, 6);
-  EXPECT_EQ(reports.summary.agreement->collectives_checked, 2 * 5 + 4 * 1);
+  EXPECT_EQ(reports.summary.agreement->collectives_checked, 2 * 4 + 4 * 2);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ std::vector<std::string> LinesOf(const std::string& text) {
   return lines;
 }
 
-// Figures: see SampleDryRun; traffic: 6 collectives of 4608 B = 4.5 KiB
+// Figures: see SampleDryRun; traffic: 6 collectives of 3840 B = 3.8 KiB
 // (communication_report_test).
 TEST(TerminalSummary, ShowsTheWholeAnswer) {
   EXPECT_EQ(TextOf(SampleDryRun(), {.output_folder = "out"}),
@@ -51,9 +51,9 @@ memory per rank
     1.0 MiB  w                 parameters   net.py:45
     1.0 KiB  result of matmul  activations
 
-communication per rank and step: 6 collectives, 4.5 KiB sent
+communication per rank and step: 6 collectives, 3.8 KiB sent
   AllGather  1    768 B    forward    3  2.2 KiB
-  AllReduce  5  3.8 KiB    backward   3  2.2 KiB
+  AllReduce  5  3.0 KiB    backward   3  1.5 KiB
                            optimizer  0      0 B
 
 reports in out: summary.json, communication.json, memory.json
