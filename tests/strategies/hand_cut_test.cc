@@ -211,8 +211,8 @@ TEST(HandCutTable, EveryRankHoldsItsOwnRowsOfTableAndState) {
   EXPECT_EQ(LocalShape(*first, "moment"), (Shape{1, 2}));
   EXPECT_EQ(LocalShape(*last, "table"), (Shape{7, 2}));
   EXPECT_EQ(LocalShape(*last, "moment"), (Shape{7, 2}));
-  EXPECT_EQ(HandCutRows(*first, RankId{1}), Numbers{1});
-  EXPECT_EQ(HandCutRows(*first, RankId{2}), Numbers{7});
+  EXPECT_EQ(HandCutRows(*first->from, RankId{1}), Numbers{1});
+  EXPECT_EQ(HandCutRows(*first->from, RankId{2}), Numbers{7});
   const std::vector<Range> owned = {{.begin = 1, .end = 8}, {.begin = 2, .end = 4}};
   EXPECT_EQ(OwnedRanges(*first, 0, RankId{3}), owned);
   EXPECT_EQ(SequenceOf(*first).collectives, SequenceOf(*last).collectives);
