@@ -1,6 +1,7 @@
 #include "strategies/operators/kernel_builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/text.h"
@@ -13,6 +14,12 @@
 /// of device memory of its own, which is why they are kept here.
 /// Source: mindspore/ccsrc/backend/common/graph_kernel, mindspore/ops/op_def/yaml.
 namespace drydock::strategies {
+namespace {
+
+/// Larger numbers are floats also if they are whole.
+constexpr double kLargestWhole = 1e9;
+
+}  // namespace
 
 KernelId KernelBuilder::Add(KernelNode node) {
   node.origin = origin_;
@@ -45,7 +52,12 @@ KernelId KernelBuilder::Argument(const Attr& value) {
   std::int64_t count = -1;
   if (std::holds_alternative<bool>(value.value)) {
     dtype = DType::kBool;
-  } else if (std::holds_alternative<double>(value.value)) {
+  } else if (const auto* number = std::get_if<double>(&value.value)) {
+    // Exponents and factors that are whole are integers there, and share the constant of other
+    // ones.
+    if (*number == std::trunc(*number) && std::abs(*number) < kLargestWhole) {
+      return Argument(Attr(static_cast<std::int64_t>(*number)));
+    }
     dtype = DType::kFloat32;
   } else if (const auto* list = std::get_if<Attr::List>(&value.value)) {
     count = std::ssize(*list);

@@ -210,7 +210,10 @@ class ProgramLowering {
                           ? outputs.front()
                           : builder_.Virtual(KernelKind::kMakeTuple, std::move(outputs));
     if (!successes_.empty()) {
-      std::ranges::stable_sort(successes_, {}, &Update::parameter);
+      // Optimizers that go through their parameters backwards return the results forwards.
+      if (successes_.front().parameter > successes_.back().parameter) {
+        std::ranges::reverse(successes_);
+      }
       std::vector<KernelId> all;
       for (const Update& update : successes_) {
         all.push_back(Success(update.update));

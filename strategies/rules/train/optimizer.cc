@@ -178,6 +178,24 @@ Result<std::vector<NdArray>> EvaluateAdamWeightDecay(const EvaluateContext& cont
   return ResultsOf(std::move(state));
 }
 
+/// Every step has its rates of decay and its epsilon as constants of its own.
+Result<std::vector<KernelId>> LowerAdam(const LowerContext& context) {
+  constexpr std::size_t kFirst = 6;
+  constexpr std::size_t kEnd = 9;
+  std::vector<KernelId> inputs(context.inputs.begin(), context.inputs.end());
+  for (std::size_t i = kFirst; i < kEnd; ++i) {
+    if (context.builder.graph().at(inputs[i]).kind == KernelKind::kConstant) {
+      inputs[i] = context.builder.Constant(TensorType(context.builder.TypeOf(inputs[i])), "");
+    }
+  }
+  return LowerTo({.builder = context.builder,
+                  .graph = context.graph,
+                  .node = context.node,
+                  .inputs = inputs,
+                  .state = context.state},
+                 context.node.op);
+}
+
 DRYDOCK_OP(ApplyMomentum, .family = "optimizer",
            .signature =
                "ApplyMomentum(use_nesterov=False, use_locking=False, gradient_scale=1.0)"
@@ -199,7 +217,7 @@ DRYDOCK_OP(Adam, .family = "optimizer",
                "Adam(use_locking=False, use_nesterov=False)"
                "(var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient)",
            .kind = OpKind::kUpdate, .infer = InferAdam, .gradient = GradientNotNeeded,
-           .values = "-", .returns_success = true, .evaluate = EvaluateAdam,
+           .lower = LowerAdam, .values = "-", .returns_success = true, .evaluate = EvaluateAdam,
            .flops = FlopsPerInput<12>, .cost = CostFamily::kFree, .writes = "0,1,2");
 
 DRYDOCK_OP(AdamWeightDecay, .family = "optimizer",
