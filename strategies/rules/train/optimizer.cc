@@ -178,6 +178,16 @@ Result<std::vector<NdArray>> EvaluateAdamWeightDecay(const EvaluateContext& cont
   return ResultsOf(std::move(state));
 }
 
+/// A kernel that returns the weight alone, although it writes its state, too.
+Result<std::vector<KernelId>> LowerToWeight(const LowerContext& context) {
+  const KernelId step =
+      context.builder.Kernel({.name = context.node.op,
+                              .inputs = {context.inputs.begin(), context.inputs.end()},
+                              .results = {context.OutputType(0)},
+                              .shares = {0}});
+  return std::vector<KernelId>(context.node.outputs.size(), step);
+}
+
 /// Every step has its rates of decay and its epsilon as constants of its own.
 Result<std::vector<KernelId>> LowerAdam(const LowerContext& context) {
   constexpr std::size_t kFirst = 6;
@@ -201,16 +211,17 @@ DRYDOCK_OP(ApplyMomentum, .family = "optimizer",
                "ApplyMomentum(use_nesterov=False, use_locking=False, gradient_scale=1.0)"
                "(variable, accumulation, learning_rate, gradient, momentum)",
            .kind = OpKind::kUpdate, .infer = InferApplyMomentum, .gradient = GradientNotNeeded,
-           .values = "-", .returns_success = true, .evaluate = EvaluateApplyMomentum,
-           .flops = FlopsPerInput<4>, .cost = CostFamily::kFree, .writes = "0,1");
+           .lower = LowerToWeight, .values = "-", .returns_success = true,
+           .evaluate = EvaluateApplyMomentum, .flops = FlopsPerInput<4>, .cost = CostFamily::kFree,
+           .writes = "0,1");
 
 DRYDOCK_OP(SGD, .family = "optimizer",
            .signature =
                "SGD(dampening=0.0, weight_decay=0.0, nesterov=False)"
                "(parameters, gradient, learning_rate, accum, momentum, stat)",
-           .kind = OpKind::kUpdate, .infer = InferSgd, .gradient = GradientNotNeeded, .values = "-",
-           .returns_success = true, .evaluate = EvaluateSgd, .flops = FlopsPerInput<6>,
-           .cost = CostFamily::kFree, .writes = "0,3,5");
+           .kind = OpKind::kUpdate, .infer = InferSgd, .gradient = GradientNotNeeded,
+           .lower = LowerToWeight, .values = "-", .returns_success = true, .evaluate = EvaluateSgd,
+           .flops = FlopsPerInput<6>, .cost = CostFamily::kFree, .writes = "0,3,5");
 
 DRYDOCK_OP(Adam, .family = "optimizer",
            .signature =
