@@ -99,10 +99,15 @@ class ProgramLowering {
     return builder_.Constant(value.type, std::move(text));
   }
 
-  KernelId Operand(ValueId id, bool by_name) {
+  /// @param by_name  the parameter itself is wanted, not what it holds
+  /// @param own      a constant of its own is wanted, as updates have them
+  KernelId Operand(ValueId id, bool by_name, bool own = false) {
     const Value& value = local_.at(id);
     if (value.kind == ValueKind::kParameter && !by_name) {
       return chain_.Load(static_cast<std::size_t>(value.detail));
+    }
+    if (value.kind == ValueKind::kConstant && own) {
+      return builder_.Constant(value.type, "");
     }
     KernelId& known = values_[ToIndex(id)];
     if (known == kNoKernel && value.kind == ValueKind::kConstant) {
@@ -116,10 +121,12 @@ class ProgramLowering {
     builder_.SetOrigin(id);
     const std::vector<std::size_t> written = WrittenParameters(node);
     const bool after_step = node.attrs.contains(kAfterStep);
+    // What is taken apart into several kernels shares what these have in common.
+    const bool own = !written.empty() && node.entry->lower == nullptr;
     std::vector<KernelId> inputs;
     for (const ValueId input : node.inputs) {
       inputs.push_back(input == kNoValue ? kNoKernel
-                                         : Operand(input, after_step || !written.empty()));
+                                         : Operand(input, after_step || !written.empty(), own));
     }
     const KernelId state = written.empty() ? kNoKernel : chain_.StateBefore(written);
     const std::size_t first = builder_.graph().nodes.size();
