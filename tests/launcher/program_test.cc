@@ -227,14 +227,14 @@ TEST_F(ProgramTest, MemoryLimitIsSevenOnlyIfAskedFor) {
 }
 
 TEST_F(ProgramTest, StrictRefusesWhatIsOnlyHandledInPart) {
-  // AbsGrad is in the table without a sharding rule: it runs replicated, which is a diagnostic.
+  // SqrtGrad is in the table without a sharding rule: it runs replicated, which is a diagnostic.
   const std::string path = Put("partly.json", R"({"schema":"drydock.graph/1",
     "job":{"mode":"semi_auto_parallel"},"inputs":[{"name":"x","shape":[2,8],"dtype":"float32"}],
-    "nodes":[{"op":"AbsGrad","inputs":["x","x"],"outputs":["y"]}],"outputs":["y"]})");
+    "nodes":[{"op":"SqrtGrad","inputs":["x","x"],"outputs":["y"]}],"outputs":["y"]})");
   EXPECT_EQ(RunMsrun({"--sim_level=0", path}), 0) << err_.str();
   EXPECT_EQ(RunMsrun({"--sim_level=0", "--strict", path}), 8);
   EXPECT_THAT(err_.str(),
-              HasSubstr("partly.json:3:14: unsupported: 'AbsGrad' has no sharding rule"));
+              HasSubstr("partly.json:3:14: unsupported: 'SqrtGrad' has no sharding rule"));
 }
 
 TEST_F(ProgramTest, UnknownOperatorWithGivenTypesIsEightOnlyIfAskedFor) {
