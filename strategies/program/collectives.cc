@@ -14,6 +14,32 @@ std::int64_t PayloadBytes(const Graph& graph, const Node& node) {
   return bytes;
 }
 
+/// Nodes whose kernels a rank launches, as it does; those that became no kernel of their own
+/// follow.
+std::vector<NodeId> AsIssued(const LocalProgram& program) {
+  std::vector<bool> listed(program.local.nodes.size(), false);
+  std::vector<NodeId> issued;
+  const auto list = [&](NodeId id) {
+    if (!listed[ToIndex(id)]) {
+      listed[ToIndex(id)] = true;
+      issued.push_back(id);
+    }
+  };
+  for (const Launch& launch : program.kernels.launches) {
+    if (launch.kind != Launch::Kind::kKernel) {
+      continue;
+    }
+    const NodeId origin = program.kernels.at(launch.kernel).origin;
+    if (origin != kNoNode && ToIndex(origin) < listed.size()) {
+      list(origin);
+    }
+  }
+  for (std::size_t n = 0; n < listed.size(); ++n) {
+    list(NodeId{static_cast<std::int32_t>(n)});
+  }
+  return issued;
+}
+
 }  // namespace
 
 bool RunsEachStep(const Node& node) {
@@ -22,15 +48,14 @@ bool RunsEachStep(const Node& node) {
 
 std::vector<CollectiveUse> CollectivesOf(const LocalProgram& program) {
   std::vector<CollectiveUse> uses;
-  for (std::size_t n = 0; n < program.local.nodes.size(); ++n) {
-    const Node& node = program.local.nodes[n];
+  for (const NodeId id : AsIssued(program)) {
+    const Node& node = program.local.at(id);
     const CollectiveFacts* facts = CollectiveOf(node);
     if (facts == nullptr || !RunsEachStep(node)) {
       continue;
     }
-    CollectiveUse use{.node = NodeId{static_cast<std::int32_t>(n)},
-                      .group = *node.group,
-                      .payload_bytes = PayloadBytes(program.local, node)};
+    CollectiveUse use{
+        .node = id, .group = *node.group, .payload_bytes = PayloadBytes(program.local, node)};
     if (const std::int64_t size = GroupSize(use.group); size > 1) {
       const SentBytes sent = facts->sent({.graph = program.local,
                                           .node = node,

@@ -5,6 +5,7 @@ import sys
 
 from mindspore import _context_rules as _rules
 from mindspore._drydock.errors import user_error
+from mindspore._drydock.frames import user_place
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
 from mindspore._fusion import fusion
@@ -26,7 +27,7 @@ class ParallelMode:
 
 _context = dict(_rules.CONTEXT_DEFAULTS)
 _parallel = dict(_rules.PARALLEL_DEFAULTS)
-_given = set()  # keys of auto-parallel settings that the script gave
+_given = {}  # auto-parallel settings that the script gave: where
 _algo = dict(_rules.ALGO_DEFAULTS)
 
 
@@ -76,7 +77,7 @@ def set_auto_parallel_context(**kwargs):
         elif key == "all_reduce_fusion_config":
             fusion.split(value)
         _parallel[key] = value
-        _given.add(key)
+        _given[key] = user_place()
     note_limits(kwargs)
 
 
@@ -114,6 +115,11 @@ def reset_auto_parallel_context():
 def fusion_settings():
     """Switches and thresholds of collective fusion, as a dictionary to read and change."""
     return fusion.settings
+
+
+def place_of_setting(key):
+    """Line that gives an auto-parallel setting; None if no line does."""
+    return _given.get(key)
 
 
 def is_set(key):

@@ -104,5 +104,20 @@ class Reducer(TraceTest):
         self.assertEqual(self.sums("gradients_mean=True", "net.set_comm_fusion(2)\n"), [(1, None)] * 4)
 
 
+class ShardedOptimizer(TraceTest):
+    """Recorded (zero_dp.py): each rank sums other gradients in the group of all ranks, which would hang."""
+
+    def test_both_lines_are_named_in_data_parallel(self):
+        error = self.error(settings("data_parallel", "enable_parallel_optimizer=True"))
+        self.assertEqual(error["reason"], "Optimizer:ranks-disagree")
+        self.assertIn("net.py:15", error["message"])  # the setting
+        self.assertIn("net.py:16", error["message"])  # the step
+
+    def test_other_modes_refuse_it_and_one_rank_does_not_care(self):
+        text = settings("stand_alone", "enable_parallel_optimizer=True")
+        self.assertEqual(self.error(text)["reason"], "Optimizer:sharded-mode")
+        self.trace(settings("data_parallel", "enable_parallel_optimizer=True"), ranks=1)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -3,7 +3,8 @@ import itertools
 import math
 
 from mindspore._drydock import frames, values
-from mindspore._drydock.errors import Unsupported
+from mindspore._drydock.errors import Unsupported, user_error
+from mindspore._drydock.frames import place_text, user_place
 from mindspore._drydock.native import Recorder
 from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
@@ -64,6 +65,7 @@ class Program:
         self.steps = 1         # how often the script runs it
         self.data_sink = False  # a kernel fetches the data of a step
         self.has_updates = False       # the optimizer was recorded: the step is complete
+        self._update_place = None      # line that runs it
         self.op_names = set()
         self.call_sites = {}           # eager operators: call site and operands -> results
         self.results = []              # tensors handed back to the script by compiled calls
@@ -213,7 +215,8 @@ class Program:
             raise
         op = fields["op"]
         self.node_count += 1
-        self.has_updates = self.has_updates or session.phase == "optimizer"
+        if session.phase == "optimizer" and not self.has_updates:
+            self.has_updates, self._update_place = True, user_place()
         self.op_names.add(op)
         if primitive is not None:
             self._primitives.append((primitive, answer["node"], primitive.version))
@@ -325,7 +328,27 @@ class Program:
         """The compiled program of `global_rank`, node by node (sim/tracer/graph_listing.h)."""
         return self.recorder.call("listing", rank=self.global_rank)
 
+    def _check_sharded_optimizer(self):
+        """Where no operator is cut, a sharded optimizer makes every rank sum other gradients: the job would hang."""
+        from mindspore import context
+        if not self.has_updates or context.device_count() == 1 or context.cuts_operators() \
+                or not context.get_auto_parallel_context("enable_parallel_optimizer"):
+            return
+        mode = context.get_auto_parallel_context("parallel_mode")
+        said = place_text(context.place_of_setting("enable_parallel_optimizer"))
+        used = place_text(self._update_place)
+        hint = "leave enable_parallel_optimizer out, or cut operators (semi_auto_parallel)"
+        if mode != "data_parallel":
+            raise user_error(RuntimeError, "Optimizer:sharded-mode",
+                             "enable_parallel_optimizer (%s) does not work in mode '%s' (the optimizer runs at %s)"
+                             % (said, mode, used), hint)
+        raise user_error(RuntimeError, "Optimizer:ranks-disagree",
+                         "enable_parallel_optimizer (%s) in data_parallel mode: each rank sums the gradients of its own "
+                         "parameters only, but in the group of all ranks, so the collectives of the step (%s) wait for "
+                         "each other forever" % (said, used), hint)
+
     def _ending(self):
+        self._check_sharded_optimizer()
         return {"outputs": self._outputs(), "dataset_repeat_on_right": self.dataset_repeat_on_right,
                 "training": self.training, "steps": self.steps, "data_sink": self.data_sink}
 
