@@ -87,13 +87,13 @@ TEST(CleanTraced, ACastThatLosesBitsInBetweenStays) {
 TEST(FoldConstantSums, TheSumOfTheSeedIsAProductWithTheNumberOfRanks) {
   GraphBuilder builder;
   const ValueId x = *builder.AddInput("x", {.shape = {8}});
-  const ValueId seed = Emit(builder, "OnesLike", {x});
+  const ValueId seed = Emit(builder, "OnesLike", {Emit(builder, "ReduceSum", {x})});
   const ValueId share = Emit(builder, "RealDiv", {seed, builder.AddScalar(4, DType::kFloat32)});
   const ValueId sum = Collective(builder, "AllReduce", share, {{"op", "sum"}});
   builder.SetOutputs({Emit(builder, "Mul", {sum, x})});
   const Graph folded = FoldConstantSums(std::move(builder).Take());
-  EXPECT_EQ(Operators(folded), "OnesLike RealDiv Mul Mul");
-  const Node& product = folded.nodes[2];
+  ASSERT_EQ(Operators(folded), "ReduceSum OnesLike RealDiv Mul Mul");
+  const Node& product = folded.nodes[3];
   const Constant& factor =
       folded.constants[static_cast<std::size_t>(folded.at(product.inputs[1]).detail)];
   EXPECT_EQ(factor.data, std::vector<double>{4.0});  // 1/4 on each of 4 ranks
