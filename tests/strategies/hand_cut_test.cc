@@ -78,7 +78,11 @@ Result<ValueId> Momentum(GraphBuilder& builder, ValueId table, ValueId gradient)
 
 Result<ValueId> StepByNorm(GraphBuilder& builder, ValueId table, ValueId gradient) {
   DRYDOCK_TRY(const ValueId squares, Emit(builder, "Square", {gradient}));
-  DRYDOCK_TRY(const ValueId sum, Emit(builder, "ReduceSum", {squares}));
+  // Sums behind the gradients stay within the rank, as in the reference, unless they are kept
+  // alive.
+  DRYDOCK_TRY(
+      const ValueId sum,
+      builder.Emit({.op = "ReduceSum", .inputs = {squares}, .attrs = {{"keep_alive", true}}}));
   DRYDOCK_TRY(const ValueId norm, Emit(builder, "Sqrt", {sum}));
   DRYDOCK_TRY(const ValueId step, Emit(builder, "RealDiv", {gradient, norm}));
   return Emit(builder, "AssignSub", {table, step});
