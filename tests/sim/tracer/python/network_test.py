@@ -102,7 +102,7 @@ print("loss", loss, float(loss.asnumpy() if not isinstance(loss.asnumpy(), float
         self.assertEqual(self.ops(run), ["MatMul", "Sub", "Square", "ReduceMean", "_Gradient", "AssignAdd", "ApplyMomentum"])
         roles = {p["name"]: p.get("role") for p in run.documents[0]["parameters"]}
         self.assertEqual(roles, {"given": None, "moments.given": "optimizer_state", "learning_rate": "hyper",
-                                 "momentum": "hyper"})
+                                 "momentum": "hyper", "global_step": "hyper"})
         self.assertEqual(run.documents[0]["outputs"], ["ReduceMean0"])
         self.assertIn("loss 0.0 0.0", run.output)
 
@@ -118,7 +118,7 @@ print("loss", loss, float(loss.asnumpy() if not isinstance(loss.asnumpy(), float
                          "gradients_mean=True)\n" + self.LOOP % "nn.SGD(net.trainable_params(), 0.1)")
         self.assertEqual(self.ops(run)[-5:], ["_Gradient", "AllReduce", "Mul", "AssignAdd", "SGD"])
         constants = {c["label"]: c["data"] for c in run.documents[0]["constants"]}
-        scale = run.documents[0]["nodes"][-2]["inputs"][1]
+        scale = run.documents[0]["nodes"][-3]["inputs"][1]
         self.assertEqual(constants[scale], [0.125])  # 1 / 8 ranks
 
     def test_functional_loop_is_one_graph(self):
