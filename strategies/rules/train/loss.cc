@@ -121,7 +121,7 @@ Result<std::vector<NdArray>> EvaluateCrossEntropy(const EvaluateContext& context
 
 Result<std::vector<TensorType>> InferSparseCrossEntropy(const OpView& op) {
   DRYDOCK_TRY(const bool is_grad, BoolAttr(*op.attrs, "is_grad", false));
-  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, is_grad ? 3 : 2));
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 2, 2));
   DRYDOCK_RETURN_IF_ERROR(ExpectFloating(op, 0));
   DRYDOCK_RETURN_IF_ERROR(ExpectIntegerLabels(op));
@@ -158,22 +158,34 @@ bool IsSeedOfOne(const GradientContext& context, ValueId gradient) {
   return value.kind == ValueKind::kOutput && graph.at(value.producer).op == "OnesLike";
 }
 
-/// (logits, labels, incoming gradient); without the last one it is one.
+Result<std::vector<TensorType>> InferScaledSparseCrossEntropy(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 3, 3));
+  return std::vector<TensorType>{op.inputs[0]};
+}
+
+constexpr char kScaledGradient[] = "_SparseCrossEntropyGrad";
+
+/// An incoming gradient other than one scales the shares of the samples.
 Result<std::vector<ValueId>> GradientOfSparseCrossEntropy(const GradientContext& context) {
   std::vector<ValueId> operands = context.node.inputs;
-  if (const ValueId incoming = OutputGradient(context); !IsSeedOfOne(context, incoming)) {
-    operands.push_back(incoming);
+  const ValueId incoming = OutputGradient(context);
+  if (IsSeedOfOne(context, incoming)) {
+    DRYDOCK_TRY(const ValueId unit, context.Emit(context.node.op, operands, {{"is_grad", true}}));
+    return std::vector<ValueId>{unit, kNoValue};
   }
-  DRYDOCK_TRY(const ValueId gradient, context.Emit(context.node.op, operands, {{"is_grad", true}}));
+  operands.push_back(incoming);
+  DRYDOCK_TRY(const ValueId gradient, context.Emit(kScaledGradient, operands, {}));
   return std::vector<ValueId>{gradient, kNoValue};
 }
 
 Result<std::vector<NdArray>> EvaluateSparseCrossEntropy(const EvaluateContext& context) {
-  DRYDOCK_TRY(const bool is_grad, BoolAttr(context.attrs, "is_grad", false));
+  const bool scaled = context.inputs.size() > 2;
+  DRYDOCK_TRY(const bool asked, BoolAttr(context.attrs, "is_grad", false));
+  const bool is_grad = asked || scaled;
   const NdArray& logits = context.inputs[0];
   const auto samples = static_cast<std::size_t>(logits.shape[0]);
   const auto classes = static_cast<std::size_t>(logits.shape[1]);
-  const double incoming = context.inputs.size() > 2 ? context.inputs[2].data[0] : 1;
+  const double incoming = scaled ? context.inputs[2].data[0] : 1;
   double loss = 0;
   NdArray gradient{.shape = logits.shape};
   for (std::size_t n = 0; n < samples; ++n) {
@@ -220,7 +232,8 @@ std::vector<KernelId> OneHotCrossEntropy(const LowerContext& context) {
 }
 
 /// The gradient of the samples times the share of each in the incoming one.
-std::vector<KernelId> ScaledGradient(const LowerContext& context, KernelId gradient) {
+Result<std::vector<KernelId>> LowerScaledSparseCrossEntropy(const LowerContext& context) {
+  const KernelId gradient = OneHotCrossEntropy(context)[1];
   KernelBuilder& builder = context.builder;
   const TensorType& type = context.OutputType(0);
   const TensorType samples = {.shape = {type.shape[0]}, .dtype = type.dtype};
@@ -238,7 +251,8 @@ std::vector<KernelId> ScaledGradient(const LowerContext& context, KernelId gradi
                       .inputs = {shares, builder.Argument(std::int64_t{-1})},
                       .results = {TensorType{.shape = {type.shape[0], 1}, .dtype = type.dtype}},
                       .shares = {0}});
-  return {builder.Kernel({.name = ops::kMul, .inputs = {gradient, rows}, .results = {type}})};
+  return std::vector<KernelId>{
+      builder.Kernel({.name = ops::kMul, .inputs = {gradient, rows}, .results = {type}})};
 }
 
 /// On Ascend: the mean of what the operator for one-hot labels gives, or its gradient times the
@@ -256,9 +270,6 @@ Result<std::vector<KernelId>> LowerSparseCrossEntropy(const LowerContext& contex
          .results = {context.OutputType(0)}})};
   }
   const TensorType& type = context.OutputType(0);
-  if (context.inputs.size() > 2) {
-    return ScaledGradient(context, parts[1]);
-  }
   const TensorType shares = {.shape = {type.shape[0], 1}, .dtype = type.dtype};
   const KernelId scaled = builder.Kernel(
       {.name = ops::kMul, .inputs = {parts[1], builder.Constant(shares, "")}, .results = {type}});
@@ -284,6 +295,12 @@ DRYDOCK_OP(
     .lower = LowerSparseCrossEntropy, .evaluate = EvaluateSparseCrossEntropy,
     .flops = FlopsPerInput<8>, .cost = CostFamily::kCrossEntropy,
     .example = "()((4, 6), int32(4))");
+DRYDOCK_OP_NAMED(ScaledSparseCrossEntropyGrad, kScaledGradient, .family = "gradient",
+                 .signature = "_SparseCrossEntropyGrad()(logits, labels, sens)",
+                 .infer = InferScaledSparseCrossEntropy, .shard = ShardSparseCrossEntropy,
+                 .gradient = GradientNotNeeded, .lower = LowerScaledSparseCrossEntropy,
+                 .evaluate = EvaluateSparseCrossEntropy, .flops = FlopsPerInput<8>,
+                 .cost = CostFamily::kCrossEntropy, .example = "()((4, 6), int32(4), ())");
 
 // ---- NLLLoss: logits (n, c) or (c), labels, weight (c) -> loss, total_weight
 // ----------------------------------
