@@ -166,6 +166,8 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
             session.compute_dtype = self._compute_dtype
             args = tuple(self._to_compute_dtype(arg) for arg in args)
             kwargs = {name: self._to_compute_dtype(arg) for name, arg in kwargs.items()}
+            if session.operator_types is not None and session.operator_types.results_in_float32:
+                session.operator_types = None  # all of a cell that is computed in the short type is
         if self._operator_types is not None:
             session.operator_types = self._operator_types
         if self._pipeline_stage is not None:
