@@ -104,8 +104,7 @@ Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
     DRYDOCK_RETURN_IF_ERROR(WriteFiles(options.log_dir, files));
     DRYDOCK_RETURN_IF_ERROR(WriteIrDumps(sim::DescribedProgram(result), options));
     if (const auto folder = TrackerFolder(context.environment, options.log_dir)) {
-      const RankId rank = sim::DescribedRank(result.options);
-      DRYDOCK_RETURN_IF_ERROR(WriteTrackerFiles(sim::DescribedProgram(result), rank, *folder));
+      DRYDOCK_RETURN_IF_ERROR(WriteTrackerFiles(result, *folder));
     }
   }
   if (options.json) {

@@ -16,6 +16,9 @@
 #include "launcher/files.h"
 #include "reports/execute_order.h"
 #include "reports/ir_text.h"
+#include "reports/memory_tracker_csv.h"
+#include "sim/fleet/memory_plan.h"
+#include "sim/memory/lifetimes.h"
 
 namespace drydock::launcher {
 namespace {
@@ -32,6 +35,21 @@ std::string_view Setting(std::string_view text, std::string_view key) {
   return {};
 }
 
+/// Every allocation of the steps of the job, and who asked for it.
+Result<std::vector<OutputFile>> MemoryFiles(const sim::DryRunResult& result) {
+  const strategies::LocalProgram& program = sim::DescribedProgram(result);
+  const sim::MemoryPlan plan = sim::PlanMemory(program);
+  sim::LifetimeOptions options{.steps = result.job.config.steps, .keep_trace = true};
+  options.pool.capacity_bytes = result.device.ms_used_bytes;
+  DRYDOCK_TRY(const sim::MemoryProfile profile, sim::ProfileMemory(plan, options));
+  const reports::TrackedNames names = reports::NamesOfPlan(program, plan);
+  return std::vector<OutputFile>{
+      {.path = "memory_block.csv",
+       .text = reports::MemoryBlockCsv(profile.trace, names, {}),
+       .ours = true},
+      {.path = "task.csv", .text = reports::TaskCsv(profile.trace, names), .ours = true}};
+}
+
 }  // namespace
 
 std::optional<std::string> TrackerFolder(const Environment& environment,
@@ -44,11 +62,14 @@ std::optional<std::string> TrackerFolder(const Environment& environment,
   return on == "True" || on == "true" ? std::optional(reports) : std::nullopt;
 }
 
-Status WriteTrackerFiles(const strategies::LocalProgram& program, RankId rank,
-                         const std::string& folder) {
-  const std::string order =
-      PathIn(PathIn(folder, reports::IrFolder(program, rank)), "execute_order");
+Status WriteTrackerFiles(const sim::DryRunResult& result, const std::string& folder) {
+  const strategies::LocalProgram& program = sim::DescribedProgram(result);
+  const RankId rank = sim::DescribedRank(result.options);
+  const std::string own = PathIn(folder, reports::IrFolder(program, rank));
+  const std::string order = PathIn(own, "execute_order");
+  DRYDOCK_TRY(const std::vector<OutputFile> memory, MemoryFiles(result));
   DRYDOCK_RETURN_IF_ERROR(PrepareFolder(order));
+  DRYDOCK_RETURN_IF_ERROR(WriteFiles(own, memory));
   return WriteFiles(
       order,
       {{.path = "execute_order.csv", .text = reports::ExecuteOrderCsv(program, rank), .ours = true},

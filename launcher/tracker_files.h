@@ -3,10 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "base/ids.h"
 #include "base/result.h"
 #include "launcher/environment.h"
-#include "strategies/program/local_program.h"
+#include "sim/fleet/dry_run.h"
 
 namespace drydock::launcher {
 
@@ -16,11 +15,11 @@ namespace drydock::launcher {
 [[nodiscard]] std::optional<std::string> TrackerFolder(const Environment& environment,
                                                        const std::string& reports);
 
-/// Writes what MindSpore's own dry run leaves of a rank, for a tracker that was asked for:
-/// `rank_<r>/execute_order/execute_order.csv` and `comm_execute_order.csv`. A job of one rank has
-/// no folder `rank_0`.
-/// @error LOG_DIR, REPORT_WRITE
-[[nodiscard]] Status WriteTrackerFiles(const strategies::LocalProgram& program, RankId rank,
-                                       const std::string& folder);
+/// Writes what MindSpore's own dry run leaves of a rank - the one that the reports describe - for a
+/// tracker that was asked for, in `rank_<r>/`: memory_block.csv and task.csv,
+/// execute_order/execute_order.csv and comm_execute_order.csv. A job of one rank has no folder
+/// `rank_0`.
+/// @error LOG_DIR, REPORT_WRITE, and what sim::ProfileMemory returns
+[[nodiscard]] Status WriteTrackerFiles(const sim::DryRunResult& result, const std::string& folder);
 
 }  // namespace drydock::launcher

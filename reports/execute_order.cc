@@ -1,11 +1,11 @@
 #include "reports/execute_order.h"
 
 #include <initializer_list>
-#include <map>
 #include <string_view>
 #include <vector>
 
 #include "base/text.h"
+#include "reports/kernel_names.h"
 #include "strategies/graph/attr.h"
 #include "strategies/graph/dtype.h"
 #include "strategies/program/collectives.h"
@@ -45,50 +45,6 @@ std::string StreamText(std::int32_t stream) {
 /// "logic_id" of kernels that no task-sink stream runs: the largest 32-bit number.
 constexpr std::string_view kNoLogicId = "4294967295";
 
-/// False for kernels of other graphs, such as the gathers of a checkpoint.
-bool IsOfStep(const strategies::LocalProgram& program, const strategies::Launch& launch) {
-  const NodeId origin = launch.kernel == strategies::kNoKernel
-                            ? strategies::kNoNode
-                            : program.kernels.at(launch.kernel).origin;
-  return origin == strategies::kNoNode || strategies::RunsEachStep(program.local.at(origin));
-}
-
-/// Full names of what is launched, "<scope>/<kernel>-op<n>"; n counts per scope and kernel.
-class LaunchNames {
- public:
-  explicit LaunchNames(const strategies::LocalProgram& program) : program_(program) {}
-
-  std::string Of(const strategies::Launch& launch) {
-    if (launch.kind != strategies::Launch::Kind::kKernel) {
-      return Numbered("Default", Primitive(launch));
-    }
-    const NodeId origin = program_.kernels.at(launch.kernel).origin;
-    const std::string& scope =
-        origin == strategies::kNoNode ? std::string() : program_.local.at(origin).scope;
-    return Numbered(scope.empty() ? "Default" : scope, Primitive(launch));
-  }
-
-  [[nodiscard]] std::string Primitive(const strategies::Launch& launch) const {
-    switch (launch.kind) {
-      case strategies::Launch::Kind::kSend:
-        return "StreamSend";
-      case strategies::Launch::Kind::kReceive:
-        return "StreamRecv";
-      default:
-        return program_.kernels.at(launch.kernel).name;
-    }
-  }
-
- private:
-  std::string Numbered(const std::string& scope, const std::string& kernel) {
-    const std::string name = scope + "/" + kernel;
-    return name + "-op" + std::to_string(count_[name]++);
-  }
-
-  const strategies::LocalProgram& program_;
-  std::map<std::string, int> count_ = {};
-};
-
 std::string CommunicationRow(const Graph& graph, const Node& node, const std::string& index) {
   const strategies::TensorType& input = graph.at(node.inputs.front()).type;
   const strategies::TensorType& output = graph.at(node.outputs.front()).type;
@@ -105,19 +61,20 @@ std::string CommunicationRow(const Graph& graph, const Node& node, const std::st
 
 std::string ExecuteOrderCsv(const strategies::LocalProgram& program, RankId rank) {
   const Graph graph = strategies::SpecialiseForRank(program, rank);
-  LaunchNames names(program);
+  const std::vector<std::string> names = LaunchNames(program);
   std::string text = "index,node_name,logic_id,stream_id,node_info,event_id,group\n";
   int row = 0;
-  for (const strategies::Launch& launch : program.kernels.launches) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const strategies::Launch& launch = program.kernels.launches[i];
     if (!IsOfStep(program, launch)) {
       continue;
     }
     const bool kernel = launch.kind == strategies::Launch::Kind::kKernel;
     const std::string info = "@kernel_graph0:CNode_" + std::to_string(row) +
-                             "{[0]: ValueNode<Primitive> " + names.Primitive(launch) + "}";
+                             "{[0]: ValueNode<Primitive> " + PrimitiveOf(program, launch) + "}";
     const NodeId origin = kernel ? program.kernels.at(launch.kernel).origin : strategies::kNoNode;
-    text += Row({std::to_string(++row), names.Of(launch), kNoLogicId, StreamText(launch.stream),
-                 info, kernel ? "" : std::to_string(launch.event),
+    text += Row({std::to_string(++row), names[i], kNoLogicId, StreamText(launch.stream), info,
+                 kernel ? "" : std::to_string(launch.event),
                  origin == strategies::kNoNode ? "" : TextOf(graph.at(origin), "group")});
   }
   return text;

@@ -4,6 +4,10 @@
 #include <charconv>
 #include <initializer_list>
 #include <string_view>
+#include <utility>
+
+#include "reports/kernel_names.h"
+#include "strategies/graph/graph.h"
 
 namespace drydock::reports {
 namespace {
@@ -12,6 +16,20 @@ using sim::MemoryTrace;
 using sim::TrackedBlock;
 using sim::TrackedTask;
 using sim::TrackedTaskKind;
+using strategies::KernelKind;
+using strategies::KernelNode;
+
+constexpr std::string_view kGraphName = "kernel_graph0";
+
+/// Folder of MindSpore's actors.
+constexpr std::string_view kActors = "mindspore/ccsrc/backend/ms_backend/runtime/actors/base/";
+
+/// Place in MindSpore.
+struct Origin {
+  std::string_view folder;
+  std::string_view file;
+  std::string_view line;
+};
 
 /// One line: every field followed by a comma.
 std::string Row(std::initializer_list<std::string_view> fields) {
@@ -33,72 +51,188 @@ std::string PointerText(std::int64_t address) {
   return "0x" + std::string(digits.data(), end);
 }
 
-std::string LineText(std::int32_t line) {
-  return line > 0 ? std::to_string(line) : std::string();
-}
-
-KernelLabel LabelOf(const TrackedTask& task, std::span<const KernelLabel> labels,
-                    const TrackerFileOptions& options) {
-  switch (task.kind) {
+Origin OriginOf(TrackedTaskKind kind) {
+  switch (kind) {
     case TrackedTaskKind::kPrepareData:
-      return KernelLabel{
-          .task_name = "PrepareData", .node_name = "PrepareData", .graph_name = options.graph_name};
+      return {kActors, "data_prepare_actor.cc", "72"};
     case TrackedTaskKind::kReadInputs:
-      return KernelLabel{
-          .task_name = "DataSource", .node_name = "DataSource", .graph_name = options.graph_name};
+      return {kActors, "data_source_actor.cc", "46"};
     case TrackedTaskKind::kKernel:
-      break;
+      return {kActors, "kernel_actor.cc", "133"};
+    case TrackedTaskKind::kRecordEvent:
+    case TrackedTaskKind::kWaitEvent:
+      return {kActors, "kernel_actor.cc", "121"};
+    case TrackedTaskKind::kKernelEvent:
+      return {"mindspore/ccsrc/plugin/ascend/res_manager/event/", "ascend_event.cc", "96"};
+    case TrackedTaskKind::kReturn:
+      return {kActors, "output_actor.cc", "795"};
   }
-  const auto kernel = static_cast<std::size_t>(task.kernel);
-  return kernel < labels.size() ? labels[kernel] : KernelLabel{.graph_name = options.graph_name};
+  return {};
 }
 
-/// Time stamps of the tasks that use a block: "{3-7-9}".
-std::string UsersText(const MemoryTrace& trace, const TrackedBlock& block) {
+Origin OriginOf(const TrackedBlock& block) {
+  return block.producer.kind == TrackedTaskKind::kPrepareData
+             ? Origin{kActors, "data_prepare_actor.cc", "73"}
+             : Origin{kActors, "memory_manager_actor.cc", "47"};
+}
+
+std::string FileOf(const Origin& origin) {
+  return std::string(origin.folder) + std::string(origin.file);
+}
+
+/// Names of a task and whether it belongs to a graph.
+struct TaskLabel {
+  TrackedName name = {};
+  std::string_view graph_name = {};
+};
+
+TaskLabel LabelOf(const TrackedTask& task, const TrackedNames& names) {
+  const auto same = [](std::string name) { return TaskLabel{.name = {name, name, {}}}; };
+  switch (task.kind) {
+    case TrackedTaskKind::kPrepareData: {
+      const TrackedName& name = names.buffers[static_cast<std::size_t>(task.buffer)];
+      return {name, name.node_name.starts_with("Default/data-") ? std::string_view() : kGraphName};
+    }
+    case TrackedTaskKind::kKernel:
+      return {names.kernels[static_cast<std::size_t>(task.kernel)], kGraphName};
+    case TrackedTaskKind::kReadInputs:
+      return same("kernel_graph_0_HostDSActor");
+    case TrackedTaskKind::kRecordEvent:
+      return same("RecordEvent");
+    case TrackedTaskKind::kWaitEvent:
+      return same("WaitEvent");
+    case TrackedTaskKind::kKernelEvent:
+      return {.name = {"Event", "RecordEvent", {}}};
+    case TrackedTaskKind::kReturn:
+      return {.name = {"kernel_graph_0_OutputActor", "UpdateOutputDeviceAddress", {}}};
+  }
+  return {};
+}
+
+/// Time stamps of the launches that read a block: "{3-7-9}".
+std::string UsersText(const TrackedBlock& block) {
   std::string text = "{";
-  for (const std::size_t task : block.user_tasks) {
-    text += (text.size() > 1 ? "-" : "") + std::to_string(trace.tasks[task].time_stamp);
+  for (const std::int64_t stamp : block.user_tasks) {
+    text += (text.size() > 1 ? "-" : "") + std::to_string(stamp);
   }
   return text + "}";
 }
 
-std::string BlockRow(const MemoryTrace& trace, const TrackedBlock& block, const KernelLabel& label,
+std::string BlockRow(const TrackedBlock& block, const TrackedNames& names,
                      const TrackerFileOptions& options) {
-  const std::string last_user =
-      block.user_tasks.empty() ? std::string()
-                               : std::to_string(trace.tasks[block.user_tasks.back()].time_stamp);
-  return Row({std::to_string(block.start_time_stamp), std::to_string(block.end_time_stamp),
-              PointerText(options.base_address + block.allocation.address), "0", options.pool_name,
-              std::to_string(block.allocation.bytes), std::to_string(block.actual_peak_bytes),
-              label.file_name, LineText(label.line), sim::TrackedTypeName(block.type),
-              std::to_string(trace.tasks[block.producer_task].time_stamp), label.task_name,
-              label.node_name, label.graph_name, UsersText(trace, block), last_user,
-              label.python_stack});
+  const Origin origin = OriginOf(block);
+  const TaskLabel label = LabelOf(block.producer, names);
+  return Row({std::to_string(block.start_time_stamp),
+              std::to_string(block.end_time_stamp),
+              PointerText(options.base_address + block.allocation.address),
+              "0",
+              options.pool_name,
+              std::to_string(block.allocation.bytes),
+              std::to_string(block.used_bytes),
+              std::to_string(block.actual_peak_bytes),
+              FileOf(origin),
+              origin.line,
+              sim::TrackedTypeName(block.type),
+              std::to_string(block.producer.time_stamp),
+              label.name.task_name,
+              label.name.node_name,
+              label.graph_name,
+              UsersText(block),
+              block.user_tasks.empty() ? std::string() : std::to_string(block.user_tasks.back()),
+              label.name.python_stack,
+              block.allocation.pool == sim::PoolKind::kPersistent ? "1" : "0",
+              "0"});
+}
+
+/// "File:net.py;Line:12;Function:|"
+std::string StackText(const strategies::Graph& graph, NodeId origin) {
+  const auto place = strategies::PlaceOf(graph, graph.at(origin));
+  return place ? "File:" + place->file + ";Line:" + std::to_string(place->line) + ";Function:|"
+               : std::string();
+}
+
+TrackedName NameOfLeaf(const strategies::Graph& graph, const KernelNode& node,
+                       std::size_t& constants) {
+  if (node.kind == KernelKind::kConstant) {
+    const bool tensor = node.results.front().value != strategies::kNoValue;
+    return {.task_name = tensor ? "SyncTensorData" : "PrepareDataForSequenceAndScalarValue",
+            .node_name = "Default/data-" + std::to_string(++constants)};
+  }
+  const ValueId value = node.results.front().value;
+  return {.task_name = "SyncTensorData",
+          .node_name = value == strategies::kNoValue ? node.name : graph.at(value).name};
 }
 
 }  // namespace
 
-std::string MemoryBlockCsv(const MemoryTrace& trace, std::span<const KernelLabel> labels,
+TrackedNames NamesOfPlan(const strategies::LocalProgram& program, const sim::MemoryPlan& plan) {
+  TrackedNames names;
+  names.buffers.resize(plan.buffers.size());
+  std::size_t constants = 0;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const KernelNode& node = program.kernels.nodes[plan.buffers[b].tag];
+    if (node.kind == KernelKind::kParameter || node.kind == KernelKind::kConstant) {
+      names.buffers[b] = NameOfLeaf(program.local, node, constants);
+    }
+  }
+  std::vector<std::string> full(program.kernels.nodes.size());
+  const std::vector<std::string> launch_names = LaunchNames(program);
+  for (std::size_t i = 0; i < launch_names.size(); ++i) {
+    const strategies::Launch& launch = program.kernels.launches[i];
+    if (launch.kind == strategies::Launch::Kind::kKernel) {
+      full[static_cast<std::size_t>(launch.kernel)] = launch_names[i];
+    }
+  }
+  std::size_t launches = 0;
+  for (const sim::PlannedKernel& kernel : plan.kernels) {
+    const KernelNode& node = program.kernels.nodes[kernel.tag];
+    launches += kernel.events.size();
+    TrackedName name{.node_name = full[kernel.tag]};
+    if (node.origin != strategies::kNoNode) {
+      name.python_stack = StackText(program.local, node.origin);
+    }
+    name.task_name = std::to_string(launches++) + "_" + name.node_name;
+    names.kernels.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::string MemoryBlockCsv(const MemoryTrace& trace, const TrackedNames& names,
                            const TrackerFileOptions& options) {
-  std::string text =
-      Row({"start_time_stamp", "end_time_stamp", "device_addr", "stream_id", "pool_type", "size",
-           "actual_peak_memory", "file_name", "line_num", "type", "producer_task", "task_name",
-           "node_name", "graph_name", "user_tasks", "last_user_task", "python_stack"});
+  std::string text = Row({"start_time_stamp",
+                          "end_time_stamp",
+                          "device_addr",
+                          "stream_id",
+                          "pool_type",
+                          "size",
+                          "actual_used_memory",
+                          "actual_peak_memory",
+                          "file_name",
+                          "line_num",
+                          "type",
+                          "producer_task",
+                          "task_name",
+                          "node_name",
+                          "graph_name",
+                          "user_tasks",
+                          "last_user_task",
+                          "python_stack",
+                          "is_persistent",
+                          "is_small"});
   for (const TrackedBlock& block : trace.blocks) {
-    text +=
-        BlockRow(trace, block, LabelOf(trace.tasks[block.producer_task], labels, options), options);
+    text += BlockRow(block, names, options);
   }
   return text;
 }
 
-std::string TaskCsv(const MemoryTrace& trace, std::span<const KernelLabel> labels,
-                    const TrackerFileOptions& options) {
+std::string TaskCsv(const MemoryTrace& trace, const TrackedNames& names) {
   std::string text = Row({"time_stamp", "task_name", "node_name", "graph_name", "file_name",
                           "line_num", "python_stack"});
   for (const TrackedTask& task : trace.tasks) {
-    const KernelLabel label = LabelOf(task, labels, options);
-    text += Row({std::to_string(task.time_stamp), label.task_name, label.node_name,
-                 label.graph_name, label.file_name, LineText(label.line), label.python_stack});
+    const Origin origin = OriginOf(task.kind);
+    const TaskLabel label = LabelOf(task, names);
+    text += Row({std::to_string(task.time_stamp), label.name.task_name, label.name.node_name,
+                 label.graph_name, FileOf(origin), origin.line, label.name.python_stack});
   }
   return text;
 }

@@ -1,43 +1,49 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
+#include <vector>
 
+#include "sim/memory/plan.h"
 #include "sim/memory/tracker.h"
+#include "strategies/program/local_program.h"
 
 namespace drydock::reports {
 
-/// Names of one kernel in the tracker's files.
-struct KernelLabel {
-  std::string task_name = {};   ///< Actor or operator.
-  std::string node_name = {};   ///< Full name with scope.
-  std::string graph_name = {};  ///< "kernel_graph_0".
-  std::string file_name = {};   ///< Where the user's script asked for it; may be empty.
-  std::int32_t line = 0;        ///< 0 = unknown.
-  std::string python_stack = {};
+/// Names of a kernel or of a prepared tensor in the tracker's files.
+struct TrackedName {
+  std::string task_name = {};
+  std::string node_name = {};     ///< Full name with scope, or the parameter's.
+  std::string python_stack = {};  ///< Line of the script; may be empty.
 };
+
+/// Names by index in a memory plan.
+struct TrackedNames {
+  std::vector<TrackedName> kernels = {};
+  std::vector<TrackedName> buffers = {};  ///< Empty for what kernels make.
+};
+
+/// Names of a plan that sim::PlanMemory made of `program`.
+[[nodiscard]] TrackedNames NamesOfPlan(const strategies::LocalProgram& program,
+                                       const sim::MemoryPlan& plan);
 
 /// What the tracker's files say about the pool.
 struct TrackerFileOptions {
   std::string pool_name = "DefaultEnhancedAscendMemoryPool";
-  std::string graph_name = "kernel_graph_0";          ///< For tasks that are no kernels.
   std::int64_t base_address = std::int64_t{1} << 44;  ///< Added to the addresses of the trace.
 };
 
-/// memory_block.csv of a step: one row per allocation, columns and their order as MindSpore writes
-/// them, every field followed by a comma, nothing quoted.
+/// memory_block.csv of the steps that were run: one row per allocation, columns and their order as
+/// MindSpore 2.10 writes them, every field followed by a comma, nothing quoted.
 ///
-/// Commas and line breaks inside names become semicolons and blanks. `labels` holds one entry per
-/// kernel of the plan; kernels beyond it have empty names.
-/// Source: spec memory-and-dump 5
-[[nodiscard]] std::string MemoryBlockCsv(const sim::MemoryTrace& trace,
-                                         std::span<const KernelLabel> labels,
+/// Commas and line breaks inside names become semicolons and blanks. `file_name` and `line_num` are
+/// the places in MindSpore that ask for such memory, as tools group by them; the line of the script
+/// is in `python_stack`.
+/// Source: spec memory-and-dump 5; mindspore/ccsrc/memory/mem_pool/mem_tracker.cc
+[[nodiscard]] std::string MemoryBlockCsv(const sim::MemoryTrace& trace, const TrackedNames& names,
                                          const TrackerFileOptions& options);
 
-/// task.csv of the same step: one row per task.
-[[nodiscard]] std::string TaskCsv(const sim::MemoryTrace& trace,
-                                  std::span<const KernelLabel> labels,
-                                  const TrackerFileOptions& options);
+/// task.csv of the same steps: one row per task.
+[[nodiscard]] std::string TaskCsv(const sim::MemoryTrace& trace, const TrackedNames& names);
 
 }  // namespace drydock::reports

@@ -42,6 +42,7 @@ class PlanBuilder {
         AddKernel(launch);
       }
     }
+    plan_.last_events = std::move(events_);
     return std::move(plan_);
   }
 
@@ -150,20 +151,20 @@ class PlanBuilder {
     if (last != last_of_stream_.end()) {
       sent_[launch.event] = last->second;
     }
+    events_.push_back({.records = true});
   }
 
   /// Only what computation waits for frees memory: all memory belongs to its stream.
   void NoteReceive(const Launch& launch) {
     const auto sent = sent_.find(launch.event);
-    if (launch.stream == 0 && sent != sent_.end()) {
-      waits_.push_back({.stream = launch.other, .kernel = sent->second});
-    }
+    const bool releases = launch.stream == 0 && sent != sent_.end();
+    events_.push_back({.stream = launch.other, .release_up_to = releases ? sent->second : -1});
   }
 
   void AddKernel(const Launch& launch) {
     const KernelNode& node = graph_.at(launch.kernel);
     PlannedKernel kernel{.stream = launch.stream,
-                         .waits = std::exchange(waits_, {}),
+                         .events = std::exchange(events_, {}),
                          .tag = static_cast<std::uint32_t>(launch.kernel)};
     for (const KernelOperand& operand : TensorsRead(graph_, launch.kernel)) {
       kernel.inputs.push_back(BufferOf(operand));
@@ -188,7 +189,7 @@ class PlanBuilder {
   std::vector<bool> written_ = {};        ///< Per buffer: part of an update in place.
   std::map<std::int32_t, std::int32_t> last_of_stream_ = {};  ///< Last kernel on each stream.
   std::map<std::int32_t, std::int32_t> sent_ = {};            ///< Per event: the kernel before it.
-  std::vector<StreamWait> waits_ = {};                        ///< For the next kernel.
+  std::vector<PlannedEvent> events_ = {};                     ///< For the next kernel.
 };
 
 }  // namespace

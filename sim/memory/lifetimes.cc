@@ -103,6 +103,8 @@ class PlanRun {
     for (std::size_t k = 0; k < plan_.kernels.size(); ++k) {
       DRYDOCK_RETURN_IF_ERROR(RunKernel(k));
     }
+    RunEvents(plan_.last_events);
+    TrackEvent(TrackedTaskKind::kReturn);
     EndStep();
     return {};
   }
@@ -160,15 +162,21 @@ class PlanRun {
   // ---- The pool
   // -----------------------------------------------------------------------------------
 
-  void StartTask(TrackedTaskKind kind) {
+  void Begin(TrackedTaskKind kind) {
     if (tracker_) {
-      tracker_->StartTask(kind, kernel_);
+      tracker_->Begin(kind, kernel_);
+    }
+  }
+
+  void TrackEvent(TrackedTaskKind kind) {
+    if (tracker_) {
+      tracker_->Event(kind);
     }
   }
 
   void Track(std::int32_t buffer, TrackedType type, const Allocation& allocation) {
     if (tracker_) {
-      tracker_->Allocated(buffer, type, allocation, pool_.statistics().actual_peak_bytes);
+      tracker_->Allocated(buffer, type, allocation, pool_.statistics());
     }
   }
 
@@ -226,7 +234,7 @@ class PlanRun {
   }
 
   Status PlacePersistent() {
-    StartTask(TrackedTaskKind::kPrepareData);
+    Begin(TrackedTaskKind::kPrepareData);
     for (const bool constants : {true, false}) {
       for (const PlannedKernel& kernel : plan_.kernels) {
         for (const std::int32_t input : kernel.inputs) {
@@ -250,10 +258,10 @@ class PlanRun {
   Status PlaceInputs() {
     const PoolKind pool =
         plan_.sink_inputs || step_ > 0 ? PoolKind::kCommon : PoolKind::kPersistent;
-    StartTask(TrackedTaskKind::kReadInputs);
+    Begin(TrackedTaskKind::kReadInputs);
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
       if (Root(b) == b && IsInput(b)) {
-        DRYDOCK_RETURN_IF_ERROR(Place(b, pool, TrackedType::kBatchMemory));
+        DRYDOCK_RETURN_IF_ERROR(Place(b, pool, TrackedType::kKernel));
       }
     }
     NotePeak();
@@ -272,10 +280,8 @@ class PlanRun {
   Status RunKernel(std::size_t k) {
     kernel_ = static_cast<std::int32_t>(k);
     const PlannedKernel& kernel = plan_.kernels[k];
-    for (const StreamWait& wait : kernel.waits) {
-      Release(uses_of_stream_[wait.stream], wait.kernel);
-    }
-    StartTask(TrackedTaskKind::kKernel);
+    RunEvents(kernel.events);
+    Begin(TrackedTaskKind::kKernel);
     for (const std::int32_t input : kernel.inputs) {
       if (last_reader_[Root(input)] == kernel_) {
         FreeOld(Root(input), kernel_ - 1);
@@ -292,7 +298,7 @@ class PlanRun {
       }
       Track(-1, TrackedType::kWorkSpace, *workspace);
     }
-    TrackUses(kernel);
+    TrackLaunch(kernel);
     const std::int64_t at_launch_bytes = pool_.statistics().used_bytes;
     NotePeak(workspace ? workspace->bytes : 0);
     if (workspace) {
@@ -305,14 +311,25 @@ class PlanRun {
     return {};
   }
 
-  void TrackUses(const PlannedKernel& kernel) {
+  void RunEvents(const std::vector<PlannedEvent>& events) {
+    for (const PlannedEvent& event : events) {
+      if (event.release_up_to >= 0) {
+        Release(uses_of_stream_[event.stream], event.release_up_to);
+      }
+      TrackEvent(event.records ? TrackedTaskKind::kRecordEvent : TrackedTaskKind::kWaitEvent);
+    }
+  }
+
+  void TrackLaunch(const PlannedKernel& kernel) {
     if (!tracker_) {
       return;
     }
-    for (const auto* buffers : {&kernel.inputs, &kernel.outputs}) {
-      for (const std::int32_t buffer : *buffers) {
-        tracker_->Used(profile_.placements[Root(buffer)].address);
-      }
+    tracker_->Launched();
+    for (const std::int32_t input : kernel.inputs) {
+      tracker_->Used(profile_.placements[Root(input)].address);
+    }
+    if (kernel.stream != 0) {
+      tracker_->Event(TrackedTaskKind::kKernelEvent);
     }
   }
 
@@ -362,8 +379,7 @@ class PlanRun {
     if (const std::int32_t group = table_.group[root]; group >= 0) {
       return PlaceGroup(table_.groups[static_cast<std::size_t>(group)]);
     }
-    return Place(root, PoolKind::kCommon,
-                 table_.kept[root] ? TrackedType::kGraphOutput : TrackedType::kKernel);
+    return Place(root, PoolKind::kCommon, TrackedType::kKernel);
   }
 
   void FreeIfUnused(std::size_t root) {

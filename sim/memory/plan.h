@@ -39,11 +39,15 @@ struct PlannedBuffer {
   std::uint32_t tag = 0;       ///< The caller's id, not looked at.
 };
 
-/// Computation has waited for what a stream was given up to and including a kernel.
-struct StreamWait {
-  std::int32_t stream = 0;
-  std::int32_t kernel = 0;  ///< Index in the plan.
-  friend bool operator==(const StreamWait&, const StreamWait&) = default;
+/// One end of an event between two streams.
+///
+/// Where computation waits, what the other stream was given up to and including a kernel no longer
+/// holds memory.
+struct PlannedEvent {
+  bool records = false;             ///< A stream notes how far it is; else one waits for that.
+  std::int32_t stream = 0;          ///< Where computation waits: the other stream.
+  std::int32_t release_up_to = -1;  ///< Index of that kernel in the plan; -1 = releases nothing.
+  friend bool operator==(const PlannedEvent&, const PlannedEvent&) = default;
 };
 
 /// One kernel launch; kernels run in the order of the plan.
@@ -58,14 +62,15 @@ struct PlannedKernel {
   /// 0 = computation. What a kernel of another stream reads and makes stays until that stream was
   /// waited for, or to the end of the step.
   std::int32_t stream = 0;
-  std::vector<StreamWait> waits = {};  ///< Just before this kernel is launched.
-  std::uint32_t tag = 0;               ///< The caller's id, not looked at.
+  std::vector<PlannedEvent> events = {};  ///< Just before this kernel is launched.
+  std::uint32_t tag = 0;                  ///< The caller's id, not looked at.
 };
 
 /// What one rank keeps in device memory during one step, independent of graphs and operators.
 struct MemoryPlan {
   std::vector<PlannedBuffer> buffers = {};
   std::vector<PlannedKernel> kernels = {};
+  std::vector<PlannedEvent> last_events = {};  ///< Behind the last kernel.
   /// Data sinking: graph inputs are outputs of GetNext (common pool) instead of copies of host
   /// tensors (persistent pool).
   bool sink_inputs = false;

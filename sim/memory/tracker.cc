@@ -12,10 +12,6 @@ std::string_view TrackedTypeName(TrackedType type) {
       return "ConstantValue";
     case TrackedType::kKernel:
       return "Kernel";
-    case TrackedType::kGraphOutput:
-      return "GraphOutput";
-    case TrackedType::kBatchMemory:
-      return "BatchMemory";
     case TrackedType::kContinuousMemory:
       return "ContinuousMemory";
     case TrackedType::kWorkSpace:
@@ -24,34 +20,51 @@ std::string_view TrackedTypeName(TrackedType type) {
   return "Other";
 }
 
-void MemoryTracker::StartTask(TrackedTaskKind kind, std::int32_t kernel) {
-  trace_.tasks.push_back(TrackedTask{.time_stamp = clock_++, .kind = kind, .kernel = kernel});
+void MemoryTracker::AddTask(TrackedTask task) {
+  task.time_stamp = clock_++;
+  current_ = task;
+  trace_.tasks.push_back(task);
+}
+
+void MemoryTracker::Begin(TrackedTaskKind kind, std::int32_t kernel) {
+  current_ = TrackedTask{.time_stamp = clock_, .kind = kind, .kernel = kernel};
+  if (kind == TrackedTaskKind::kReadInputs) {
+    AddTask(current_);
+  }
+}
+
+void MemoryTracker::Launched() {
+  AddTask(current_);
+}
+
+void MemoryTracker::Event(TrackedTaskKind kind) {
+  AddTask(TrackedTask{.kind = kind});
 }
 
 void MemoryTracker::Allocated(std::int32_t buffer, TrackedType type, const Allocation& allocation,
-                              std::int64_t actual_peak_bytes) {
+                              const PoolStatistics& statistics) {
+  if (current_.kind == TrackedTaskKind::kPrepareData) {
+    AddTask(TrackedTask{.kind = TrackedTaskKind::kPrepareData, .buffer = buffer});
+  }
   live_[allocation.address] = trace_.blocks.size();
-  trace_.blocks.push_back(TrackedBlock{.start_time_stamp = clock_++,
+  trace_.blocks.push_back(TrackedBlock{.start_time_stamp = ++clock_,
                                        .allocation = allocation,
-                                       .actual_peak_bytes = actual_peak_bytes,
+                                       .used_bytes = statistics.used_bytes,
+                                       .actual_peak_bytes = statistics.actual_peak_bytes,
                                        .type = type,
                                        .buffer = buffer,
-                                       .producer_task = trace_.tasks.size() - 1});
+                                       .producer = current_});
 }
 
 void MemoryTracker::Used(std::int64_t address) {
   if (const auto found = live_.find(address); found != live_.end()) {
-    auto& users = trace_.blocks[found->second].user_tasks;
-    const std::size_t task = trace_.tasks.size() - 1;
-    if (users.empty() || users.back() != task) {
-      users.push_back(task);
-    }
+    trace_.blocks[found->second].user_tasks.push_back(current_.time_stamp);
   }
 }
 
 void MemoryTracker::Freed(std::int64_t address) {
   if (const auto found = live_.find(address); found != live_.end()) {
-    trace_.blocks[found->second].end_time_stamp = clock_++;
+    trace_.blocks[found->second].end_time_stamp = ++clock_;
     live_.erase(found);
   }
 }
@@ -59,6 +72,7 @@ void MemoryTracker::Freed(std::int64_t address) {
 MemoryTrace MemoryTracker::Take() {
   live_.clear();
   clock_ = 0;
+  current_ = {};
   return std::exchange(trace_, {});
 }
 

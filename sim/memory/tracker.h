@@ -15,9 +15,7 @@ namespace drydock::sim {
 enum class TrackedType : std::uint8_t {
   kWeight,
   kConstantValue,
-  kKernel,
-  kGraphOutput,
-  kBatchMemory,
+  kKernel,  ///< Results of kernels and inputs of the step.
   kContinuousMemory,
   kWorkSpace,
 };
@@ -25,11 +23,15 @@ enum class TrackedType : std::uint8_t {
 /// "Weight", "ConstantValue", ...: the `type` column of memory_block.csv.
 [[nodiscard]] std::string_view TrackedTypeName(TrackedType type);
 
-/// What allocates.
+/// What happens.
 enum class TrackedTaskKind : std::uint8_t {
-  kPrepareData,  ///< Parameters and constants, once.
-  kReadInputs,   ///< Graph inputs of the step.
-  kKernel,
+  kPrepareData,  ///< A parameter or constant gets its memory, once for the whole run.
+  kReadInputs,   ///< The inputs of a step get theirs.
+  kKernel,       ///< A kernel is launched.
+  kRecordEvent,  ///< A stream notes how far it is.
+  kWaitEvent,    ///< A stream waits for that.
+  kKernelEvent,  ///< A collective notes its own end.
+  kReturn,       ///< The step hands its results to the script.
 };
 
 /// Time stamp of the end of a block that lives on.
@@ -39,7 +41,8 @@ inline constexpr std::int64_t kNotYetFreed = std::numeric_limits<std::int64_t>::
 struct TrackedTask {
   std::int64_t time_stamp = 0;
   TrackedTaskKind kind = TrackedTaskKind::kKernel;
-  std::int32_t kernel = -1;  ///< Index in the plan, -1 if the task is no kernel.
+  std::int32_t kernel = -1;  ///< kKernel: index in the plan.
+  std::int32_t buffer = -1;  ///< kPrepareData: index in the plan.
 };
 
 /// One allocation from hand-out to free: a row of memory_block.csv.
@@ -47,14 +50,15 @@ struct TrackedBlock {
   std::int64_t start_time_stamp = 0;
   std::int64_t end_time_stamp = kNotYetFreed;
   Allocation allocation = {};
-  std::int64_t actual_peak_bytes = 0;  ///< Of the pool, just after the hand-out.
+  std::int64_t used_bytes = 0;         ///< Of the pool, just after the hand-out.
+  std::int64_t actual_peak_bytes = 0;  ///< Likewise.
   TrackedType type = TrackedType::kKernel;
-  std::int32_t buffer = -1;                  ///< Index in the plan, -1 = workspace.
-  std::size_t producer_task = 0;             ///< Index of the task that allocated it.
-  std::vector<std::size_t> user_tasks = {};  ///< Indices of the tasks that use it, ascending.
+  std::int32_t buffer = -1;                   ///< Index in the plan, -1 = workspace.
+  TrackedTask producer = {};                  ///< What asked for it.
+  std::vector<std::int64_t> user_tasks = {};  ///< Time stamps of the launches that read it.
 };
 
-/// Everything allocated during a step, in order.
+/// Everything allocated during the steps that were run, in order.
 struct MemoryTrace {
   std::vector<TrackedTask> tasks = {};
   std::vector<TrackedBlock> blocks = {};
@@ -62,17 +66,27 @@ struct MemoryTrace {
 
 /// Writes a MemoryTrace while a plan is run.
 ///
-/// Source: spec memory-and-dump 5
+/// The clock goes on behind each task and before each hand-out and each free. A kernel asks for the
+/// memory of its results before it is launched: that moment has a time stamp, too, but is no task
+/// of its own.
+/// Source: spec memory-and-dump 5; mindspore/ccsrc/memory/mem_pool/mem_tracker.cc
 class MemoryTracker {
  public:
-  /// Begins the task that what follows belongs to.
-  void StartTask(TrackedTaskKind kind, std::int32_t kernel);
+  /// What follows belongs to this. Only kReadInputs is a task at once: data is prepared buffer by
+  /// buffer, and a kernel is a task when it is launched.
+  void Begin(TrackedTaskKind kind, std::int32_t kernel);
 
-  /// Notes a hand-out to the current task; `buffer` is -1 for a workspace.
+  /// The kernel that was begun is launched.
+  void Launched();
+
+  /// A task without memory: an end of an event, or of the step.
+  void Event(TrackedTaskKind kind);
+
+  /// Notes a hand-out to what was begun; `buffer` is -1 for a workspace.
   void Allocated(std::int32_t buffer, TrackedType type, const Allocation& allocation,
-                 std::int64_t actual_peak_bytes);
+                 const PoolStatistics& statistics);
 
-  /// Notes that the current task uses the live block at `address`.
+  /// Notes that the kernel launched last reads the live block at `address`.
   void Used(std::int64_t address);
 
   /// Notes that the live block at `address` is freed.
@@ -82,7 +96,10 @@ class MemoryTracker {
   [[nodiscard]] MemoryTrace Take();
 
  private:
+  void AddTask(TrackedTask task);
+
   std::int64_t clock_ = 0;
+  TrackedTask current_;
   MemoryTrace trace_;
   std::unordered_map<std::int64_t, std::size_t> live_;  // Address -> block.
 };

@@ -34,6 +34,32 @@ class TrackerFilesTest(command.CommandTest):
                          ["AllGather", "0 1 2 3 4 5 6 7", "(2, 32)", "256", "2048"])
         self.assertEqual(names[gathered["index"]], "AllGather-op0")
 
+    def test_blocks_have_the_peak_of_the_report(self):
+        """The highest sum of what is alive at one time is the peak without fragments."""
+        self.run_with(MS_ALLOC_CONF="memory_tracker:True")
+        blocks = self.rows("out", "rank_0", "memory_block.csv")
+        events = sorted([(int(one["start_time_stamp"]), 1, int(one["size"])) for one in blocks] +
+                        [(int(one["end_time_stamp"]), 0, -int(one["size"])) for one in blocks])
+        alive = peak = 0
+        for _, _, size in events:
+            alive += size
+            peak = max(peak, alive)
+        self.assertEqual(peak, self.report("memory.json", "out")["classes"][0]["used_peak_bytes"])
+        self.assertEqual(max(int(one["actual_used_memory"]) for one in blocks), peak)
+        # w: 32 rows of 16 columns / 8 ranks, float32, 256 bytes; MindSpore keeps multiples of 512 with 32 bytes to spare.
+        weights = [(one["node_name"], one["size"]) for one in blocks if one["type"] == "Weight"]
+        self.assertEqual(weights, [("w", "512")])
+
+    def test_tasks_are_launches_in_order(self):
+        self.run_with(MS_ALLOC_CONF="memory_tracker:True")
+        tasks = self.rows("out", "rank_0", "task.csv")
+        order = [row["node_name"] for row in self.rows("out", "rank_0", "execute_order", "execute_order.csv")
+                 if "/Stream" not in row["node_name"]]
+        self.assertEqual([one["node_name"] for one in tasks if one["file_name"].endswith("/kernel_actor.cc") and
+                          one["line_num"] == "133"], order)
+        stamps = [int(one["time_stamp"]) for one in tasks]
+        self.assertEqual(stamps, sorted(stamps))
+
     def test_a_rank_and_a_folder_can_be_chosen(self):
         self.run_with(arguments=["--sim_rank_id=5"], MS_ALLOC_CONF="memory_tracker_path:elsewhere")
         self.assertEqual(self.files("elsewhere"), ["rank_5"])

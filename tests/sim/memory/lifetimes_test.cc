@@ -252,11 +252,11 @@ TEST(ProfileMemory, WhatACollectiveReadsStaysUntilItsStreamWasWaitedFor) {
       .kernels = {{.outputs = {0}},
                   {.inputs = {0}, .outputs = {1}, .stream = 1},
                   {.outputs = {2}},
-                  {.inputs = {1}, .outputs = {3}, .waits = {{.stream = 1, .kernel = 1}}}}};
+                  {.inputs = {1}, .outputs = {3}, .events = {{.stream = 1, .release_up_to = 1}}}}};
   EXPECT_EQ(Profile(plan).series,
             (std::vector<KernelUsage>{{G(3), G(3)}, {G(6), G(6)}, {G(8), G(8)}, {G(6), G(3)}}));
   // Without the wait both stay to the end of the step.
-  plan.kernels[3].waits.clear();
+  plan.kernels[3].events.clear();
   EXPECT_EQ(Profile(plan).series.back(), (KernelUsage{G(9), G(9)}));
 }
 
