@@ -85,7 +85,7 @@ def compare(record, mine):
                           ("persistent", "persistent_bytes")):
         row[column] = mine[field] - record[field]
         row[column + " %"] = percent(mine[field], record[field])
-    truth = ours.their_parts(record["peak_parts"])
+    truth = ours.their_parts(record["peak_parts"], record["used_peak_bytes"])
     row["parts"] = {part: mine["peak_parts"].get(part, 0) - truth[part] for part in truth}
     row["peak at"] = (record["peak_at"].rsplit("/", 1)[-1], mine["peak_at"].rsplit("/", 1)[-1])
     row["collectives"], row["why collectives"] = collectives(record["collectives"], mine["collectives"])

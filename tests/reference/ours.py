@@ -71,16 +71,15 @@ def _rows(folder, name):
 PARTS = {"Weight": ("parameters", "optimizer_state", "accumulated_gradients"),
          "ConstantValue": ("constants",),
          "Kernel": ("inputs", "activations", "gradients", "communication", "outputs", "workspace")}
-# What a fused collective copies together is a kind of its own there and "communication" here.
-SAME_PART = {"ContinuousMemory": "Kernel", "GraphOutput": "Kernel"}
 
 
-def their_parts(parts):
-    """Parts of a record, those put together that we do not tell apart."""
-    sums = dict.fromkeys(PARTS, 0)
-    for name, size in parts.items():
-        sums[SAME_PART.get(name, name)] = sums.get(SAME_PART.get(name, name), 0) + size
-    return sums
+def their_parts(parts, used_bytes):
+    """Parts of a record, those put together that we do not tell apart: what is neither weight nor constant is Kernel.
+
+    Where a fused collective gets its memory at the peak, the tracker has not yet all of its blocks, so the last part is a difference.
+    """
+    kept = {name: parts.get(name, 0) for name in ("Weight", "ConstantValue")}
+    return {**kept, "Kernel": used_bytes - sum(kept.values())}
 
 
 def _our_parts(breakdown):

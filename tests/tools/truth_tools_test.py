@@ -70,8 +70,8 @@ class DifferencesTest(unittest.TestCase):
         self.assertEqual(differences.strategies({"M": [[2, 1], [1, 4]]}, {"M": "((2, 1), (1, 4))"})[:2], (1, 1))
 
     def test_parts_that_only_one_side_tells_apart_are_put_together(self):
-        self.assertEqual(ours.their_parts({"Kernel": 5, "ContinuousMemory": 2, "Weight": 1}),
-                         {"Weight": 1, "ConstantValue": 0, "Kernel": 7})
+        self.assertEqual(ours.their_parts({"Kernel": 5, "ContinuousMemory": 2, "Weight": 1}, 9),
+                         {"Weight": 1, "ConstantValue": 0, "Kernel": 8})
 
 
 def row(**changes):
