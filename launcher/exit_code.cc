@@ -47,6 +47,7 @@ constexpr auto kCodes = std::to_array<CodeFacts>({
     {"STOPPED", ExitCode::kRankFailed},  // the status is that of the signal, see StatusOf
     {"NOTHING_TRACED", ExitCode::kRejected},
     {"STRATEGY", ExitCode::kRejected},
+    {"SCRIPT", ExitCode::kRejected},
     {"MEMORY_LIMIT", ExitCode::kLimitExceeded},
     {"UNSUPPORTED", ExitCode::kUnsupported},
     {"INTERNAL", ExitCode::kInternal},
@@ -103,8 +104,9 @@ std::string CodeOf(const Error& error) {
   }
   switch (error.code) {
     case ErrorCode::kInvalidArgument:
+      return error.reason.starts_with("script:") ? "SCRIPT" : "STRATEGY";
     case ErrorCode::kTimeout:  // the script took longer than it was given
-      return "STRATEGY";
+      return "SCRIPT";
     case ErrorCode::kUnsupported:
       return "UNSUPPORTED";
     case ErrorCode::kIo:

@@ -82,6 +82,15 @@ void SyncFolder(const std::string& folder) {
 
 }  // namespace
 
+void RemoveReports(const std::string& folder, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const std::string path = PathIn(folder, name);
+    if (MayReplace(path)) {
+      ::unlink(path.c_str());
+    }
+  }
+}
+
 std::string PathIn(const std::string& folder, const std::string& name) {
   return folder.empty() ? name : folder + "/" + name;
 }

@@ -31,6 +31,9 @@ struct OutputFile {
 /// @error REPORT_WRITE  with the reason of the system
 [[nodiscard]] Status WriteFiles(const std::string& folder, const std::vector<OutputFile>& files);
 
+/// Removes reports of an earlier run; files of those names that are not ours stay.
+void RemoveReports(const std::string& folder, const std::vector<std::string>& names);
+
 /// `folder` and `name` joined; `name` alone for the current folder.
 [[nodiscard]] std::string PathIn(const std::string& folder, const std::string& name);
 

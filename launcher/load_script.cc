@@ -24,6 +24,9 @@ Result<InstallPaths> OwnFiles() {
 /// Begins the tracer's warnings about what it leaves out.
 constexpr std::string_view kLimitPrefix = "unsupported: ";
 
+/// Begins the tracer's report of a script that failed after its network.
+constexpr std::string_view kFailedPrefix = "failed: ";
+
 strategies::Diagnostic NotModelled(std::string text) {
   return {.code = "not-modelled", .text = std::move(text), .unsupported = true};
 }
@@ -77,6 +80,12 @@ Result<TracedScript> TraceForJob(const MsrunOptions& options, const ScriptCall& 
     return FailCommand("NOTHING_TRACED", "'" + call.script + "' computed nothing");
   }
   for (const std::string& warning : traced.outcome.warnings) {
+    if (warning.starts_with(kFailedPrefix)) {
+      traced.limits.push_back(
+          {.code = std::string(kScriptFailed), .text = warning.substr(kFailedPrefix.size())});
+      context.log.Warning(traced.limits.back().text);
+      continue;
+    }
     context.log.Warning(warning);
     if (warning.starts_with(kLimitPrefix)) {
       traced.limits.push_back(NotModelled(warning.substr(kLimitPrefix.size())));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -11,6 +12,9 @@
 #include "strategies/program/traced_plan.h"
 
 namespace drydock::launcher {
+
+/// Code of the diagnostic of a script that failed after its network was recorded.
+inline constexpr std::string_view kScriptFailed = "script-failed";
 
 /// What running a script under the tracer gave.
 struct TracedScript {

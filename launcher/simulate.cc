@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "launcher/files.h"
 #include "launcher/load_job.h"
+#include "launcher/load_script.h"
 #include "launcher/tracker_files.h"
 #include "reports/ir_text.h"
 #include "reports/report_set.h"
@@ -102,6 +103,7 @@ Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
   {
     const auto delay = context.stop.Delay();
     DRYDOCK_RETURN_IF_ERROR(WriteFiles(options.log_dir, files));
+    RemoveReports(options.log_dir, reports::AbsentReports(set));
     DRYDOCK_RETURN_IF_ERROR(WriteIrDumps(sim::DescribedProgram(result), options));
     if (const auto folder = TrackerFolder(context.environment, options.log_dir)) {
       DRYDOCK_RETURN_IF_ERROR(WriteTrackerFiles(result, *folder));
@@ -118,10 +120,12 @@ Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
 /// Writes and prints why there is no result, then gives the error on.
 tl::unexpected<Error> Reject(Error error, const LoadedJob& job, const MsrunOptions& options,
                              const Context& context) {
-  const std::vector<OutputFile> files =
-      FilesOf(reports::BuildRejectionReports(FactsOf(options, job), job.settings, error));
+  const reports::ReportSet set =
+      reports::BuildRejectionReports(FactsOf(options, job), job.settings, error);
+  const std::vector<OutputFile> files = FilesOf(set);
   {
     const auto delay = context.stop.Delay();
+    RemoveReports(options.log_dir, reports::AbsentReports(set));
     if (const Status written = WriteFiles(options.log_dir, files); !written) {
       context.log.Warning(written.error().message);
     }
@@ -141,6 +145,9 @@ bool IsAboutTheJob(const Error& error) {
 
 Status CheckStrict(const std::vector<strategies::Diagnostic>& diagnostics) {
   for (const strategies::Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.code == kScriptFailed) {
+      return FailCommand("SCRIPT", diagnostic.text, "leave --strict out to go on without it");
+    }
     if (diagnostic.unsupported) {
       Error error =
           FailCommand("UNSUPPORTED", diagnostic.text, "leave --strict out to go on without it")

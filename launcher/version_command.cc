@@ -23,7 +23,7 @@ class VersionCommand : public Command {
     }
     std::string text = "{\"drydock\":";
     strategies::AppendJsonText(text, Version());
-    text += ",\"graph_schema\":\"drydock.graph/1\",\"mindspore_releases\":[\"2.0\",\"2.7\"]}\n";
+    text += ",\"graph_schema\":\"drydock.graph/1\",\"mindspore_releases\":[\"2.0\",\"2.10\"]}\n";
     context.out << text;
     return ExitCode::kOk;
   }

@@ -69,7 +69,8 @@ struct GroupPatternReport {
           "Digits in which members differ, largest stride first.");
     field("size", &GroupPatternReport::size, "Ranks in each group.");
     field("count", &GroupPatternReport::count, "Groups of this kind in the job.");
-    field("groups", &GroupPatternReport::groups, "The groups by lowest rank, or examples of them.");
+    field("groups", &GroupPatternReport::groups,
+          "The groups by lowest rank; of jobs of more than 65,536 ranks, examples of them.");
     field("all_listed", &GroupPatternReport::all_listed, "Whether `groups` is complete.");
   }
 };

@@ -42,4 +42,15 @@ std::vector<ReportFile> ReportFiles(const ReportSet& reports) {
   return files;
 }
 
+std::vector<std::string> AbsentReports(const ReportSet& reports) {
+  std::vector<std::string> names;
+  if (!reports.communication) {
+    names.emplace_back(kCommunicationFile);
+  }
+  if (!reports.memory) {
+    names.emplace_back(kMemoryFile);
+  }
+  return names;
+}
+
 }  // namespace drydock::reports

@@ -35,4 +35,8 @@ struct ReportFile {
 /// "summary.json", "communication.json" and "memory.json", as far as there are such reports.
 [[nodiscard]] std::vector<ReportFile> ReportFiles(const ReportSet& reports);
 
+/// Names of the reports that there are not: files of an earlier run that must not be taken for
+/// ours.
+[[nodiscard]] std::vector<std::string> AbsentReports(const ReportSet& reports);
+
 }  // namespace drydock::reports

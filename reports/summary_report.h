@@ -73,7 +73,8 @@ struct SummaryReport {
     field("rank_asks", &SummaryReport::rank_asks,
           "Lines where the script's path depends on its rank, `file:line`.");
     field("diagnostics", &SummaryReport::diagnostics, "What else to know.");
-    field("files", &SummaryReport::files, "Files written, relative to the output folder.");
+    field("files", &SummaryReport::files,
+          "Files written, relative to the output folder; IR dumps relative to the current one.");
   }
 };
 

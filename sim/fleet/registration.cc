@@ -232,8 +232,12 @@ class FleetRun {
 }  // namespace
 
 Result<FleetStatistics> RegisterFleet(const Executor& executor, const FleetOptions& options) {
-  if (options.worker_num == 0 || options.worker_num > kMaxFleetWorkers ||
-      options.ranks_per_host == 0) {
+  if (options.worker_num > kMaxFleetWorkers) {
+    return Fail(ErrorCode::kUnsupported,
+                std::to_string(options.worker_num) + " ranks are more than are played",
+                "simulate " + std::to_string(kMaxFleetWorkers) + " ranks at most");
+  }
+  if (options.worker_num == 0 || options.ranks_per_host == 0) {
     return FailInput("Fleet:size",
                      "a fleet of " + std::to_string(options.worker_num) + " workers, " +
                          std::to_string(options.ranks_per_host) + " per host, is not possible",

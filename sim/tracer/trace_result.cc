@@ -118,12 +118,13 @@ Result<std::vector<TracedProgramFile>> Programs(const json& result) {
 }
 
 /// @param exit_text  what the script gave sys.exit, if it was a text
-tl::unexpected<Error> NothingTraced(std::int64_t exit_code, const std::string& exit_text) {
+tl::unexpected<Error> NothingTraced(std::int64_t exit_code, const std::string& exit_text,
+                                    bool has_programs) {
   if (exit_code != 0) {
-    return FailInput("script:exit", "the script ended with exit status " +
-                                        std::to_string(exit_code) +
-                                        " before a network was recorded" +
-                                        (exit_text.empty() ? "" : ": " + exit_text));
+    return FailInput("script:exit",
+                     "the script ended with exit status " + std::to_string(exit_code) + " before " +
+                         (has_programs ? "its training step" : "a network") + " was recorded" +
+                         (exit_text.empty() ? "" : ": " + exit_text));
   }
   return FailInput(
       "script:nothing-traced", "the script came to its end without calling a network",
@@ -175,7 +176,8 @@ Result<TraceResult> ReadTraceResult(std::string_view text) {
   result.warnings = Texts(value, "warnings");
   result.guard_places = Texts(value, "guard_places");
   if (result.exit_code != 0 || result.programs.empty()) {
-    return NothingTraced(result.exit_code, TextFieldOr(value, "exit_text", ""));
+    return NothingTraced(result.exit_code, TextFieldOr(value, "exit_text", ""),
+                         !result.programs.empty());
   }
   return result;
 }

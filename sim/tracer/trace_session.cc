@@ -273,6 +273,9 @@ Result<json> TraceSession::Begin(const json& request) {
       strategies::GraphDocument read,
       strategies::ReadGraphDocument(document.dump(), "job settings", strategies::JobConfig{}));
   job_ = std::move(read.job);
+  if (BoolFieldOr(request, "check", false)) {
+    DRYDOCK_RETURN_IF_ERROR(strategies::ValidateJob(job_));
+  }
   builder_.emplace(TextFieldOr(request, "name", "step"));
   return json::object();
 }
@@ -375,7 +378,12 @@ Status TraceSession::ReadEnding(const json& request) {
   job_.dataset_repeat_on_right = BoolFieldOr(request, "dataset_repeat_on_right", false);
   job_.training = BoolFieldOr(request, "training", true);
   job_.data_sink = BoolFieldOr(request, "data_sink", false);
+  job_.jit_level = TextFieldOr(request, "jit_level", job_.jit_level);
+  job_.exec_order = TextFieldOr(request, "exec_order", job_.exec_order);
   DRYDOCK_TRY(job_.steps, IntFieldOr(request, "steps", 1));
+  if (job_.steps < 1) {
+    return BadRequest("field 'steps' of a trace request must be positive");
+  }
   return {};
 }
 

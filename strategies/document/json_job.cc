@@ -17,7 +17,8 @@ struct TextMember {
   std::string JobConfig::*member = nullptr;
 };
 
-constexpr std::array<BoolMember, 8> kBools = {{
+constexpr std::array<BoolMember, 9> kBools = {{
+    {"data_sink", &JobConfig::data_sink},
     {"dataset_repeat_on_right", &JobConfig::dataset_repeat_on_right},
     {"training", &JobConfig::training},
     {"gradients_mean", &JobConfig::gradients_mean},
@@ -27,11 +28,37 @@ constexpr std::array<BoolMember, 8> kBools = {{
     {"enable_parallel_optimizer", &JobConfig::enable_parallel_optimizer},
     {"elementwise_op_strategy_follow", &JobConfig::elementwise_op_strategy_follow},
 }};
-constexpr std::array<TextMember, 3> kTexts = {{
+constexpr std::array<TextMember, 4> kTexts = {{
+    {"alloc_conf", &JobConfig::alloc_conf},
     {"device_target", &JobConfig::device_target},
     {"max_device_memory", &JobConfig::max_device_memory},
     {"save_graphs_path", &JobConfig::save_graphs_path},
 }};
+
+/// Fields whose text is one of a few.
+struct ChoiceMember {
+  std::string_view name = {};
+  std::string JobConfig::*member = nullptr;
+  std::array<std::string_view, 2> choices = {};
+};
+constexpr std::array<ChoiceMember, 2> kChoices = {{
+    {"jit_level", &JobConfig::jit_level, {"O0", "O1"}},
+    {"exec_order", &JobConfig::exec_order, {"bfs", "dfs"}},
+}};
+
+Status ReadChoices(ObjectReader& object, JobConfig& job) {
+  for (const ChoiceMember& field : kChoices) {
+    std::string& text = job.*field.member;
+    DRYDOCK_TRY(text, TextField(object, field.name, text));
+    if (text != field.choices[0] && text != field.choices[1]) {
+      return FailAtJson(object.object(), "graph:" + std::string(field.name),
+                        std::string(field.name) + " '" + text + "' is not known",
+                        "use \"" + std::string(field.choices[0]) + "\" or \"" +
+                            std::string(field.choices[1]) + "\"");
+    }
+  }
+  return {};
+}
 
 /// Field `name` as text, parsed by `parse`; a failure gets the field's place.
 template <typename T>
@@ -203,7 +230,7 @@ Result<JobConfig> ReadJsonJob(JsonView value, const JobConfig& base) {
   DRYDOCK_RETURN_IF_ERROR(ReadDataset(object, job.dataset));
   DRYDOCK_RETURN_IF_ERROR(ReadFullyUse(object, job));
   DRYDOCK_RETURN_IF_ERROR(ReadFusion(object, job.fusion));
-  DRYDOCK_TRY(job.data_sink, BoolField(object, "data_sink", job.data_sink));
+  DRYDOCK_RETURN_IF_ERROR(ReadChoices(object, job));
   for (const BoolMember& field : kBools) {
     DRYDOCK_TRY(job.*field.member, BoolField(object, field.name, job.*field.member));
   }
@@ -232,15 +259,15 @@ void AppendJsonJob(std::string& out, const JobConfig& job) {
   out += std::to_string(job.pipeline_stages);
   AppendName(out, "steps");
   out += std::to_string(job.steps);
-  if (job.data_sink) {
-    AppendName(out, "data_sink");
-    out += "true";
-  }
   AppendName(out, "fully_use_devices");
   out += !job.fully_use_devices ? "null" : *job.fully_use_devices ? "true" : "false";
   AppendName(out, "save_graphs");
   out += std::to_string(job.save_graphs);
   AppendFusion(out, job.fusion);
+  for (const ChoiceMember& field : kChoices) {
+    AppendName(out, field.name);
+    AppendJsonText(out, job.*field.member);
+  }
   for (const BoolMember& field : kBools) {
     AppendName(out, field.name);
     out += job.*field.member ? "true" : "false";

@@ -11,9 +11,10 @@
 namespace drydock::strategies {
 namespace {
 
-/// Newest release whose behaviour the rules were read from.
-constexpr CompatRelease kNewest = {.major = 2, .minor = 7};
+constexpr CompatRelease kNewest = {};
 constexpr CompatRelease kOldest = {.major = 2, .minor = 0};
+/// First release that repeats the data set on the right; compiled with the wheels.
+constexpr CompatRelease kDatasetOnRight = {.major = 2, .minor = 8};
 /// First release in which fully_use_devices is off by default. Source: spec compiler-passes 2
 /// and 3.5.
 constexpr CompatRelease kPartialDevicesDefault = {.major = 2, .minor = 5};
@@ -38,6 +39,14 @@ Result<Enum> ParseName(std::string_view text, const std::array<std::string_view,
   }
   return FailInput("job:" + std::string(what),
                    "'" + std::string(text) + "' is no " + std::string(what), hint);
+}
+
+/// A setting that is legal and not handled; scripts find the line that gives it by the reason.
+tl::unexpected<Error> Unhandled(std::string reason, std::string message, std::string hint) {
+  return tl::unexpected(Error{.code = ErrorCode::kUnsupported,
+                              .message = std::move(message),
+                              .hint = std::move(hint),
+                              .reason = std::move(reason)});
 }
 
 Status CheckWorldSize(std::int64_t n) {
@@ -78,17 +87,23 @@ Result<CompatRelease> ParseCompat(std::string_view text) {
     rest.remove_prefix(1);
   }
   CompatRelease release = {.major = -1, .minor = -1};
-  const char* end = rest.data() + rest.size();
+  const char* const end = rest.data() + rest.size();
   const auto major = std::from_chars(rest.data(), end, release.major);
   if (major.ec == std::errc() && major.ptr != end && *major.ptr == '.') {
-    std::from_chars(major.ptr + 1, end, release.minor);
+    const auto minor = std::from_chars(major.ptr + 1, end, release.minor);
+    if (minor.ec != std::errc() || (minor.ptr != end && *minor.ptr != '.')) {
+      release.minor = -1;
+    }
   }
-  if (release < kOldest || release.minor < 0 || release.major > kNewest.major) {
-    return FailInput("job:compat",
-                     "'" + std::string(text) + "' is no MindSpore release that is covered",
-                     "use a release from " + CompatText(kOldest) + " to " + CompatText(kNewest));
+  if (release >= kOldest && release <= kNewest && release.minor >= 0) {
+    return release;
   }
-  return std::min(release, kNewest);
+  std::string hint = "use one of " + CompatText(kOldest);
+  for (std::int32_t minor = kOldest.minor + 1; minor <= kNewest.minor; ++minor) {
+    hint += ", " + CompatText({.major = kNewest.major, .minor = minor});
+  }
+  return FailInput("job:compat",
+                   "'" + std::string(text) + "' is no MindSpore release that is known", hint);
 }
 
 std::string CompatText(const CompatRelease& release) {
@@ -97,6 +112,10 @@ std::string CompatText(const CompatRelease& release) {
 
 bool FullyUseDevices(const JobConfig& config) {
   return config.fully_use_devices.value_or(config.compat < kPartialDevicesDefault);
+}
+
+bool RepeatsDatasetOnRight(const JobConfig& config) {
+  return config.dataset_repeat_on_right || config.compat >= kDatasetOnRight;
 }
 
 std::string_view BackendName(const JobConfig& config) {
@@ -142,17 +161,17 @@ Status ValidateJob(const JobConfig& config) {
                          ", which does not divide " + std::to_string(config.world_size) + " ranks");
   }
   if (config.pipeline_stages > 1) {
-    return Fail(ErrorCode::kUnsupported, "pipeline_stages > 1 is not handled yet",
-                "set pipeline_stages=1 to check one stage");
+    return Unhandled("job:pipeline-stages", "pipeline_stages > 1 is not handled yet",
+                     "set pipeline_stages=1 to check one stage");
   }
   if (config.enable_parallel_optimizer && CutsOperators(config.mode)) {
-    return Fail(ErrorCode::kUnsupported, "enable_parallel_optimizer is not handled yet",
-                "set enable_parallel_optimizer=False to check the sharding without it");
+    return Unhandled("job:parallel-optimizer", "enable_parallel_optimizer is not handled yet",
+                     "set enable_parallel_optimizer=False to check the sharding without it");
   }
   if (config.mode == ParallelMode::kAutoParallel &&
       config.search_mode != SearchMode::kShardingPropagation) {
-    return Fail(
-        ErrorCode::kUnsupported,
+    return Unhandled(
+        "job:search-mode",
         "search_mode '" + std::string(SearchModeName(config.search_mode)) + "' is not handled yet",
         "use search_mode=\"sharding_propagation\"");
   }

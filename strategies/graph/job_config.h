@@ -27,17 +27,18 @@ enum class SearchMode : std::uint8_t {
   kShardingPropagation,
 };
 
-/// MindSpore release whose defaults are emulated, e.g. {2, 7}. Source: spec compiler-passes.
+/// MindSpore release whose defaults are emulated, the newest known one unless another is asked for.
+/// Source: spec compiler-passes.
 struct CompatRelease {
   std::int32_t major = 2;
-  std::int32_t minor = 7;
+  std::int32_t minor = 10;
   friend auto operator<=>(const CompatRelease&, const CompatRelease&) = default;
 };
 
-/// "2.0", "2.7.0", "r2.0" -> release. @error kInvalidArgument  not a release the specs cover
+/// "2.0", "2.7.0", "r2.10" -> release. @error kInvalidArgument  none of 2.0 to 2.10
 [[nodiscard]] Result<CompatRelease> ParseCompat(std::string_view text);
 
-/// "2.7".
+/// "2.10".
 [[nodiscard]] std::string CompatText(const CompatRelease& release);
 
 /// How the operators between two layouts are chosen.
@@ -82,7 +83,14 @@ struct JobConfig {
   std::string max_device_memory = {};    ///< "58GB" as the script gave it; empty if not.
   std::int32_t save_graphs = 0;          ///< 0..3
   std::string save_graphs_path = ".";
+  std::string jit_level = "O0";    ///< "O0", or "O1": kernels are fused.
+  std::string exec_order = "bfs";  ///< Order of kernels: "bfs", or "dfs".
+  std::string alloc_conf = {};     ///< MS_ALLOC_CONF of the script's environment.
 };
+
+/// Where the operators of a data set that is not cut over all ranks are repeated: along the last
+/// axis of the device matrix (since 2.8, or where the network asks for it), else along the first.
+[[nodiscard]] bool RepeatsDatasetOnRight(const JobConfig& config);
 
 /// Value in force: the script's, else the release's default (true before 2.5).
 [[nodiscard]] bool FullyUseDevices(const JobConfig& config);

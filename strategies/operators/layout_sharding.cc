@@ -110,10 +110,16 @@ class AxisCollector {
 
   /// Axes of extent 1 may stand anywhere.
   [[nodiscard]] bool Cuts(const std::vector<std::int64_t>& device_axes) const {
+    return !Cutting(device_axes).empty();
+  }
+
+  /// Those of more than one device.
+  [[nodiscard]] std::vector<std::int64_t> Cutting(std::vector<std::int64_t> device_axes) const {
     const std::vector<std::int64_t>& matrix = layouts_.front().device_matrix;
-    return std::ranges::any_of(device_axes, [&matrix](std::int64_t axis) {
-      return matrix[matrix.size() - 1 - static_cast<std::size_t>(axis)] > 1;
+    std::erase_if(device_axes, [&matrix](std::int64_t axis) {
+      return matrix[matrix.size() - 1 - static_cast<std::size_t>(axis)] == 1;
     });
+    return device_axes;
   }
 
   Status Take(std::size_t input, std::size_t dim) {
@@ -128,13 +134,15 @@ class AxisCollector {
     }
     const auto axis = static_cast<std::size_t>(axes.front());
     const std::string where = CutText(layouts_, view_, input, dim);
-    if (!where_[axis].empty() && devices_[axis] != map) {
+    if (!where_[axis].empty() && Cutting(devices_[axis]) != Cutting(map)) {
       return FailLayout(view_, "axis",
                         "the layouts of " + Op() + " cut " + where_[axis] + " but " + where +
                             ", or along other axes; the two must be cut alike");
     }
-    where_[axis] = where;
-    devices_[axis] = map;
+    if (where_[axis].empty() || map.size() > devices_[axis].size()) {
+      where_[axis] = where;
+      devices_[axis] = map;
+    }
     return {};
   }
 

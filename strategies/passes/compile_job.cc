@@ -36,7 +36,7 @@ Status Prepare(TracedPlan& plan) {
   DRYDOCK_RETURN_IF_ERROR(CheckInputs(plan.traced));
   plan.traced = InsertDatasetNode(std::move(plan.traced));
   DRYDOCK_TRY(plan.hand_cuts, TakeHandCuts(plan.traced));
-  if (plan.config.dataset_repeat_on_right && !plan.traced.inputs.empty()) {
+  if (RepeatsDatasetOnRight(plan.config) && !plan.traced.inputs.empty()) {
     plan.traced.nodes.front().attrs["dataset_repeat_dim_right"] = true;
   }
   return {};

@@ -45,6 +45,28 @@ class BadScriptTest(command.CommandTest):
         self.assertIn("no data today", self.reject("import sys\nsys.exit('no data today')\n", r"exit status 1").err)
         self.assertIn(": no data today", self.report("summary.json", "out")["error"]["message"])
 
+    AFTER = command.network(before="from mindspore.communication import init\ninit()") + "y = 1\n"
+
+    def test_failure_behind_the_network_is_one_diagnostic(self):
+        line = self.AFTER.count("\n") + 1
+        for text in ("1 / 0\n", "raise ValueError('late')\n"):
+            self.write("net.py", self.AFTER + text)
+            run = self.msrun("--log_dir=late", "net.py")
+            self.assertEqual(run.status, 0, run.err)
+            found = [d for d in self.report("summary.json", "late")["diagnostics"] if d["code"] == "script-failed"]
+            self.assertEqual(len(found), 1)
+            self.assertIn("net.py:%d" % line, found[0]["text"])
+            self.assertIn("net.py:%d" % line, run.err)
+            self.assertEqual(self.msrun("--strict", "--log_dir=late", "net.py").status, 6)
+
+    def test_reports_of_an_earlier_run_do_not_stay(self):
+        self.write("net.py", self.AFTER)
+        self.assertEqual(self.msrun("--log_dir=stale", "net.py").status, 0)
+        self.assertTrue((self.folder / "stale/memory.json").exists())
+        self.write("net.py", "x = 1\n")
+        self.assertEqual(self.msrun("--log_dir=stale", "net.py").status, 6)
+        self.assertEqual(sorted(path.name for path in (self.folder / "stale").iterdir()), ["summary.json"])
+
     def test_killed_script(self):
         self.reject("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n", r"signal 9")
 

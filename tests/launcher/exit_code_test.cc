@@ -11,5 +11,14 @@ TEST(ErrorText, ControlCharactersOfAFileDoNotReachTheTerminal) {
             "msrun: error[STRATEGY]: no field '\\x1b[31m'; hint: a\tb\\x7f\n");
 }
 
+TEST(ErrorText, ScriptsAndStrategiesAreToldApart) {
+  const Error exit = FailInput("script:exit", "the script ended").value();
+  EXPECT_EQ(CodeOf(exit), "SCRIPT");
+  EXPECT_EQ(ExitCodeOf(exit), ExitCode::kRejected);
+  const Error late{.code = ErrorCode::kTimeout, .message = "", .reason = "script:timeout"};
+  EXPECT_EQ(CodeOf(late), "SCRIPT");
+  EXPECT_EQ(CodeOf(FailInput("MatMul:strategy", "").value()), "STRATEGY");
+}
+
 }  // namespace
 }  // namespace drydock::launcher

@@ -96,6 +96,13 @@ TEST_F(FilesTest, FullDiskIsReportedWithItsReason) {
   EXPECT_THAT(status.error().message, HasSubstr("Not a directory"));
 }
 
+TEST_F(FilesTest, ReportsOfAnEarlierRunAreRemovedAndNothingElse) {
+  Put("memory.json", R"({"schema": "drydock.memory/1"})");
+  Put("communication.json", R"({"schema": "of somebody else"})");
+  RemoveReports(folder_, {"memory.json", "communication.json", "absent.json"});
+  EXPECT_THAT(Names(), UnorderedElementsAre("communication.json"));
+}
+
 TEST_F(FilesTest, MissingFoldersAreMadeForTheOwnerOnly) {
   const std::string deep = folder_ + "/x/y";
   ASSERT_TRUE(PrepareFolder(deep));

@@ -284,5 +284,18 @@ TEST(Refusal, OfATieNamesBothDimensions) {
       << sharding.error().hint;
 }
 
+// The layouts name an axis of one device in front of 1 row of the first operand only.
+TEST(Accepted, AxesOfOneDeviceMayStandInOneOperandOnly) {
+  const OpCase one{.entry = FindOp("Mul"),
+                   .inputs = {{.shape = {1, 32, 64, 16}}, {.shape = {1, 1, 64, 16}}},
+                   .outputs = {{.shape = {1, 32, 64, 16}}}};
+  const std::vector<TensorLayout> layouts = {
+      {.device_matrix = {1, 2, 4}, .tensor_map = {{2}, {0}, {1}, {}}},
+      {.device_matrix = {1, 2, 4}, .tensor_map = {{}, {}, {1}, {}}},
+  };
+  EXPECT_TRUE(DeriveShardingFromLayouts(*one.entry, one.View(), layouts, {},
+                                        {.stage_devices = 8, .job_devices = 8}));
+}
+
 }  // namespace
 }  // namespace drydock::strategies::cases

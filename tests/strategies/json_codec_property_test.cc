@@ -63,7 +63,12 @@ class GraphMaker {
     if (Flag()) {
       job.fully_use_devices = Flag();
     }
-    job.compat.minor = static_cast<std::int32_t>(Number(0, 7));
+    job.compat.minor = static_cast<std::int32_t>(Number(0, 10));
+    job.steps = Number(1, 1'000'000);
+    job.data_sink = Flag();
+    job.jit_level = Flag() ? "O1" : "O0";
+    job.exec_order = Flag() ? "dfs" : "bfs";
+    job.alloc_conf = Word();
     job.max_device_memory = Flag() ? "58GB" : "";
     job.save_graphs = static_cast<std::int32_t>(Number(0, 3));
     job.save_graphs_path = Word();

@@ -399,5 +399,49 @@ TEST(JobText, ReadsTheSectionAlone) {
   EXPECT_EQ(job->world_size, 8);
 }
 
+TEST(JobText, KernelsAndStepsAreChecked) {
+  const auto job = ReadJobText(
+      R"({"jit_level":"O1","exec_order":"dfs","steps":12,"data_sink":true,"alloc_conf":"a:1"})",
+      "job", EightRanks());
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->jit_level, "O1");
+  EXPECT_EQ(job->exec_order, "dfs");
+  EXPECT_EQ(job->steps, 12);
+  EXPECT_TRUE(job->data_sink);
+  EXPECT_EQ(job->alloc_conf, "a:1");
+  for (const char* const wrong : {R"({"jit_level":"O2"})", R"({"exec_order":"random"})",
+                                  R"({"steps":0})", R"({"steps":-3})"}) {
+    EXPECT_FALSE(ReadJobText(wrong, "job", EightRanks())) << wrong;
+  }
+}
+
+TEST(Compat, ReleasesFromTwoZeroToTwoTen) {
+  for (std::int32_t minor = 0; minor <= 10; ++minor) {
+    const auto release = ParseCompat("2." + std::to_string(minor));
+    ASSERT_TRUE(release) << minor;
+    EXPECT_EQ(*release, (CompatRelease{.major = 2, .minor = minor}));
+  }
+  EXPECT_EQ(ParseCompat("r2.7.1.post1").value(), (CompatRelease{.major = 2, .minor = 7}));
+  EXPECT_EQ(CompatText({}), "2.10");  // the newest is the default
+  for (const char* const unknown : {"1.9", "2.11", "2.1x", "2.", "2", "3.0", "x", ""}) {
+    const auto release = ParseCompat(unknown);
+    ASSERT_FALSE(release) << unknown;
+    EXPECT_THAT(release.error().hint,
+                HasSubstr("2.0, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 2.9, 2.10"));
+  }
+}
+
+// Compiled by the wheels of 2.7 and 2.10: a data set cut into 2 on 8 ranks.
+TEST(Compat, DataSetsAreRepeatedOnTheRightSinceTwoEight) {
+  JobConfig job = EightRanks();
+  job.compat = {.major = 2, .minor = 7};
+  EXPECT_FALSE(RepeatsDatasetOnRight(job));
+  job.dataset_repeat_on_right = true;
+  EXPECT_TRUE(RepeatsDatasetOnRight(job));
+  job.dataset_repeat_on_right = false;
+  job.compat = {.major = 2, .minor = 8};
+  EXPECT_TRUE(RepeatsDatasetOnRight(job));
+}
+
 }  // namespace
 }  // namespace drydock::strategies

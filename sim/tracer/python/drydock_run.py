@@ -11,6 +11,7 @@ import re
 import sys
 
 RESULT_VERSION = 1
+NO_SUCH_NAME = re.compile(r"cannot import name '(\w+)' from '(mindspore[\w.]*)'")
 TENSOR_GIVEN_TO_TORCH = re.compile(r"(must be|expected) Tensor\b.*\b(not|got) (Tensor|Parameter)\b")
 
 
@@ -85,7 +86,7 @@ def error_fields(error):
     from mindspore._drydock import frames
     from mindspore._drydock.errors import TracerDefect, Unsupported
     places = frames.traceback_places(error.__traceback__)
-    family = "unsupported" if isinstance(error, Unsupported) else (
+    family = "unsupported" if isinstance(error, Unsupported) or of_zeros(error) else (
         "internal" if isinstance(error, TracerDefect) or not places and not isinstance(error, (SyntaxError, OSError))
         else "user")
     fields = {"family": family, "type": type(error).__name__, "message": message_of(error),
@@ -97,27 +98,88 @@ def error_fields(error):
         fields["message"] = error.msg
     else:
         fields["place"] = getattr(error, "drydock_place", None) or (places[0] if places else None)
+    if family != "internal":
+        fields["notes"] += cause_notes(error, places)
     if family == "internal":
         import traceback
         fields["notes"] += traceback.format_exception(type(error), error, error.__traceback__)
     return fields
 
 
+def cause_notes(error, places):
+    """Where an exception came from that was raised while another one was handled."""
+    from mindspore._drydock import frames
+    notes = []
+    while len(notes) < 4:
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        if error is None:
+            break
+        first = (frames.traceback_places(error.__traceback__) or [None])[0]
+        if first is not None and first not in places:
+            notes.append("first raised at %s:%d: %s" % (first["file"], first["line"], one_line(error)))
+    return notes
+
+
+def one_line(error):
+    text = message_of(error)
+    return type(error).__name__ + (": " + text.splitlines()[0] if text.strip() else "")
+
+
+def of_zeros(error):
+    """True for exceptions that computed values cause, all of which are zeros, where the script looked at some."""
+    from mindspore._drydock.session import session
+    return session.read_zeros and isinstance(error, (ZeroDivisionError, AssertionError, FloatingPointError))
+
+
 def message_of(error):
+    if of_zeros(error):
+        return "%s: %s" % (type(error).__name__, error) if str(error) else type(error).__name__
     if isinstance(error, KeyError) and error.args:
         return str(error.args[0])
+    if isinstance(error, ImportError) and NO_SUCH_NAME.match(str(error)):
+        return NO_SUCH_NAME.match(str(error)).group()  # without the path of the stand-in
     return str(error)
+
+
+NOT_PYTHON = {
+    ".ipynb": "this is a notebook: save it as a script (jupyter nbconvert --to script)",
+    ".yaml": "this is a configuration: give the Python script that reads it, and the file as its argument",
+    ".yml": "this is a configuration: give the Python script that reads it, and the file as its argument",
+    ".sh": "this is a shell script: give msrun the Python script that it starts",
+}
 
 
 def add_hint(fields, error):
     """Remedies for what often goes wrong outside of the stand-in."""
-    if isinstance(error, ModuleNotFoundError) and not fields["hint"]:
+    from mindspore._drydock.errors import ZEROS_HINT
+    package = error.name.split(".")[0] if isinstance(error, ModuleNotFoundError) and error.name else ""
+    if os.path.splitext(sys.argv[0])[1] in NOT_PYTHON:
+        fields["hint"] = NOT_PYTHON[os.path.splitext(sys.argv[0])[1]]
+        fields["reason"] = "script:not-python"
+    elif package == "mindspore":
+        from mindspore._drydock import names
+        fields["hint"] = names.nearest([error.name.rpartition(".")[0]], error.name.rpartition(".")[2])
+        fields["reason"] = "script:no-such-name"
+    elif isinstance(error, ImportError) and NO_SUCH_NAME.match(str(error)):
+        from mindspore._drydock import names
+        name, module = NO_SUCH_NAME.match(str(error)).groups()
+        fields["hint"] = fields["hint"] or names.nearest([module], name)
+        fields["reason"] = "script:no-such-name"
+    elif package and not fields["hint"] and (os.path.isdir(package) or os.path.isfile(package + ".py")):
+        fields["hint"] = "'%s' is in the current folder, which Python does not search: set PYTHONPATH=." % package
+        fields["reason"] = "script:missing-module"
+    elif isinstance(error, ModuleNotFoundError) and not fields["hint"]:
         fields["hint"] = "install '%s' for %s, or choose another interpreter with --python" % (error.name, sys.executable)
         fields["reason"] = "script:missing-module"
     elif isinstance(error, SyntaxError):
         fields["reason"] = "script:syntax"
+    elif of_zeros(error):
+        fields["hint"] = fields["hint"] or ZEROS_HINT
     elif isinstance(error, EOFError):
         fields["hint"] = fields["hint"] or "standard input is empty in a dry run: give what the script asks for as arguments"
+        fields["reason"] = "script:no-input"
+    elif type(error).__name__ == "BdbQuit":
+        fields["hint"] = "a dry run has no terminal: leave the debugger out"
         fields["reason"] = "script:no-input"
     elif isinstance(error, RecursionError):
         fields["reason"] = "script:recursion"
@@ -128,16 +190,90 @@ def add_hint(fields, error):
     fields["reason"] = fields["reason"] or "script:exception"
 
 
+def complete_programs():
+    """What was recorded to its end."""
+    from mindspore._drydock.session import session
+    return [program for program in session.programs if program.node_count and not program.failed]
+
+
+def leaves_networks(error=None):
+    """True if a failure of the script leaves whole networks behind: it was none of a network's, and where the script has an
+    optimizer, the training step is among them."""
+    import gc
+    from mindspore._drydock.errors import TracerDefect
+    from mindspore._drydock.session import session
+    from mindspore.nn import Optimizer
+    programs = complete_programs()
+    if not programs or isinstance(error, (TracerDefect, SyntaxError)) or any(error is known for known in session.failures):
+        return False
+    return any(program.losses or program.has_updates for program in programs) or not any(
+        isinstance(thing, Optimizer) for thing in gc.get_objects())
+
+
+def note_late_failure(result, text):
+    """The verdict on the networks stands; what came after them is one diagnostic."""
+    from mindspore._drydock.session import session
+    session.warnings.append(text)
+    result["error"], result["exit_code"] = None, 0
+
+
+def late_text(fields):
+    """One line about an exception behind the networks, with its place and a remedy."""
+    place = fields["place"]
+    where = " at %s:%d" % (place["file"], place["line"]) if place else ""
+    if fields["family"] == "unsupported" and fields["reason"] != "script:exception":
+        return "unsupported: %s%s, after the network was recorded" % (fields["message"], where)
+    text = "failed: the script failed after its network was recorded%s: %s%s" % (
+        where, fields["type"], ": " + fields["message"] if fields["message"] else "")
+    return text + ("; " + fields["hint"] if fields["hint"] else "")
+
+
+OTHER_FRAMEWORKS = re.compile(rb"^\s*(?:import|from)\s+(torch|paddle|tensorflow|jax)\b", re.MULTILINE)
+
+
+def other_framework(script):
+    """Name of the framework that a script uses instead of mindspore; "" if it uses mindspore or none."""
+    folders = (os.path.dirname(os.path.abspath(script)) + os.sep, os.getcwd() + os.sep)
+    here = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    found = ""
+    for path in [script] + [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]:
+        real = os.path.abspath(path) if path else ""
+        if not real.startswith(folders) or real.startswith(here) or not os.path.isfile(real):
+            continue
+        with open(real, "rb") as file:
+            source = file.read()
+        if b"mindspore" in source:
+            return ""
+        match = OTHER_FRAMEWORKS.search(source)
+        found = found or (match.group(1).decode() if match else "")
+    return found
+
+
+def say_framework(result, script):
+    """A script of another framework has no dry run: that, instead of what it fails at here."""
+    from mindspore._drydock.session import session
+    name = "" if session.programs or not os.path.isfile(script) else other_framework(script)
+    if name:
+        error = result["error"]
+        result["error"] = {
+            "family": "user", "type": "ImportError", "message": "the script uses %s and not mindspore" % name,
+            "hint": "only MindSpore programs have a dry run; without --sim_level msrun starts any program",
+            "reason": "script:not-mindspore", "notes": ["here it fails with %(type)s: %(message)s" % error] if error else [],
+            "frames": [], "place": None}
+
+
 def collect(folder):
     """Writes the documents of all recorded programs; their file names and facts."""
-    from mindspore._drydock.session import session
     programs = []
-    for program in session.programs:
-        if program.node_count == 0:
-            continue
+    for program in complete_programs():
         name = "program-%d.json" % len(programs)
+        try:
+            document = program.document()
+        except Exception as error:
+            program.fail(error)
+            raise
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-            file.write(program.document())
+            file.write(document)
         programs.append({"file": name, "nodes": program.node_count, "training": bool(program.losses)})
     return programs
 
@@ -162,6 +298,7 @@ def trace(folder, script, arguments):
     """The whole run as a dictionary."""
     result = {"version": RESULT_VERSION, "programs": [], "exit_code": 0, "error": None}
     result["release"] = installed_release()
+    os.environ["DRYDOCK_INSTALLED_RELEASE"] = result["release"]
     import_stand_in()
     from mindspore._drydock.errors import last_refusal
     from mindspore._drydock.session import session, watch_environment
@@ -173,15 +310,22 @@ def trace(folder, script, arguments):
         except SystemExit as stop:
             result["exit_code"] = exit_code(stop.code)
             result["exit_text"] = "" if stop.code is None or isinstance(stop.code, int) else str(stop.code)
-        result["programs"] = collect(folder)
-        if result["exit_code"] != 0 and last_refusal:
+        if last_refusal and (result["exit_code"] != 0 or not complete_programs()):
             result["error"] = error_fields(last_refusal[0])
             add_hint(result["error"], last_refusal[0])
+        elif result["exit_code"] != 0 and leaves_networks():
+            note_late_failure(result, "failed: the script ended with exit status %d after its network was recorded%s" % (
+                result["exit_code"], ": " + result["exit_text"] if result["exit_text"] else ""))
+        result["programs"] = collect(folder)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: B902 (whatever the script raised is its answer)
         result["error"] = error_fields(error)
         add_hint(result["error"], error)
+        if leaves_networks(error):
+            result["programs"] = collect(folder)
+            note_late_failure(result, late_text(result["error"]))
+    say_framework(result, script)
     result["warnings"] = session.warnings
     result["job"] = settings()
     result.update(rank_facts())

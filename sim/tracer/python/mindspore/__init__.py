@@ -4,7 +4,7 @@ import sys
 if sys.version_info < (3, 8):
     raise ImportError("Drydock's dry run needs Python 3.8 or newer")
 
-from mindspore._drydock import lazy as _lazy  # noqa: E402
+from mindspore._drydock import lazy as _lazy, release as _release  # noqa: E402
 
 _lazy.install()
 
@@ -26,9 +26,12 @@ from mindspore.parallel.shard import shard  # noqa: E402,F401
 from mindspore.train import (Callback, CheckpointConfig, LossMonitor, Model, ModelCheckpoint,  # noqa: E402,F401
                              TimeMonitor, export, load_checkpoint, load_param_into_net, save_checkpoint)
 
-__version__ = "2.7.0"
+__version__ = _release.in_force()
 
 __getattr__ = _lazy.module_getattr(__name__, {
+    "Generator": "mindspore.common.generator", "default_generator": "mindspore.common.generator",
+    "DynamicLossScaleManager": "mindspore.train.loss_scale_manager",
+    "FixedLossScaleManager": "mindspore.train.loss_scale_manager",
     "get_rng_state": "mindspore.common.seed", "manual_seed": "mindspore.common.seed",
     "set_rng_state": "mindspore.common.seed", "Profiler": "mindspore.profiler",
     "SummaryCollector": "mindspore.train", "SummaryRecord": "mindspore.train.summary",

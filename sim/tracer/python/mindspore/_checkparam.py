@@ -4,12 +4,13 @@ import operator
 
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.session import session
 
 EQ, NE, LT, LE, GT, GE, IN = "eq", "ne", "lt", "le", "gt", "ge", "in"
 INC_NEITHER, INC_LEFT, INC_RIGHT, INC_BOTH = "inc_neither", "inc_left", "inc_right", "inc_both"
 
 
-class Rel:
+class _Rel:
     """Names of the relations."""
 
     EQ, NE, LT, LE, GT, GE, IN = EQ, NE, LT, LE, GT, GE, IN
@@ -49,46 +50,78 @@ def check_string(arg_value, valid_values, arg_name=None, prim_name=None):
     return arg_value
 
 
-def _number_check(kind, relation, bound):
+def _accepts(kind):
+    return (int, float) if kind is float else (int,)
+
+
+def _related(kind):
+    """check_int(value, bound, relation), check_float(...)."""
+    def function(arg_value, value, rel, arg_name=None, prim_name=None):
+        check_value_type(arg_name, arg_value, _accepts(kind), prim_name)
+        return check(arg_name, arg_value, "the bound", value, rel, prim_name)
+
+    return function
+
+
+def _of_type(kind):
     def function(arg_value, arg_name=None, prim_name=None):
-        accepted = (int, float) if kind is float else (int,)
-        check_value_type(arg_name, arg_value, accepted, prim_name)
-        if bound is not None and not _RELATIONS[relation](arg_value, bound):
+        return check_value_type(arg_name, arg_value, kind, prim_name)
+
+    return function
+
+
+def _bounded(kind, relation, bound):
+    def function(arg_value, arg_name=None, prim_name=None):
+        check_value_type(arg_name, arg_value, _accepts(kind), prim_name)
+        if not _RELATIONS[relation](arg_value, bound):
             _fail(ValueError, arg_name, prim_name, "must be %s %s, not %r" % (relation, bound, arg_value))
         return arg_value
 
     return function
 
 
-check_is_int = check_int = _number_check(int, None, None)
-check_positive_int = _number_check(int, GT, 0)
-check_non_negative_int = _number_check(int, GE, 0)
-check_is_float = check_float = _number_check(float, None, None)
-check_positive_float = _number_check(float, GT, 0)
-check_non_negative_float = _number_check(float, GE, 0)
-check_is_number = _number_check(float, None, None)
+check_int, check_float = _related(int), _related(float)
+check_is_int, check_is_float = _of_type(int), _of_type(float)
+check_positive_int, check_non_negative_int = _bounded(int, GT, 0), _bounded(int, GE, 0)
+check_negative_int, check_non_positive_int = _bounded(int, LT, 0), _bounded(int, LE, 0)
+check_positive_float, check_non_negative_float = _bounded(float, GT, 0), _bounded(float, GE, 0)
+check_negative_float, check_non_positive_float = _bounded(float, LT, 0), _bounded(float, LE, 0)
 
 
-def _range_check(kind):
-    def function(arg_value, lower_limit, upper_limit, rel, arg_name=None, prim_name=None):
-        check_value_type(arg_name, arg_value, (int, float) if kind is float else (int,), prim_name)
-        low = arg_value >= lower_limit if rel in (INC_LEFT, INC_BOTH) else arg_value > lower_limit
-        high = arg_value <= upper_limit if rel in (INC_RIGHT, INC_BOTH) else arg_value < upper_limit
-        if not (low and high):
-            _fail(ValueError, arg_name, prim_name, "must lie between %s and %s, not %r"
-                  % (lower_limit, upper_limit, arg_value))
-        return arg_value
-
-    return function
+def check_equal_int(arg_value, value, arg_name=None, prim_name=None):
+    return check_int(arg_value, value, EQ, arg_name, prim_name)
 
 
-check_int_range = _range_check(int)
-check_float_range = check_number_range = _range_check(float)
+def check_is_number(arg_value, arg_type, arg_name=None, prim_name=None):
+    return check_value_type(arg_name, arg_value, arg_type, prim_name)
 
 
-def check_number(arg_value, value, rel, arg_type=int, arg_name=None, prim_name=None):
-    check_value_type(arg_name, arg_value, (int, float), prim_name)
+def check_number(arg_name, arg_value, value, rel, prim_name):
     return check(arg_name, arg_value, "the bound", value, rel, prim_name)
+
+
+def check_isinstance(arg_name, arg_value, classes):
+    if not isinstance(arg_value, classes):
+        _fail(ValueError, arg_name, None, "must be of %s, not %r" % (classes, arg_value))
+    return arg_value
+
+
+def check_number_range(arg_value, lower_limit, upper_limit, rel, value_type, arg_name=None, prim_name=None):
+    check_value_type(arg_name, arg_value, _accepts(value_type), prim_name)
+    low = arg_value >= lower_limit if rel in (INC_LEFT, INC_BOTH) else arg_value > lower_limit
+    high = arg_value <= upper_limit if rel in (INC_RIGHT, INC_BOTH) else arg_value < upper_limit
+    if not (low and high):
+        _fail(ValueError, arg_name, prim_name, "must lie between %s and %s, not %r"
+              % (lower_limit, upper_limit, arg_value))
+    return arg_value
+
+
+def check_int_range(arg_value, lower_limit, upper_limit, rel, arg_name=None, prim_name=None):
+    return check_number_range(arg_value, lower_limit, upper_limit, rel, int, arg_name, prim_name)
+
+
+def check_float_range(arg_value, lower_limit, upper_limit, rel, arg_name=None, prim_name=None):
+    return check_number_range(arg_value, lower_limit, upper_limit, rel, float, arg_name, prim_name)
 
 
 def check_subclass(arg_name, type_, template_types, prim_name=None, addition_error_info=None):
@@ -125,12 +158,19 @@ def args_type_check(*type_args, **type_kwargs):
     return decorate
 
 
-class Validator:
+def __getattr__(name):
+    """Classes of release 2.0; in later ones scripts that ask for them have to find nothing."""
+    if name not in ("Validator", "Rel"):
+        return module_getattr(__name__)(name)
+    if not session.compat.startswith("2.0"):
+        raise AttributeError("module '%s' has no attribute '%s'" % (__name__, name))
+    return _Validator if name == "Validator" else _Rel
+
+
+class _Validator:
     """The same checks as static methods."""
 
 
 for _name, _function in list(globals().items()):
     if _name.startswith("check"):
-        setattr(Validator, _name, staticmethod(_function))
-
-__getattr__ = module_getattr(__name__)
+        setattr(_Validator, _name, staticmethod(_function))

@@ -11,7 +11,8 @@ CONTEXT_DEFAULTS = {
     "env_config_path": "", "enable_compile_cache": False, "compile_cache_path": "", "runtime_num_threads": 30,
     "inter_op_parallel_num": 0, "pynative_synchronize": False, "op_timeout": 900, "deterministic": "OFF",
     "ascend_config": {}, "gpu_config": {}, "jit_config": {}, "jit_level": "", "jit_syntax_level": 2,
-    "debug_level": 0, "aoe_tune_mode": "", "aoe_config": {}, "exec_order": "", "recompute_comm_overlap": False,
+    "debug_level": 0, "aoe_tune_mode": "", "aoe_config": {}, "exec_order": "bfs", "recompute_comm_overlap": False,
+    "dataset_broadcast_opt_level": 0, "infer_boost": "off",
     "grad_for_scalar": False, "support_binary": False, "jit_enable_inplace_ops": True, "disable_format_transform": False,
     "memory_opt": "",
 }
@@ -23,8 +24,14 @@ _CONTEXT_TYPES = {
     "env_config_path": str, "enable_compile_cache": bool, "compile_cache_path": str, "runtime_num_threads": int,
     "inter_op_parallel_num": int, "pynative_synchronize": bool, "op_timeout": int, "deterministic": str,
     "ascend_config": dict, "gpu_config": dict, "jit_config": dict, "debug_level": int, "aoe_config": dict,
+    "jit_level": str, "exec_order": str, "infer_boost": str,
 }
-_DEVICE_TARGETS = ("Ascend", "GPU", "CPU")
+_CONTEXT_CHOICES = {
+    "mode": (0, 1), "device_target": ("Ascend", "GPU", "CPU"), "exec_order": ("bfs", "dfs"),
+    "jit_level": ("O0", "O1", "O2", ""), "infer_boost": ("on", "off"), "memory_optimize_level": ("O0", "O1"),
+    "memory_offload": ("ON", "OFF"), "deterministic": ("ON", "OFF"),
+}
+_JIT_KEYS = ("jit_level", "infer_boost")
 _MEMORY = re.compile(r"[1-9][0-9]*(\.[0-9]+)?GB|0\.[0-9]*[1-9][0-9]*GB")
 
 PARALLEL_ALIASES = {"auto_parallel_search_mode": "search_mode"}
@@ -55,6 +62,17 @@ _TEXTS = frozenset(("strategy_ckpt_load_file", "strategy_ckpt_save_file", "group
                     "dump_local_norm_path"))
 SCHEDULERS = ("1f1b", "gpipe", "seqpipe", "seqvpp", "seqsmartvpp", "zero_bubble_v")
 _PYNATIVE_MODES = ("stand_alone", "data_parallel", "auto_parallel")
+
+def unfollowed_context(key, value):
+    """What the figures leave out for a setting of set_context; "" if nothing."""
+    if key == "jit_level" and value == "O2":
+        return "jit_level O2 (the graph engine of CANN) is taken as O0"
+    if key == "memory_offload" and value == "ON":
+        return "memory_offload: what is moved to the host counts as kept on the device"
+    if key == "enable_graph_kernel" and value:
+        return "enable_graph_kernel is not followed; jit_level O1 is"
+    return ""
+
 
 # Settings that change a step and are not followed: what the figures leave out. Each is counted where it is given.
 _NOT_FOLLOWED = {
@@ -153,10 +171,13 @@ def check_context(key, value):
                          nearest(key, CONTEXT_DEFAULTS))
     if key in _CONTEXT_TYPES:
         need(_CONTEXT_TYPES[key], where, key, value)
-    if key == "mode":
-        return _choice(where, key, value, (0, 1))
-    if key == "device_target":
-        return _choice(where, key, value, _DEVICE_TARGETS)
+    if key in _CONTEXT_CHOICES:
+        return _choice(where, key, value, _CONTEXT_CHOICES[key])
+    if key == "jit_config":
+        for name, item in value.items():
+            _choice(where, "jit_config key", name, _JIT_KEYS)
+            check_context(name, item)
+        return value
     if key == "save_graphs":
         return {True: 2, False: 0}[value] if isinstance(value, bool) else _at_least(where, key, value, 0, 3)
     if key in ("max_device_memory", "variable_memory_max_size", "mempool_block_size"):

@@ -1,11 +1,10 @@
 """set_context, set_auto_parallel_context and friends. Source: spec tracing-frontend 10."""
 import functools
-import os
 import sys
 
 from mindspore import _context_rules as _rules
+from mindspore._drydock import environment, frames
 from mindspore._drydock.errors import user_error
-from mindspore._drydock.frames import user_place
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
 from mindspore._fusion import fusion
@@ -27,7 +26,8 @@ class ParallelMode:
 
 _context = dict(_rules.CONTEXT_DEFAULTS)
 _parallel = dict(_rules.PARALLEL_DEFAULTS)
-_given = {}  # auto-parallel settings that the script gave: where
+_set_keys = set()  # keys of set_context that the script gave
+_places = {}  # key of an auto-parallel setting that the script gave -> its line
 _algo = dict(_rules.ALGO_DEFAULTS)
 
 
@@ -45,6 +45,13 @@ def set_context(**kwargs):
     """Checks and keeps settings; device_target is applied first whatever its position."""
     for key in sorted(kwargs, key=lambda name: name != "device_target"):
         _context[key] = _rules.check_context(key, kwargs[key])
+        _set_keys.add(key)
+        settings = dict(kwargs[key]) if key == "jit_config" else {key: kwargs[key]}
+        for name, value in settings.items():
+            _context[name] = value if key == "jit_config" else _context[name]
+            left_out = _rules.unfollowed_context(name, value)
+            if left_out:
+                session.warn_limit(left_out, at_line=True)
 
 
 def get_context(attr_key):
@@ -54,6 +61,11 @@ def get_context(attr_key):
         raise user_error(ValueError, "context:unknown-key", "no context setting is called '%s'" % attr_key,
                          _rules.nearest(attr_key, _context))
     return _context[attr_key]
+
+
+def is_context_set(key):
+    """True if the script gave a setting of set_context."""
+    return key in _set_keys
 
 
 def set_device(device_target, device_id=None):
@@ -77,7 +89,7 @@ def set_auto_parallel_context(**kwargs):
         elif key == "all_reduce_fusion_config":
             fusion.split(value)
         _parallel[key] = value
-        _given[key] = user_place()
+        _places[key] = frames.user_place()
     note_limits(kwargs)
 
 
@@ -93,6 +105,8 @@ def note_limits(settings):
 
 def get_auto_parallel_context(attr_key):
     attr_key = _rules.PARALLEL_ALIASES.get(attr_key, attr_key)
+    if attr_key in ("pipeline_interleave", "pipeline_scheduler"):
+        return _parallel["pipeline_config"].get(attr_key, {"pipeline_interleave": False}.get(attr_key, "1f1b"))
     if attr_key not in _parallel:
         raise user_error(ValueError, "auto-parallel-context:unknown-key",
                          "no auto-parallel setting is called '%s'" % attr_key, _rules.nearest(attr_key, _parallel))
@@ -107,7 +121,7 @@ def reset_auto_parallel_context():
     _parallel.clear()
     _parallel.update(_rules.PARALLEL_DEFAULTS)
     fusion.reset()
-    _given.clear()
+    _places.clear()
     if "mindspore.parallel._op_strategy" in sys.modules:
         sys.modules["mindspore.parallel._op_strategy"].reset()
 
@@ -119,12 +133,28 @@ def fusion_settings():
 
 def place_of_setting(key):
     """Line that gives an auto-parallel setting; None if no line does."""
-    return _given.get(key)
+    return _places.get(key)
 
 
 def is_set(key):
     """True if the script gave an auto-parallel setting."""
-    return key in _given
+    return key in _places
+
+
+def settings_places():
+    """{key: line} of the auto-parallel settings in force, to read and change."""
+    return _places
+
+
+# Refusals of a job -> the setting that they are about.
+_REFUSED = {"job:pipeline-stages": "pipeline_stages", "job:parallel-optimizer": "enable_parallel_optimizer",
+            "job:search-mode": "search_mode", "job:device-count": "parallel_mode", "job:full-batch": "dataset_strategy"}
+
+
+def place_of_refusal(reason):
+    """The line that gives the setting which a job is refused for; None if there is none."""
+    key = _REFUSED.get(reason)
+    return _places.get(key) or (_places.get("parallel_mode") if key == "search_mode" else None)
 
 
 _reset_auto_parallel_context = reset_auto_parallel_context
@@ -185,13 +215,15 @@ def device_count():
     return _parallel["device_num"] or management.get_group_size()
 
 
-def _saved_graphs():
-    """Level and folder of the IR dumps; the environment goes before the script, as in the reference."""
-    level = os.environ.get("MS_DEV_SAVE_GRAPHS", "")
-    if level not in ("", "0", "1", "2", "3"):
-        raise user_error(RuntimeError, "context:save_graphs", "MS_DEV_SAVE_GRAPHS must be 0, 1, 2 or 3, not %r" % level)
-    return (int(level) if level else _context["save_graphs"],
-            os.environ.get("MS_DEV_SAVE_GRAPHS_PATH") or _context["save_graphs_path"])
+def _check_devices(world):
+    """Parallel modes need init(), and those that cut operators devices with a communication library."""
+    if world == 1 or _parallel["parallel_mode"] == ParallelMode.STAND_ALONE:
+        return
+    if cuts_operators() and _context["device_target"] == "CPU":
+        raise user_error(RuntimeError, "context:device_target-cpu", "%s does not work with device_target 'CPU'"
+                         % _parallel["parallel_mode"], "use device_target='Ascend'")
+    if not session.communication_started and _parallel["device_num"] is None and not session.compile_at_once:
+        session.warn("no-init: the script does not call init(): MindSpore would compile its network for one device")
 
 
 def job_settings():
@@ -201,7 +233,7 @@ def job_settings():
                          "full_batch works only in semi_auto_parallel and auto_parallel mode",
                          "set parallel_mode, or leave full_batch out")
     world = device_count()
-    save_graphs, save_graphs_path = _saved_graphs()
+    _check_devices(world)
     job = {
         "world_size": world, "mode": _parallel["parallel_mode"], "search_mode": _parallel["search_mode"],
         "dataset_strategy": _dataset_strategy(), "pipeline_stages": _parallel["pipeline_stages"],
@@ -210,11 +242,12 @@ def job_settings():
         "enable_parallel_optimizer": _parallel["enable_parallel_optimizer"],
         "elementwise_op_strategy_follow": _algo["elementwise_op_strategy_follow"],
         "device_target": _context["device_target"], "max_device_memory": _context["max_device_memory"],
-        "save_graphs": save_graphs, "save_graphs_path": save_graphs_path,
     }
     section = fusion.job_section(cuts_operators())
     if section:
         job["comm_fusion"] = section
+    job.update(environment.graph_dumps(_context["save_graphs"], _context["save_graphs_path"]))
+    job.update(environment.run_settings(_context["jit_level"], _context["exec_order"]))
     if session.compat:
         job["compat"] = session.compat
     if _algo["fully_use_devices"] is not None:

@@ -258,5 +258,48 @@ step(ids, ids)
 """)
 
 
+class OptimizersOfScripts(TraceTest):
+    SOURCE = """
+class Mine(nn.Optimizer):
+    def __init__(self, params):
+        super().__init__(0.1, params)
+        self.moments = self.parameters.clone(prefix="moments", init="zeros")
+        self.assign = ops.Assign()
+    def construct(self, gradients):
+        for weight, moment, gradient in zip(self.parameters, self.moments, gradients):
+            moved = moment * 0.9 + gradient
+            self.assign(moment, moved)
+            self.assign(weight, weight - moved * 0.1)
+        return True
+net = Block(6)
+step = nn.TrainOneStepCell(net, Mine(net.trainable_params()))
+"""
+
+    def test_clones_are_states_and_operators_belong_to_the_step(self):
+        document = self.trace(NET + self.SOURCE + "step(x)\n").documents[0]
+        roles = {parameter["name"]: parameter.get("role", "weight") for parameter in document["parameters"]}
+        self.assertEqual(roles, {"given": "weight", "moments.given": "optimizer_state"})
+        behind = [node for node in document["nodes"] if node["op"] in ("Assign", "Add", "Sub")]
+        self.assertEqual({node["phase"] for node in behind}, {"optimizer"})
+
+    def test_clones_of_a_step_are_states_too(self):
+        document = self.trace(NET + """
+class Step(nn.Cell):
+    def __init__(self, net):
+        super().__init__(auto_prefix=False)
+        self.net, self.weights = net, ms.ParameterTuple(net.trainable_params())
+        self.sums = self.weights.clone("accu_grads", init="zeros")
+        self.grad = ops.GradOperation(get_by_list=True)
+    def construct(self, x):
+        loss = self.net(x)
+        for total, gradient in zip(self.sums, self.grad(self.net, self.weights)(x)):
+            ops.assign_add(total, gradient)
+        return loss
+Step(Block(6))(x)
+""").documents[0]
+        roles = {parameter["name"]: parameter.get("role", "weight") for parameter in document["parameters"]}
+        self.assertEqual(roles, {"given": "weight", "accu_grads.given": "optimizer_state"})
+
+
 if __name__ == "__main__":
     unittest.main()

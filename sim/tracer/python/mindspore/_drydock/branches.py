@@ -103,8 +103,11 @@ def _select(condition, first, second, place):
     if not tensors:
         if first == second:
             return first
-    elif isinstance(first, Tensor) and isinstance(second, Tensor) and first.shape == second.shape and \
-            first.dtype is second.dtype:
+    elif isinstance(first, Tensor) and isinstance(second, Tensor) and first.dtype is second.dtype and (
+            first.shape == second.shape or first.size == second.size == 1):
+        if first.shape != second.shape:  # (1,) and (): one number each
+            larger = max(first.shape, second.shape, key=len)
+            first, second = (side if side.shape == larger else functional.reshape(side, larger) for side in (first, second))
         flat = functional.reshape(condition, (1,) * len(first.shape)) if first.ndim else \
             functional.reshape(condition, ())
         return functional.where(cast(flat, mstype.bool_), first, second)

@@ -1,6 +1,9 @@
 """The two disjoint families of errors: what the user got wrong, and what Drydock does not handle."""
 
 
+ZEROS_HINT = "values that are computed are zeros in a dry run: mindspore.utils.dryrun.mock(value, function) gives others"
+
+
 class Unsupported(Exception):
     """Legal for MindSpore, not handled here. Never a RuntimeError, ValueError, TypeError or KeyError.
 

@@ -1,4 +1,4 @@
-"""Names that the stand-in does not have: importing them works, using them does not."""
+"""Names that the stand-in does not have: what MindSpore has can be imported and not used, anything else is an error."""
 import importlib
 import importlib.machinery
 import os
@@ -41,6 +41,15 @@ class Stub:
         return "<'%s': not supported in a dry run>" % self._name
 
 
+def stub(full_name, places):
+    """Stands for a name that MindSpore has in one of the modules; AttributeError if it is in none."""
+    from mindspore._drydock import names
+    name = full_name.rpartition(".")[2]
+    if names.lacks(places, name):
+        raise names.missing(places, name)
+    return Stub(full_name)
+
+
 def submodule(module_name, name):
     """The real sub-module of that name, imported; None if there is no such file."""
     for folder in getattr(sys.modules.get(module_name), "__path__", ()):
@@ -63,7 +72,7 @@ def module_getattr(module_name, later=None):
             return found
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError("module '%s' has no attribute '%s'" % (module_name, name))
-        return submodule(module_name, name) or Stub(module_name + "." + name)
+        return submodule(module_name, name) or stub(module_name + "." + name, (module_name,))
 
     return getattr_
 
@@ -81,7 +90,8 @@ class _StubFinder:
     """Last resort for sub-modules of mindspore that the stand-in does not have."""
 
     def find_spec(self, fullname, path=None, target=None):
-        if not fullname.startswith("mindspore."):
+        from mindspore._drydock import names
+        if not fullname.startswith("mindspore.") or names.lacks_module(fullname):
             return None
         return importlib.machinery.ModuleSpec(fullname, _StubLoader(), is_package=True)
 

@@ -56,14 +56,20 @@ class Program:
         from mindspore.parallel import _op_strategy
         self.job = context.job_settings()
         self._kept_strategies = _op_strategy.current(self.job)  # (mode, path) of a file
-        self.recorder.call("begin", name=name, job=self.job)
+        try:  # under the launcher, what cannot be compiled is not traced to its end first
+            self.recorder.call("begin", name=name, job=self.job, check=not (scratch or session.compile_at_once))
+        except Exception as error:
+            error.drydock_place = context.place_of_refusal(error.drydock_reason)
+            raise
         self.serial = next(_serials)
         self.scratch = scratch         # only for shapes of operators outside of any network
         self.node_count = 0
         self.dataset_repeat_on_right = False
+        self.data_sink = False      # a step fetches its inputs from a queue on the device
+        self.jit_config = {}           # of the compiled call, over those of the job
+        self._steps = {}               # compiled call -> steps that the script makes of it
+        self.failed = False            # an exception left it half recorded
         self.training = False  # a cell that is trained takes part
-        self.steps = 1         # how often the script runs it
-        self.data_sink = False  # a kernel fetches the data of a step
         self.has_updates = False       # the optimizer was recorded: the step is complete
         self._update_place = None      # line that runs it
         self.op_names = set()
@@ -139,13 +145,13 @@ class Program:
     def parameter(self, parameter):
         found = self._parameters.get(id(parameter))
         if found is None:
-            origin = parameter.origin
-            state_of = -1
-            if parameter.role == "optimizer_state" and origin is not None:
-                state_of = self.parameter(origin)
+            origin, role = parameter.origin, parameter.role
+            if role == "weight" and origin is not None and (self.losses or session.phase == "optimizer"):
+                role = "optimizer_state"  # a clone that is first used behind the gradients lies as its weight does
+            state_of = self.parameter(origin) if role == "optimizer_state" and origin is not None else -1
             answer = self.recorder.call(
                 "add_parameter", name=_free_name(parameter.name, self._parameter_names), shape=list(parameter.shape),
-                dtype=parameter.dtype.name, role=parameter.role, state_of=state_of,
+                dtype=parameter.dtype.name, role=role, state_of=state_of,
                 requires_grad=parameter.requires_grad, layerwise_parallel=parameter.layerwise_parallel,
                 parallel_optimizer=parameter.parallel_optimizer, comm_fusion=parameter.comm_fusion)
             if parameter.comm_fusion != 1 and parameter.role == "weight":
@@ -253,6 +259,8 @@ class Program:
 
     def _sharding_fields(self, primitive):
         fields = primitive.sharding_fields()
+        if fields and not self.scratch and self.job["mode"] not in ("semi_auto_parallel", "auto_parallel"):
+            session.warn("shard() of '%s' has no effect in parallel mode '%s'" % (primitive.name, self.job["mode"]))
         line = getattr(primitive, "shard_line", None)
         if fields and line:
             fields["shard_stack"] = self._stack(line)
@@ -265,6 +273,15 @@ class Program:
             places = [frames.place_of(*frame) for frame in key]
             found = self._stacks[key] = self.recorder.call("add_stack", frames=places)["stack"]
         return found
+
+    def fail(self, error):
+        """An exception ended the recording or the compile: the network is none, and the exception is the network's."""
+        self.failed = True
+        session.failures.append(error)
+
+    def add_steps(self, call, count):
+        """The script makes `count` more steps of one of its calls."""
+        self._steps[call] = self._steps.get(call, 0) + count
 
     # -- the end ------------------------------------------------------------------------------------
     def document(self):
@@ -349,8 +366,15 @@ class Program:
 
     def _ending(self):
         self._check_sharded_optimizer()
+        own = {name: self.jit_config[name] for name in ("jit_level", "exec_order") if self.jit_config.get(name)}
+        if own.get("jit_level") == "O2":
+            own["jit_level"] = "O0"
+        return dict(own, **self._ending_of_call())
+
+    def _ending_of_call(self):
         return {"outputs": self._outputs(), "dataset_repeat_on_right": self.dataset_repeat_on_right,
-                "training": self.training, "steps": self.steps, "data_sink": self.data_sink}
+                "training": self.training, "data_sink": self.data_sink,
+                "steps": max(self._steps.values(), default=1)}
 
     def _outputs(self):
         """The losses, then whatever else the script got and no later operator used up."""

@@ -1,5 +1,4 @@
 """What this run of the script is: the rank it plays, the job, and the programs recorded so far."""
-import contextlib
 import os
 
 from mindspore._drydock.rank import rank_int, rank_text
@@ -22,8 +21,8 @@ class Session:
         self.rank_number = _number("RANK_ID", 0)
         self.world_size = _number("RANK_SIZE", 1)
         self.compat = os.environ.get("DRYDOCK_TRACE_COMPAT", "")  # MindSpore release to emulate
+        self.release = os.environ.get("DRYDOCK_INSTALLED_RELEASE", "")  # of a MindSpore that is installed
         self.steps = max(1, _number("DRYDOCK_STEPS", 1))
-        self.repeats = 1  # how often the loop that is running would do in a job what it does once here
         self.rank = rank_int(self.rank_number)
         self.local_rank = rank_int(self.rank_number, lambda rank: rank % RANKS_PER_NODE,
                                    "(rank mod %d)" % RANKS_PER_NODE)
@@ -33,6 +32,8 @@ class Session:
         self.scope = "Default"
         self.phase = "forward"
         self.stage = -1
+        self.call_steps = None     # steps that the compiled call on the way stands for; None: its inputs say it
+        self.data_sink = False  # its inputs come from a queue on the device
         self.branches = None       # the running construct() as branches.py sees it
         self.next_strategy = None  # (in_strategy, out_strategy) for the next operator that is recorded
         self.extra_attrs = {}      # attributes that every recorded operator gets
@@ -40,19 +41,12 @@ class Session:
         self.operator_types = None  # of amp.auto_mixed_precision by operator
         self.program = None        # the one being recorded
         self.programs = []         # all, in order
+        self.read_zeros = False    # the script has looked at values that were computed
+        self.failures = []         # exceptions that ended the recording of a network
         self.warnings = []         # texts, first occurrence only
         self._limits_said = set()  # texts without their lines
         self.compile_at_once = True  # False under the launcher, which compiles after the script
         self.last_compile = None   # facts about the last compile of this process, as a dictionary
-
-    @contextlib.contextmanager
-    def repeated(self, times):
-        """Inside, the script does once what it would do `times` times in a job."""
-        saved, self.repeats = self.repeats, self.repeats * max(times, 1)
-        try:
-            yield
-        finally:
-            self.repeats = saved
 
     def warn(self, text):
         if text not in self.warnings:

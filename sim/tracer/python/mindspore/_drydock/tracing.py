@@ -1,12 +1,17 @@
 """Calls of networks and functions by the script: what is recorded, once per signature."""
+import contextlib
+
 from mindspore._drydock import branches
+from mindspore._drydock.errors import ZEROS_HINT, Unsupported
 from mindspore._drydock.program import Program
 from mindspore._drydock.session import session
 from mindspore.common.parameter import Parameter
 from mindspore.common.tensor import Tensor
 
-_calls = {}     # key -> (owner and arguments kept alive, result)
+_calls = {}     # key -> (owner and arguments kept alive, result, program)
 _scratch = None
+_repeated = {}  # key -> calls after the first
+MAX_REPEATED = 100000
 
 
 def current_program():
@@ -81,29 +86,53 @@ def _join_or_begin(args, kwargs):
         session.program = None
 
 
-def run(owner, body, args, kwargs, names, identity=None):
-    """Runs a compiled function for the script.
+def run(owner, body, args, kwargs, names, identity=None, jit_config=None):
+    """Runs a compiled function for the script; `jit_config` are settings of its own.
 
     The first call of a signature is recorded into the current program; later ones only answer the
     same results, as a second step of a training loop would.
     """
     key = (id(owner), getattr(owner, "training", None), signature(args), signature(kwargs))
+    steps = session.call_steps or max([tensor.steps for tensor in tensors_in([args, kwargs])], default=1)
     found = _calls.get(key)
     if found is not None:
-        found[2].steps += 1
+        found[2].add_steps(key, steps)
+        _check_end(key)
         return found[1]
     _join_or_begin(args, kwargs)
     program = current_program()
+    program.add_steps(key, steps)
+    program.jit_config.update(jit_config or {})
+    program.data_sink = program.data_sink or session.data_sink
     try:
         result = _record_call(program, body, args, kwargs, names)
         if session.compile_at_once and program.node_count:
             _publish_layouts(owner, program.compile())
-    except Exception:
+    except BaseException as error:
         session.program = None  # what is half recorded is not continued
+        program.fail(error)
         raise
-    program.steps = max(program.steps, session.repeats)
     _calls[key] = ((owner, args, kwargs), result, program)
     return result
+
+
+def _check_end(key):
+    """A loop that waits for a value, such as an accuracy, never ends: all are zeros."""
+    _repeated[key] = _repeated.get(key, 0) + 1
+    if _repeated[key] > MAX_REPEATED:
+        raise Unsupported("control-flow.endless", "the script calls its network %d times, as if it waited for a value"
+                          % MAX_REPEATED, ZEROS_HINT)
+
+
+@contextlib.contextmanager
+def standing_for(steps, data_sink=False):
+    """A compiled call inside stands for a number of steps in a row."""
+    saved = session.call_steps, session.data_sink
+    session.call_steps, session.data_sink = steps, data_sink
+    try:
+        yield
+    finally:
+        session.call_steps, session.data_sink = saved
 
 
 def call_once(fn, args, kwargs):
@@ -125,9 +154,13 @@ def compile_alone(owner, body, args, kwargs, names):
     saved, session.program = session.program, program
     try:
         _record_call(program, body, args, kwargs, names)
+        session.program = saved
+        _publish_layouts(owner, program.compile())
+    except BaseException as error:
+        program.fail(error)
+        raise
     finally:
         session.program = saved
-    _publish_layouts(owner, program.compile())
     return program
 
 

@@ -105,10 +105,10 @@ def _describe_item(item):
 
 def flat(data, dtype):
     """Elements of Python data, row major, as Python numbers of the element type."""
-    if hasattr(data, "ravel"):
-        items = data.ravel().tolist()
-    elif hasattr(data, "_flat"):
+    if hasattr(data, "_flat"):
         items = data._flat("value")
+    elif hasattr(data, "ravel"):
+        items = data.ravel().tolist()
     elif isinstance(data, (list, tuple)):
         items = [number for item in data for number in flat(item, dtype)]
     else:

@@ -1,13 +1,24 @@
 """jit and friends."""
 import functools
 
+from mindspore import _context_rules as _rules
 from mindspore._drydock import tracing
+from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import Stub, module_getattr
 from mindspore._drydock.session import session
 
 
-def jit(function=None, **settings):
+_BACKENDS = ("", "ms_backend", "GE")
+
+
+def jit(function=None, *, jit_level="", backend="", **settings):
     """Compiles a function as one graph per signature; transparent inside of another graph."""
+    config = JitConfig(jit_level, **{name: settings[name] for name in ("exec_order",) if name in settings})
+    if backend not in _BACKENDS:
+        raise user_error(ValueError, "jit:backend", "backend of jit() must be one of %s, not %r" % (_BACKENDS, backend))
+    if backend == "GE":
+        session.warn_limit(_rules.unfollowed_context("jit_level", "O2"), at_line=True)
+
     def decorate(fn):
         names = tracing.input_names(fn)
 
@@ -15,7 +26,7 @@ def jit(function=None, **settings):
         def compiled(*args, **kwargs):
             if session.depth > 0:
                 return fn(*args, **kwargs)
-            return tracing.run(fn, fn, args, kwargs, names)
+            return tracing.run(fn, fn, args, kwargs, names, jit_config=config.jit_config_dict)
 
         return compiled
 
@@ -38,10 +49,23 @@ def mutable(input_data, dynamic_len=False):
 
 
 class JitConfig:
-    """Settings of jit; kept, without effect on a trace."""
+    """Settings of one compiled network: they win over those of set_context."""
 
-    def __init__(self, jit_level="", exc_mode="auto", jit_syntax_level="", debug_level="RELEASE", **kwargs):
-        self.jit_config_dict = dict(kwargs, jit_level=jit_level, exc_mode=exc_mode)
+    def __init__(self, jit_level="", exc_mode="auto", jit_syntax_level="", debug_level="RELEASE", infer_boost="off",
+                 **kwargs):
+        _rules.check_context("jit_level", jit_level)
+        if "exec_order" in kwargs:
+            _rules.check_context("exec_order", kwargs["exec_order"])
+        if exc_mode not in ("auto", "sink", "no_sink"):
+            raise user_error(ValueError, "JitConfig:exc_mode", "exc_mode must be auto, sink or no_sink, not %r" % (exc_mode,))
+        if jit_syntax_level not in ("STRICT", "COMPATIBLE", "LAX", ""):
+            raise user_error(ValueError, "JitConfig:jit_syntax_level",
+                             "jit_syntax_level must be STRICT, LAX or empty, not %r" % (jit_syntax_level,))
+        left_out = _rules.unfollowed_context("jit_level", jit_level)
+        if left_out:
+            session.warn_limit(left_out, at_line=True)
+        self.jit_config_dict = dict(kwargs, jit_level=jit_level, exc_mode=exc_mode, jit_syntax_level=jit_syntax_level,
+                                    debug_level=debug_level, infer_boost=infer_boost)
 
 
 class _PynativeExecutor:

@@ -9,6 +9,7 @@ from mindspore.common import dtype as mstype
 class Tensor:
     """See mindspore.Tensor. Never holds more than a small value; shapes are Python tuples."""
 
+    steps = 1              # steps for which a row of a data set stands
     _open = None           # shape with open extents (None, Symbol) of a tensor that stands for an input
     __array_ufunc__ = None  # numpy arrays leave mixed arithmetic to this class
 
@@ -37,6 +38,15 @@ class Tensor:
         self._dtype = dtype or found
         if values.count(self._shape) <= values.MAX_KEPT_ELEMENTS:
             self._source = input_data
+
+    def __getattr__(self, name):
+        if not name.startswith("_"):
+            from mindspore._drydock import names
+            if names.has_method("mindspore.Tensor", name):
+                return tensor_methods.unlisted(self, name)
+        error = AttributeError("'%s' object has no attribute '%s'" % (type(self).__name__, name))
+        error.drydock_hint = "" if name.startswith("_") else names.nearest(("mindspore.Tensor",), name)
+        raise error
 
     # -- facts --------------------------------------------------------------------------------------
     @property
@@ -113,7 +123,12 @@ class Tensor:
             raise Unsupported("Tensor." + what,
                               "the value of a tensor is needed while the network is being recorded ('%s')"
                               % what, "a dry run knows shapes, not values; compute with operators instead")
+        session.read_zeros = session.read_zeros or self._node is not None
         return values.zeros(self._shape, self._dtype)
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.asnumpy()
+        return array if dtype is None else array.astype(dtype)
 
     def asnumpy(self):
         return values.as_array(self._flat("asnumpy"), self._shape, self._dtype)

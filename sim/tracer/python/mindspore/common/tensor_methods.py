@@ -151,6 +151,17 @@ _SAME_NAME = (
     "floor", "sign", "erf", "repeat", "repeat_interleave", "unsqueeze", "bmm", "maximum", "minimum")
 
 
+def unlisted(tensor, name):
+    """A method that MindSpore has: the function of the same name with the tensor as its first argument, or a stub."""
+    import functools
+    from mindspore import ops
+    from mindspore._drydock.lazy import Stub
+    found = getattr(ops, name, None)
+    if found is None or isinstance(found, Stub) or not callable(found):
+        return Stub("mindspore.Tensor." + name)
+    return functools.partial(found, tensor)
+
+
 def install(tensor):
     """Adds the operators and methods to the Tensor class."""
     for dunder, name in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"),

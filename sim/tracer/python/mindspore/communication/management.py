@@ -30,9 +30,11 @@ def world_group():
 def init(backend_name=None):
     """Succeeds without a network."""
     from mindspore import context
-    target = context.get_context("device_target")
     if backend_name is not None and not isinstance(backend_name, str):
         raise user_error(TypeError, "communication:backend-type", "the backend must be a text")
+    if not context.is_context_set("device_target"):  # the target is then that of the package that is installed
+        context.set_context(device_target={name: target for target, name in _BACKENDS.items()}.get(backend_name, "Ascend"))
+    target = context.get_context("device_target")
     backend = backend_name or _BACKENDS[target]
     if backend not in _BACKENDS.values():
         raise user_error(RuntimeError, "communication:backend", "no communication backend is called '%s'" % backend,

@@ -1,5 +1,5 @@
 """mindspore.mint: functions with PyTorch's names and arguments."""
-from mindspore._drydock.lazy import Stub, submodule
+from mindspore._drydock.lazy import Stub, stub, submodule
 from mindspore.mint import nn  # noqa: F401
 
 # Function -> operator that takes the tensors and nothing else.
@@ -90,6 +90,6 @@ def __getattr__(name):
         from mindspore import ops
         found = getattr(ops, _FUNCTIONS.get(name, name))
         if isinstance(found, Stub):
-            found = Stub("mindspore.mint." + name)
+            found = stub("mindspore.mint." + name, (__name__,))
     globals()[name] = found
     return found

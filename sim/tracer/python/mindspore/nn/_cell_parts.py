@@ -134,10 +134,19 @@ class Settings:
         for parameter in self.trainable_params(recurse):
             parameter.set_param_ps(init_in_server)
 
+    @property
+    def jit_config_dict(self):
+        return self._jit_config_dict
+
+    def set_jit_config(self, jit_config):
+        """Settings of the network that this cell is the outermost of; the first ones hold."""
+        if not self._jit_config_dict:
+            self.__dict__["_jit_config_dict"] = jit_config.jit_config_dict
+
     def _setting_without_effect(self, *args, **kwargs):
         return self
 
-    _get_attr_from_cell = set_data_parallel = set_jit_config = set_broadcast_flag = flatten_weights = _setting_without_effect
+    _get_attr_from_cell = set_data_parallel = set_broadcast_flag = flatten_weights = _setting_without_effect
     set_inputs = set_auto_parallel = set_boost = init_parameters_data = _setting_without_effect
     set_param_fl = set_parallel_input_with_inputs = _setting_without_effect
     register_forward_hook = register_forward_pre_hook = register_backward_hook = _setting_without_effect

@@ -18,6 +18,8 @@ _CONTAINERS = ("_params", "_cells", "_primitives")
 class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
     """See mindspore.nn.Cell."""
 
+    step_phase = None  # part of a training step that the operators inside belong to, where the kind of cell says it
+
     def __init__(self, auto_prefix=True, flags=None):
         object.__setattr__(self, "_params", OrderedDict())
         object.__setattr__(self, "_cells", OrderedDict())
@@ -30,12 +32,20 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         self._operator_types = None
         self._pipeline_stage = None
         self._param_prefix = ""
+        self._jit_config_dict = {}
         self.training = False
         self.requires_grad = False
         self.phase = "train"
         self.create_time = next(_created)
-        self.cls_name = type(self).__name__
         self.parameter_layout_dict = {}
+
+    @property
+    def cls_name(self):
+        return self.__dict__.get("_cls_name", type(self).__name__)
+
+    @cls_name.setter
+    def cls_name(self, name):
+        self.__dict__["_cls_name"] = name
 
     # -- attributes ---------------------------------------------------------------------------------
     def __getattr__(self, name):
@@ -43,6 +53,10 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
             found = self.__dict__.get(container)
             if found is not None and name in found:
                 return found[name]
+        if not name.startswith("_"):
+            from mindspore._drydock import lazy, names
+            if names.has_method("mindspore.nn.Cell", name):
+                return lazy.Stub("mindspore.nn.Cell." + name)
         raise AttributeError("'%s' has no attribute '%s'" % (type(self).__name__, name))
 
     def __setattr__(self, name, value):
@@ -150,7 +164,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
             return self._enter(*args, **kwargs)
         self.check_names()
         names = tracing.input_names(self.construct, skip=1)
-        return tracing.run(self, self._enter, args, kwargs, names)
+        return tracing.run(self, self._enter, args, kwargs, names, jit_config=self._jit_config_dict)
 
     def compile_alone(self, args, kwargs):
         """Compiles one call by itself; the recorded program."""
@@ -160,7 +174,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
     def _enter(self, *args, **kwargs):
         if self._scope is None:
             self._give_scope("Default")
-        saved = session.scope, session.compute_dtype, session.stage, session.operator_types
+        saved = session.scope, session.compute_dtype, session.stage, session.phase, session.operator_types
         session.scope = self._scope
         if self._compute_dtype is not None:
             session.compute_dtype = self._compute_dtype
@@ -172,6 +186,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
             session.operator_types = self._operator_types
         if self._pipeline_stage is not None:
             session.stage = self._pipeline_stage
+        session.phase = self.step_phase or session.phase
         try:
             program = tracing.current_program()
             program.training = program.training or self.training
@@ -181,7 +196,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
                 program.remember_call(self, args, result, updates)
             return result
         finally:
-            session.scope, session.compute_dtype, session.stage, session.operator_types = saved
+            session.scope, session.compute_dtype, session.stage, session.phase, session.operator_types = saved
 
     def _to_compute_dtype(self, value):
         if isinstance(value, (tuple, list)):

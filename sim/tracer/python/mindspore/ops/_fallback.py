@@ -1,7 +1,9 @@
 """Functional forms that follow from an operator's signature alone."""
 import re
 
-from mindspore._drydock.lazy import Stub
+from mindspore._drydock.lazy import stub
+
+PLACES = ("mindspore.ops", "mindspore.ops.functional", "mindspore.ops.operations", "mindspore.ops.auto_generate", "mindspore.mint")
 
 
 def _snake(name):
@@ -40,7 +42,7 @@ def functional(name):
     except Unsupported:  # no recorder in this process
         known = None
     if known is None:
-        return Stub("mindspore.ops." + name)
+        return stub("mindspore.ops." + name, PLACES)
     return _make(name, _table.primitive_class(known))
 
 

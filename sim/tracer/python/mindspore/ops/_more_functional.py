@@ -89,5 +89,19 @@ def vmap(fn, in_axes=0, out_axes=0):
     raise Unsupported("mindspore.ops.vmap")
 
 
-NAMES = ("add_flags", "reshard", "tuple_len", "dyn_shape", "hardtanh", "softmin", "tanhshrink", "threshold", "vstack",
+def all(input, axis=None, keep_dims=False):
+    """True where every element of the axes is."""
+    return _reduced("ReduceAll", input, axis, keep_dims)
+
+
+def any(input, axis=None, keep_dims=False):
+    return _reduced("ReduceAny", input, axis, keep_dims)
+
+
+def _reduced(name, input, axis, keep_dims):
+    from mindspore.ops import functional as F
+    return op(name, keep_dims=keep_dims)(F.cast(input, mstype.bool_), () if axis is None else axis)
+
+
+NAMES = ("all", "any", "add_flags", "reshard", "tuple_len", "dyn_shape", "hardtanh", "softmin", "tanhshrink", "threshold", "vstack",
          "norm", "normal", "uniform", "repeat_interleave", "vmap")

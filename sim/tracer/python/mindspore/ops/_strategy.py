@@ -93,10 +93,10 @@ def check_shard(owner, in_strategy, out_strategy):
     for which, strategy in (("in_strategy", in_strategy), ("out_strategy", out_strategy)):
         if strategy is None and which == "out_strategy":
             continue
-        if not isinstance(strategy, tuple) or any(not isinstance(e, (tuple, Layout)) for e in strategy):
+        if not isinstance(strategy, tuple) or any(not isinstance(e, (tuple, Layout, type(None))) for e in strategy):
             raise user_error(TypeError, owner + ":strategy-type",
                              "%s must be a tuple of tuples of ints or a tuple of Layouts, not %r" % (which, strategy))
-        if len({isinstance(entry, Layout) for entry in strategy}) > 1:
+        if len({isinstance(entry, Layout) for entry in strategy if entry is not None}) > 1:
             raise user_error(TypeError, owner + ":strategy-mixed", "%s mixes tuples and Layouts" % which)
         for entry in strategy:
             if isinstance(entry, tuple):
@@ -119,7 +119,3 @@ def set_strategy(primitive, in_strategy, out_strategy):
     if out_strategy is not None:
         _store(primitive, "out", out_strategy, out_kind or in_kind)
     primitive.shard_line = frames.user_stack()[:1]
-    from mindspore import context
-    if not context.cuts_operators():
-        session.warn("shard() of '%s' has no effect in parallel mode '%s'"
-                     % (op, context.get_auto_parallel_context("parallel_mode")))

@@ -351,7 +351,11 @@ def clamp(input, min=None, max=None):
     return input if max is None else _op("Minimum")(input, max)
 
 
-clip_by_value = clip = clamp
+clip = clamp
+
+
+def clip_by_value(x, clip_value_min=None, clip_value_max=None):
+    return clamp(x, clip_value_min, clip_value_max)
 
 
 def mse_loss(input, target, reduction="mean"):

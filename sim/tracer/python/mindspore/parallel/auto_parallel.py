@@ -1,7 +1,7 @@
 """AutoParallel: parallel settings of one network. Source: spec tracing-frontend 10.4."""
 from mindspore import _context_rules as _rules
 from mindspore import context
-from mindspore._drydock import tracing
+from mindspore._drydock import frames, tracing
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
@@ -37,6 +37,7 @@ class AutoParallel(Cell):
         self.network = network
         self._mode = parallel_mode
         self._settings = dict(_DEFAULTS)
+        self._places = dict.fromkeys(("parallel_mode", "search_mode"), frames.user_place())  # setting -> its line
         self._devices = get_group_size()
         self._place = {}            # of this process, where others than the session say what it is
         if self._devices != session.world_size:
@@ -57,6 +58,7 @@ class AutoParallel(Cell):
             settings = {"parallel_mode": "auto_parallel", "search_mode": self._mode}
         settings.update(self._settings if self._devices > 1 else {})
         context.set_auto_parallel_context(**self._place, **settings)
+        context.settings_places().update(self._places)
         if self._strategy_file:
             from mindspore.parallel import _op_strategy
             _op_strategy.configure(*self._strategy_file)
@@ -73,7 +75,7 @@ class AutoParallel(Cell):
                              "give the outermost cell to AutoParallel, or the wrapped network to Model")
             return self._enter(*args, **kwargs)
         with parallel_settings(self):
-            return tracing.run(self, self._enter, args, kwargs, self._names())
+            return tracing.run(self, self._enter, args, kwargs, self._names(), jit_config=self._jit_config_dict)
 
     def compile_alone(self, args, kwargs):
         with parallel_settings(self):
@@ -91,6 +93,7 @@ class AutoParallel(Cell):
         for key, value in settings.items():
             _rules.check_parallel(key, value, context.GRAPH_MODE)
         self._settings.update(settings)
+        self._places.update((key, frames.user_place()) for key in settings)
         context.note_limits(settings)
 
     def dataset_strategy(self, config):

@@ -133,6 +133,8 @@ def _in_cuts(tensors, strategy, which):
                          % (which, len(strategy), len(positions)))
     found = list(tensors)
     for i, entry in zip(positions, strategy):
+        if entry is None:  # cut as the operators want it
+            continue
         if isinstance(entry, tuple) and len(entry) != found[i].ndim:
             raise user_error(ValueError, "shard:dimensions", "entry %s of %s does not fit a tensor of %d dimensions"
                              % (entry, which, found[i].ndim))

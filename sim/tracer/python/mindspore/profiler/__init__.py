@@ -1,30 +1,25 @@
 """mindspore.profiler: a dry run executes nothing, so there is nothing to profile; every call is accepted."""
+import enum
+
 from mindspore._drydock.lazy import module_getattr
 
 
-class _Names(type):
-    """A class whose unknown attributes are their names."""
-
-    def __getattr__(cls, name):
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return name
+class ProfilerLevel(enum.Enum):
+    LevelNone, Level0, Level1, Level2 = "LevelNone", "Level0", "Level1", "Level2"
 
 
-class ProfilerLevel(metaclass=_Names):
-    pass
+class ProfilerActivity(enum.Enum):
+    CPU, NPU, GPU = "CPU", "NPU", "GPU"
 
 
-class ProfilerActivity(metaclass=_Names):
-    pass
+class AicoreMetrics(enum.Enum):
+    AiCoreNone, ArithmeticUtilization, PipeUtilization = "AiCoreNone", "ArithmeticUtilization", "PipeUtilization"
+    Memory, MemoryL0, ResourceConflictRatio = "Memory", "MemoryL0", "ResourceConflictRatio"
+    MemoryUB, L2Cache, MemoryAccess = "MemoryUB", "L2Cache", "MemoryAccess"
 
 
-class AicoreMetrics(metaclass=_Names):
-    pass
-
-
-class ExportType(metaclass=_Names):
-    pass
+class ExportType(enum.Enum):
+    Text, Db = "text", "db"
 
 
 class Profiler:

@@ -1,4 +1,5 @@
 """mindspore.train.data_sink: calls of a function with rows of a data set."""
+from mindspore._drydock import tracing
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 
@@ -12,12 +13,13 @@ def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):
     if not callable(fn):
         raise user_error(TypeError, "data_sink:function", "data_sink() takes a function, not %s" % type(fn).__name__)
     from mindspore.common.api import jit
-    from mindspore.train.model import _as_tuple, _rows
+    from mindspore.train.model import _as_tuple, _rows, _size
     called = jit(fn) if jit_config is not None else fn
 
     def step():
         for row in _rows(dataset):
-            return called(*_as_tuple(row))
+            with tracing.standing_for(sink_size if sink_size > 0 else _size(dataset), data_sink=True):
+                return called(*_as_tuple(row))
         raise user_error(ValueError, "data_sink:empty-dataset", "the data set of data_sink() has no rows")
 
     return step

@@ -5,10 +5,11 @@ its calls. Source: mindspore/python/mindspore/train/model.py.
 """
 import functools
 
+from mindspore._drydock import tracing
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
-from mindspore._drydock.session import session
 from mindspore.common.tensor import Tensor
+from mindspore.context import ParallelMode  # noqa: F401
 from mindspore.nn.cell import Cell
 from mindspore.nn.wrap.cell_wrapper import WithEvalCell, WithLossCell
 from mindspore.parallel._utils import parallel_settings
@@ -54,6 +55,7 @@ class Model:
         with parallel_settings(network):
             self._parallel_mode = _parallel_mode()
             self._train_network = self._build_train_network()
+        self._train_network.__dict__["_jit_config_dict"] = network.jit_config_dict
         self._eval_network = eval_network
         self._predict_network = network
 
@@ -81,8 +83,13 @@ class Model:
         _check_count("epoch", epoch)
         _check_flag("dataset_sink_mode", dataset_sink_mode)
         _check_count("sink_size", sink_size, allow=-1)
-        context = RunContext(_CallbackParameters(self, epoch, train_dataset))
+        if isinstance(initial_epoch, bool) or not isinstance(initial_epoch, int) or not 0 <= initial_epoch < epoch:
+            raise user_error(ValueError, "Model:initial_epoch", "initial_epoch must be from 0 to epoch - 1, not %r"
+                             % (initial_epoch,))
+        context = RunContext(_CallbackParameters(self, epoch, train_dataset, dataset_sink_mode))
         parameters = context.original_args()
+        steps = (epoch - initial_epoch) * (sink_size if dataset_sink_mode and sink_size > 0 else parameters.batch_num)
+        on_device = _device_target() != "CPU"  # a CPU has no queue of its own
         hooks = callback_list(callbacks)
         hooks.call("on_train_begin", context)
         hooks.call("on_train_epoch_begin", context)
@@ -91,10 +98,8 @@ class Model:
             row = _as_tuple(row)
             self._check_columns(row)
             hooks.call("on_train_step_begin", context)
-            with session.repeated(epoch):
+            with tracing.standing_for(steps, dataset_sink_mode and on_device):
                 parameters.net_outputs = self._train_network(*row)
-            if dataset_sink_mode and session.program is not None:
-                session.program.data_sink = True
             hooks.call("on_train_step_end", context)
             break
         else:
@@ -105,7 +110,7 @@ class Model:
     @_with_settings
     def fit(self, epoch, train_dataset, valid_dataset=None, valid_frequency=1, callbacks=None,
             dataset_sink_mode=False, valid_dataset_sink_mode=False, sink_size=-1, initial_epoch=0):
-        self.train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size)
+        self.train(epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch)
         if valid_dataset is not None:
             self.eval(valid_dataset, callbacks, valid_dataset_sink_mode)
 
@@ -158,7 +163,7 @@ class Model:
 class _CallbackParameters:
     """What callbacks see of the run."""
 
-    def __init__(self, model, epoch, dataset):
+    def __init__(self, model, epoch, dataset, dataset_sink_mode):
         self.train_network = model.train_network
         self.network = model._network
         self.optimizer = model._optimizer
@@ -171,7 +176,7 @@ class _CallbackParameters:
         self.cur_step_num = 1
         self.net_outputs = None
         self.train_dataset = dataset
-        self.dataset_sink_mode = False
+        self.dataset_sink_mode = dataset_sink_mode
         self.device_number = 1
         self.list_callback = None
 
@@ -185,6 +190,11 @@ class _CallbackParameters:
 def _parallel_mode():
     from mindspore import context
     return context.get_auto_parallel_context("parallel_mode")
+
+
+def _device_target():
+    from mindspore import context
+    return context.get_context("device_target")
 
 
 def _size(dataset):

@@ -162,11 +162,12 @@ class Dataset:
 
     # -- iteration ----------------------------------------------------------------------------------
     def _rows(self, num_epochs=1):
-        shown = self._size.up_to(session.steps)
-        repeats = -(-self._size.up_to(STEPS_THAT_MATTER) // shown) if shown else 1
-        for _ in range(shown):
-            with session.repeated(repeats):
-                yield [column.tensor() for column in self._columns]
+        steps = lengths.at_least(self._size, STEPS_THAT_MATTER)
+        for _ in range(self._size.up_to(session.steps)):
+            row = [column.tensor() for column in self._columns]
+            for tensor in row:
+                tensor.steps = steps
+            yield row
 
     def create_tuple_iterator(self, columns=None, num_epochs=-1, output_numpy=False, do_copy=False):
         source = self if columns is None else self.project(columns)

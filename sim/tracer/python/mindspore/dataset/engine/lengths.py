@@ -53,6 +53,11 @@ def total(length):
     return rows
 
 
+def at_least(length, count):
+    """All rows where their number is known; else those that `count` asks for."""
+    return length.rows if isinstance(length, Known) else length.up_to(count)
+
+
 def after(length, change, needed):
     """Rows after an operation: `change(rows)` of the source's, of which `needed(limit)` decide about the first `limit`."""
     if isinstance(length, Known):

@@ -33,6 +33,7 @@ class _KnownDataset(Dataset):
     _known_columns = ()
     _lengths = {"train": 1, "test": 1, "all": 1}
     _files = ()
+    _classes = 0
 
     def __init__(self, dataset_dir=None, usage=None, num_samples=None, num_parallel_workers=None, shuffle=None,
                  sampler=None, num_shards=None, shard_id=None, cache=None, **kwargs):
@@ -47,6 +48,12 @@ class _KnownDataset(Dataset):
                          shard_size(size, num_shards, shard_id))
 
 
+    def num_classes(self):
+        if not self._classes:
+            raise Unsupported("mindspore.dataset.%s.num_classes" % self._kind)
+        return self._classes
+
+
 class MnistDataset(_KnownDataset):
     """Images of 28 x 28 grey values."""
 
@@ -54,6 +61,7 @@ class MnistDataset(_KnownDataset):
     _known_columns = (("image", (28, 28, 1), mstype.uint8), ("label", (), mstype.uint32))
     _lengths = {"train": 60000, "test": 10000, "all": 70000}
     _files = ("train-images", "t10k-images")
+    _classes = 10
 
 
 class FashionMnistDataset(MnistDataset):
@@ -69,6 +77,7 @@ class Cifar10Dataset(_KnownDataset):
     _known_columns = (("image", (32, 32, 3), mstype.uint8), ("label", (), mstype.uint32))
     _lengths = {"train": 50000, "test": 10000, "all": 60000}
     _files = ("data_batch", "test_batch")
+    _classes = 10
 
 
 class Cifar100Dataset(_KnownDataset):
@@ -79,14 +88,36 @@ class Cifar100Dataset(_KnownDataset):
                       ("fine_label", (), mstype.uint32))
     _lengths = {"train": 50000, "test": 10000, "all": 60000}
     _files = ("train", "test")
+    _classes = 100
 
 
 class ImageFolderDataset(_KnownDataset):
-    """Encoded images; their size is known after Resize or RandomCropDecodeResize."""
+    """Images in a folder per class: number and size are those of the files. Where the folder is not there, ImageNet's."""
 
     _kind = "ImageFolderDataset"
     _known_columns = (("image", (224, 224, 3), mstype.uint8), ("label", (), mstype.int32))
     _lengths = {"train": 1281167}
+    _classes = 1000
+
+    def __init__(self, dataset_dir, num_samples=None, num_parallel_workers=None, shuffle=None, sampler=None,
+                 extensions=None, class_indexing=None, decode=False, num_shards=None, shard_id=None, cache=None,
+                 decrypt=None):
+        if dataset_dir is not None and os.path.isdir(str(dataset_dir)):
+            self._read(str(dataset_dir))
+        super().__init__(dataset_dir, None, num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id)
+
+    def _read(self, folder):
+        """What the files say, for this data set only."""
+        from mindspore.dataset.engine import image_files
+        images = image_files.images_of(folder)
+        if not images:
+            raise user_error(RuntimeError, "ImageFolderDataset:no-files", "folder '%s' holds no images in folders of "
+                             "their classes" % folder, "one folder per class, with the images in it")
+        self._lengths = {"train": len(images)}
+        self._classes = len(image_files.classes_of(folder))
+        size = image_files.size_of(images[0])
+        if size is not None:
+            self._known_columns = (("image", tuple(size) + (3,), mstype.uint8), ("label", (), mstype.int32))
 
 
 class _FileDataset(Dataset):

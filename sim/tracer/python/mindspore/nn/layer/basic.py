@@ -31,7 +31,7 @@ class Dense(Cell):
         _positive("Dense", in_channels=in_channels, out_channels=out_channels)
         self.in_channels = values.plain_int(in_channels)
         self.out_channels = values.plain_int(out_channels)
-        self.has_bias = has_bias
+        self.has_bias, self.bias = has_bias, None
         self.weight = Parameter(initializer(weight_init if weight_init is not None else HeUniform(5 ** 0.5),
                                             [self.out_channels, self.in_channels], dtype), name="weight")
         if has_bias:
@@ -137,6 +137,9 @@ class Embedding(Cell):
 
 class EmbeddingLookup(Cell):
     """See mindspore.nn.EmbeddingLookup; the table cut by rows or columns in the modes that cut operators."""
+
+    BATCH_SLICE, FIELD_SLICE = "batch_slice", "field_slice"
+    TABLE_ROW_SLICE, TABLE_COLUMN_SLICE = "table_row_slice", "table_column_slice"
 
     def __init__(self, vocab_size, embedding_size, param_init="normal", target="CPU", slice_mode="batch_slice",
                  manual_shapes=None, max_norm=None, sparse=True, vocab_cache_size=0, dtype=mstype.float32):

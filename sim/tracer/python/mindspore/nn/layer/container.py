@@ -35,6 +35,10 @@ class _Sequence(Cell):
         for i, cell in enumerate(cells):
             self._cells[str(i)] = cell
 
+    @property
+    def cell_list(self):
+        return tuple(self._cells.values())
+
     def __len__(self):
         return len(self._cells)
 

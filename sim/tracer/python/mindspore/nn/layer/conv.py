@@ -27,7 +27,7 @@ class _Convolution(Cell):
         if in_channels % group or out_channels % group:
             raise user_error(ValueError, owner + ":group", "the channels of %s must be multiples of group" % owner)
         self.in_channels, self.out_channels, self.kernel_size = in_channels, out_channels, _pair(kernel_size)
-        self.has_bias = has_bias
+        self.has_bias, self.bias = has_bias, None
         outer, inner = (in_channels, out_channels) if self._transposed else (out_channels, in_channels)
         self.weight = Parameter(initializer(weight_init if weight_init is not None else HeUniform(5 ** 0.5),
                                             [outer, inner // group] + list(self.kernel_size), dtype), name="weight")

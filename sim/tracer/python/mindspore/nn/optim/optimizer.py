@@ -20,6 +20,7 @@ class Optimizer(Cell):
     """Base class; subclasses record the updates of one step in update()."""
 
     _support_parallel_optimizer = False
+    step_phase = "optimizer"
 
     def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
         super().__init__(auto_prefix=False)

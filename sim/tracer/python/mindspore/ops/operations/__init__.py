@@ -7,7 +7,8 @@ from mindspore.ops.primitive import (Primitive, PrimitiveWithCheck, PrimitiveWit
 def __getattr__(name):
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
-    from mindspore._drydock.lazy import Stub, submodule
+    from mindspore._drydock.lazy import stub, submodule
+    from mindspore.ops._fallback import PLACES
     from mindspore.ops._table import primitive_class
     found = submodule(__name__, name)
     if found is not None:
@@ -24,23 +25,18 @@ def __getattr__(name):
     made = primitive_class(name)
     if made is None:
         if name[:1].isupper() or name[:2].strip("_")[:1].isupper():
-            made = _unknown_class(name)
+            stub("mindspore.ops." + name, PLACES)
+            made = unknown_class(name)
         else:
-            return Stub("mindspore.ops." + name)
+            return stub("mindspore.ops." + name, PLACES)
     globals()[name] = made
     return made
 
 
-def _unknown_class(name):
-    """A class for an operator without an entry: importing and subclassing it works, making one does not."""
-    from mindspore._drydock.errors import Unsupported
-
+def unknown_class(name):
+    """A class for an operator without an entry: making one and subclassing it works, calling it is Unsupported."""
     def __init__(self, *args, **kwargs):
-        if type(self) is not made:
-            Primitive.__init__(self, type(self).__name__)
-            return
-        raise Unsupported("mindspore.ops." + name, "operator '%s' is not in the operator table" % name,
-                          "see 'drydock list_operators'")
+        Primitive.__init__(self, type(self).__name__)
 
     made = type(name, (Primitive,), {"__init__": __init__, "__module__": __name__})
     return made

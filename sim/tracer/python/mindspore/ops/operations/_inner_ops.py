@@ -1,3 +1,13 @@
 """The same classes under the reference's module name."""
-from mindspore.ops.operations import __getattr__  # noqa: F401
+from mindspore.ops import operations
 from mindspore.ops.operations._python_ops import *  # noqa: F401,F403
+
+
+def __getattr__(name):
+    """Classes that only MindSpore itself uses differ between releases: none is taken for a mistake."""
+    try:
+        return getattr(operations, name)
+    except AttributeError:
+        if not name[:1].isupper():
+            raise
+        return operations.unknown_class(name)

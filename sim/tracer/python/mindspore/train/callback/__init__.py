@@ -142,10 +142,18 @@ class CheckpointConfig:
                             ("keep_checkpoint_max", keep_checkpoint_max)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
                 raise user_error(ValueError, "CheckpointConfig:" + name, "%s must be a whole number >= 0" % name)
-        self.save_checkpoint_steps = save_checkpoint_steps
-        self.keep_checkpoint_max = keep_checkpoint_max
-        self.integrated_save = integrated_save
-        self.saved_network = saved_network
+        self.save_checkpoint_steps, self.save_checkpoint_seconds = save_checkpoint_steps, save_checkpoint_seconds
+        self.keep_checkpoint_max, self.keep_checkpoint_per_n_minutes = keep_checkpoint_max, keep_checkpoint_per_n_minutes
+        self.integrated_save, self.async_save, self.saved_network = integrated_save, async_save, saved_network
+        self.append_dict = append_info or []
+        self.enc_key, self.enc_mode, self.exception_save, self.crc_check = enc_key, enc_mode, exception_save, crc_check
+        self.map_param_inc, self.format, self.num_files = map_param_inc, format, num_files
+        self.remove_redundancy = remove_redundancy
+
+    def get_checkpoint_policy(self):
+        return {name: getattr(self, name) for name in (
+            "save_checkpoint_steps", "save_checkpoint_seconds", "keep_checkpoint_max", "keep_checkpoint_per_n_minutes",
+            "saved_network")}
 
 
 class ModelCheckpoint(Callback):
@@ -162,7 +170,10 @@ class ModelCheckpoint(Callback):
             raise user_error(TypeError, "ModelCheckpoint:config", "config of ModelCheckpoint must be a CheckpointConfig")
         session.warn("checkpoints are not written in a dry run")
         self.latest_ckpt_file_name = ""
+        self._prefix, self._directory = prefix, directory or "./"
         self._config = config or CheckpointConfig()
+        self._last_triggered_step = self._last_time = self._last_time_for_keep = 0
+        self._graph_saved = self._need_remove_extra_ckpt = False
 
     def step_end(self, run_context):
         """The traced step stands for all; one that is not saved itself has the last save of the job behind it."""

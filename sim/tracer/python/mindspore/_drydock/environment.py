@@ -1,0 +1,41 @@
+"""Variables of MindSpore that change what a run does, read when a network is recorded: scripts may set them.
+
+Source: mindspore/core/utils/ms_context.cc, mindspore/ccsrc/include/common/runtime_conf/runtime_conf.h (names and values).
+"""
+import os
+
+from mindspore._drydock.errors import user_error
+from mindspore._drydock.session import session
+
+# Settings of MS_ALLOC_CONF; those with True are not followed where they are switched on.
+_ALLOC = {"acl_allocator": False, "somas_whole_block": True, "enable_vmm": True, "vmm_align_size": True, "memory_recycle": True,
+          "memory_tracker": False, "simple_tracker": False, "memory_tracker_path": False, "defrag_memory_step_freq": True,
+          "older_pool": True}
+
+
+def graph_dumps(level, path):
+    """save_graphs and its folder: those of the variables win over those of set_context."""
+    text = os.environ.get("MS_DEV_SAVE_GRAPHS", "")
+    if text:
+        if text not in ("0", "1", "2", "3"):
+            raise user_error(RuntimeError, "context:save_graphs",
+                             "MS_DEV_SAVE_GRAPHS must be 0, 1, 2 or 3, not %r" % text)
+        level = int(text)
+    return {"save_graphs": level, "save_graphs_path": os.environ.get("MS_DEV_SAVE_GRAPHS_PATH") or path}
+
+
+def run_settings(jit_level, exec_order):
+    """How kernels are made, ordered and given memory."""
+    return {"jit_level": "O1" if jit_level == "O1" else "O0", "exec_order": exec_order, "alloc_conf": _alloc_conf()}
+
+
+def _alloc_conf():
+    text = os.environ.get("MS_ALLOC_CONF", "")
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        key, _, value = item.partition(":")
+        if key not in _ALLOC:
+            raise user_error(ValueError, "environment:MS_ALLOC_CONF", "MS_ALLOC_CONF has no setting %r" % key,
+                             "known: " + ", ".join(_ALLOC))
+        if _ALLOC[key] and value.lower() not in ("false", "0"):
+            session.warn_limit("MS_ALLOC_CONF=%s: the pool of device memory is the one without it" % item)
+    return text

@@ -1,0 +1,77 @@
+"""What MindSpore has: tells a mistake of the script from a gap of the stand-in.
+
+`nn.CrossEntropyLos` is in no MindSpore: AttributeError, as there, with the nearest name. `nn.LSTM` is, and the stand-in does
+not have it: Unsupported when it is used. names.txt (made by tests/peer/list_names.py) lists one release; where an older one
+is asked for, nothing is taken for a mistake.
+"""
+import os
+
+from mindspore._drydock.session import session
+
+_OLDEST = (2, 8)  # releases from here on have what is listed
+_lists = {}       # "modules", "names", "methods" -> {name: set of words}
+
+
+def _read():
+    if not _lists:
+        _lists.update(modules={}, names={}, methods={})
+        words = set()
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "names.txt"), encoding="utf-8") as file:
+            for line in file:
+                head, _, rest = line.partition(":") if line[0] not in " #" else ("", "", line)
+                if head:
+                    kind, name = head.split()
+                    words = _lists[kind].setdefault(name, set())
+                if line[0] != "#":
+                    words.update(rest.split())
+    return _lists
+
+
+def _is_listed_release():
+    text = session.compat or session.release
+    try:
+        return not text or tuple(int(part) for part in text.split(".")[:2]) >= _OLDEST
+    except ValueError:
+        return True
+
+
+def lacks_module(full_name):
+    """True if MindSpore has no module of that name; private ones come and go with every release."""
+    if any(part.startswith("_") for part in full_name.split(".")):
+        return False
+    package, _, name = full_name.rpartition(".")
+    modules = _read()["modules"]
+    return (package not in modules or name not in modules[package]) and _is_listed_release()
+
+
+def lacks(places, name):
+    """True if MindSpore has the name in none of these modules."""
+    lists = _read()
+    known = [lists["names"].get(place) for place in places]
+    if name.startswith("_") or not any(known) or not _is_listed_release():
+        return False
+    return not any(name in (found or ()) or name in lists["modules"].get(place, ()) for place, found in zip(places, known))
+
+
+def has_method(kind, name):
+    return name in _read()["methods"][kind]
+
+
+def nearest(places, name):
+    """A hint with the nearest name of these modules or of this class; "" if none is near."""
+    import difflib  # here, since it is slow to import and rarely needed
+    lists = _read()
+    known = set()
+    for place in places:
+        for kind in lists.values():
+            known |= kind.get(place, set())
+    found = difflib.get_close_matches(name, sorted(known), 1)
+    return "did you mean '%s'?" % found[0] if found else ""
+
+
+def missing(places, name):
+    """The error of a name that MindSpore does not have either."""
+    error = AttributeError("module '%s' has no attribute '%s'" % (places[0], name))
+    error.drydock_reason = "script:no-such-name"
+    error.drydock_hint = nearest(places, name)
+    return error

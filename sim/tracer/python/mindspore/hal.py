@@ -1,0 +1,23 @@
+"""mindspore.hal: the devices of a dry run are those of the job."""
+from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.session import RANKS_PER_NODE, session
+
+
+def is_initialized(device_target):
+    return True
+
+
+def is_available(device_target):
+    from mindspore import context
+    return device_target == context.get_context("device_target")
+
+
+def device_count(device_target=None):
+    return min(RANKS_PER_NODE, session.world_size)
+
+
+def synchronize():
+    """Nothing runs that could be waited for."""
+
+
+__getattr__ = module_getattr(__name__)

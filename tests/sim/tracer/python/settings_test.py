@@ -1,0 +1,169 @@
+"""Settings that reach the job: how kernels are made and ordered, environment, steps; refusals with their line."""
+import unittest
+
+from helper import TraceTest
+
+NET = """
+import mindspore as ms
+import mindspore.dataset as ds
+from mindspore import nn, ops, Tensor
+from mindspore.communication import init
+row = Tensor(shape=(16, 16), dtype=ms.float32)
+def made():
+    net = nn.Dense(16, 16)
+    return net, nn.Momentum(net.trainable_params(), 0.1, 0.9)
+def trained(*settings):
+    net, opt = made()
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), opt)
+    step.set_train()
+    return step
+"""
+FIRST = NET.count("\n") + 1
+
+
+def limits(run):
+    return [text for text in run.result["warnings"] if text.startswith("unsupported: ")]
+
+
+class Compilation(TraceTest):
+    def job(self, source, **settings):
+        return self.trace(NET + source, **settings).documents[0]["job"]
+
+    def test_levels_of_the_context(self):
+        for line, level in (("", "O0"), ("ms.set_context(jit_level='O1')\n", "O1"), ("ms.set_context(jit_level='O0')\n", "O0"),
+                            ("ms.set_context(jit_config={'jit_level': 'O1'})\n", "O1")):
+            self.assertEqual(self.job(line + "trained()(row, row)\n")["jit_level"], level, line)
+
+    def test_settings_of_the_outermost_cell_win(self):
+        source = """
+step = trained()
+step.set_jit_config(ms.JitConfig(jit_level="O1", exec_order="dfs"))
+step(row, row)
+"""
+        job = self.job("ms.set_context(jit_level='O0')\n" + source)
+        self.assertEqual((job["jit_level"], job["exec_order"]), ("O1", "dfs"))
+
+    def test_settings_of_a_network_in_a_model_and_of_a_function(self):
+        job = self.job("net, opt = made()\nnet.set_jit_config(ms.JitConfig(jit_level='O1'))\n"
+                       "ms.Model(net, nn.MSELoss(), opt).train(1, [(row, row)])\n")
+        self.assertEqual(job["jit_level"], "O1")
+        job = self.job("@ms.jit(jit_level='O1', exec_order='dfs')\ndef f(x):\n    return ops.relu(x)\nf(row)\n")
+        self.assertEqual((job["jit_level"], job["exec_order"]), ("O1", "dfs"))
+
+    def test_order_of_the_context(self):
+        self.assertEqual(self.job("trained()(row, row)\n")["exec_order"], "bfs")
+        self.assertEqual(self.job("ms.set_context(exec_order='dfs')\ntrained()(row, row)\n")["exec_order"], "dfs")
+
+    def test_unknown_values_are_refused(self):
+        for line in ("ms.set_context(jit_level='O9')", "ms.set_context(exec_order='random')",
+                     "ms.set_context(jit_config={'jit_levle': 'O1'})", "ms.set_context(jit_config={'jit_level': 'fast'})",
+                     "ms.JitConfig(jit_level='O9')", "ms.JitConfig(exec_order='x')", "ms.jit(jit_level='O9')",
+                     "ms.jit(backend='tvm')", "ms.set_context(memory_offload='SOME')"):
+            error = self.error(NET + line + "\n")
+            self.assertEqual((error["type"], error["place"]["line"]), ("ValueError", FIRST), line)
+
+    def test_what_is_not_followed_is_counted(self):
+        for line in ("ms.set_context(jit_level='O2')", "ms.set_context(memory_offload='ON')",
+                     "ms.set_context(enable_graph_kernel=True)", "ms.JitConfig(jit_level='O2')", "ms.jit(backend='GE')"):
+            run = self.trace(NET + line + "\ntrained()(row, row)\n")
+            self.assertEqual(len(limits(run)), 1, line)
+            self.assertIn("net.py:%d" % FIRST, limits(run)[0])
+            self.assertEqual(run.documents[0]["job"]["jit_level"], "O0")
+
+
+class Environment(TraceTest):
+    def run_with(self, **variables):
+        return self.trace(NET + "trained()(row, row)\n", environment=variables)
+
+    def test_graph_dumps(self):
+        job = self.run_with(MS_DEV_SAVE_GRAPHS="2", MS_DEV_SAVE_GRAPHS_PATH="/tmp/ir").documents[0]["job"]
+        self.assertEqual((job["save_graphs"], job["save_graphs_path"]), (2, "/tmp/ir"))
+
+    def test_memory_tracker(self):
+        run = self.run_with(MS_ALLOC_CONF="memory_tracker:True,memory_tracker_path:/tmp/t")
+        self.assertEqual(run.documents[0]["job"]["alloc_conf"], "memory_tracker:True,memory_tracker_path:/tmp/t")
+        self.assertEqual(limits(run), [])
+
+    def test_other_pools_are_counted(self):
+        self.assertEqual(len(limits(self.run_with(MS_ALLOC_CONF="enable_vmm:True"))), 1)
+        self.assertEqual(limits(self.run_with(MS_ALLOC_CONF="enable_vmm:False")), [])
+
+    def test_unknown_values_are_refused(self):
+        for variables in ({"MS_DEV_SAVE_GRAPHS": "4"}, {"MS_ALLOC_CONF": "memory_trakcer:True"}):
+            error = self.error(NET + "trained()(row, row)\n", environment=variables)
+            self.assertEqual(error["family"], "user", variables)
+            self.assertIn(list(variables)[0], error["message"])
+
+
+class Steps(TraceTest):
+    def steps(self, source):
+        job = self.trace(NET + source).documents[0]["job"]
+        return job["steps"], job["data_sink"]
+
+    DATA = "data = ds.GeneratorDataset([(row, row)] * 6, ['x', 'y'])\n"
+
+    def test_calls_are_counted(self):
+        self.assertEqual(self.steps("trained()(row, row)\n"), (1, False))
+        self.assertEqual(self.steps("step = trained()\nfor _ in range(5):\n    step(row, row)\n"), (5, False))
+
+    def test_rows_of_a_data_set_stand_for_all_of_them(self):
+        source = self.DATA + "step = trained()\nfor epoch in range(3):\n    for x, y in data.create_tuple_iterator():\n" \
+                             "        step(x, y)\n"
+        self.assertEqual(self.steps(source), (18, False))
+
+    def test_model(self):
+        model = self.DATA + "net, opt = made()\nmodel = ms.Model(net, nn.MSELoss(), opt)\n"
+        self.assertEqual(self.steps(model + "model.train(1, data)\n"), (6, False))
+        self.assertEqual(self.steps(model + "model.train(4, data, initial_epoch=1)\n"), (18, False))
+        self.assertEqual(self.steps(model + "model.train(2, data, data_sink_mode=True)\n"), (12, True))
+        self.assertEqual(self.steps(model + "model.train(3, data, data_sink_mode=True, sink_size=2)\n"), (6, True))
+        self.assertEqual(self.steps("ms.set_context(device_target='CPU')\n" + model +
+                                    "model.train(1, data, data_sink_mode=True)\n"), (6, False))
+
+    def test_data_sink(self):
+        self.assertEqual(self.steps(self.DATA + "sunk = ms.data_sink(trained(), data, sink_size=4)\nsunk()\nsunk()\n"),
+                         (8, True))
+
+
+class Refused(TraceTest):
+    HEAD = NET + "init()\n"
+
+    def test_before_the_network_is_traced_and_with_the_line(self):
+        for setting in ("pipeline_stages=2", "enable_parallel_optimizer=True"):
+            error = self.error(self.HEAD + """
+class Net(nn.Cell):
+    def construct(self, x):
+        print("TRACED")
+        return x
+ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", %s)
+Net()(row)
+""" % setting)
+            self.assertEqual((error["family"], error["place"]["line"]), ("unsupported", FIRST + 6), setting)
+
+    def test_methods_of_auto_parallel(self):
+        for call in ("hsdp()", "pipeline(2)"):
+            error = self.error(self.HEAD + """
+from mindspore.parallel.auto_parallel import AutoParallel
+net, opt = made()
+parallel = AutoParallel(net)
+parallel.%s
+ms.Model(parallel, nn.MSELoss(), opt).train(1, [(row, row)])
+""" % call)
+            self.assertEqual((error["family"], error["place"]["line"]), ("unsupported", FIRST + 5), call)
+
+    def test_search_modes(self):
+        error = self.error(self.HEAD + "ms.set_auto_parallel_context(parallel_mode='auto_parallel')\ntrained()(row, row)\n")
+        self.assertEqual((error["family"], error["place"]["line"]), ("unsupported", FIRST + 1))
+
+    def test_devices_without_a_communication_library(self):
+        error = self.error(self.HEAD + "ms.set_context(device_target='CPU')\n"
+                           "ms.set_auto_parallel_context(parallel_mode='semi_auto_parallel')\ntrained()(row, row)\n")
+        self.assertEqual(error["type"], "RuntimeError")
+
+    def test_init_that_is_forgotten_is_said(self):
+        run = self.trace(NET + "ms.set_auto_parallel_context(parallel_mode='semi_auto_parallel')\ntrained()(row, row)\n")
+        self.assertTrue(any("init()" in text for text in run.result["warnings"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
