@@ -87,7 +87,8 @@ def error_fields(error):
     from mindspore._drydock.errors import TracerDefect, Unsupported
     places = frames.traceback_places(error.__traceback__)
     family = "unsupported" if isinstance(error, Unsupported) or of_zeros(error) else (
-        "internal" if isinstance(error, TracerDefect) or not places and not isinstance(error, (SyntaxError, OSError))
+        "internal" if isinstance(error, TracerDefect) or not (places or hasattr(error, "drydock_reason") or
+                                                             isinstance(error, (SyntaxError, OSError)))
         else "user")
     fields = {"family": family, "type": type(error).__name__, "message": message_of(error),
               "hint": getattr(error, "drydock_hint", ""), "reason": getattr(error, "drydock_reason", ""),
