@@ -63,7 +63,7 @@ Result<OpExample> ExampleOf(const OpEntry& entry) {
   return example;
 }
 
-Result<Graph> LocalProgram(const OpExample& one, const OpSharding& sharding) {
+Result<Graph> LocalExample(const OpExample& one, const OpSharding& sharding) {
   GraphBuilder builder("local");
   NodeSpec spec{.op = one.entry->name, .attrs = one.attrs};
   for (std::size_t i = 0; i < one.inputs.size(); ++i) {

@@ -28,6 +28,6 @@ struct OpExample {
 
 /// What one rank runs in place of the operator: graph inputs are the local operands.
 /// @error  what the entry's `localize` says
-[[nodiscard]] Result<Graph> LocalProgram(const OpExample& one, const OpSharding& sharding);
+[[nodiscard]] Result<Graph> LocalExample(const OpExample& one, const OpSharding& sharding);
 
 }  // namespace drydock::strategies

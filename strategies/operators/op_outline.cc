@@ -65,7 +65,7 @@ void AddCommunicationOf(OpOutline& outline, const OpExample& example, const OpSh
                       .reduce = one.what.mean ? "mean" : one.what.reduce_op,
                       .axis = AxisName(axis)});
   }
-  const Result<Graph> local = LocalProgram(example, sharding);
+  const Result<Graph> local = LocalExample(example, sharding);
   for (std::size_t n = 0; local && n < local->nodes.size(); ++n) {
     const Node& node = local->nodes[n];
     if (node.entry->kind == OpKind::kCollective) {

@@ -89,7 +89,7 @@ std::size_t ShardStrangely(const OpEntry& entry, const OpCase& one) {
     if (!sharding) {
       ExpectSaid(sharding.error(), entry);
     } else if (entry.infer != nullptr) {
-      const auto local = LocalProgram(one, *sharding);
+      const auto local = LocalExample(one, *sharding);
       EXPECT_TRUE(local || !local.error().message.empty()) << entry.name;
     }
     ++count;

@@ -231,7 +231,7 @@ TEST(GatherRule, PartsByHandShiftTheIndicesOfEachRank) {
   EXPECT_EQ(sharding->device_matrix, (Numbers{2, 4}));
   EXPECT_TRUE(sharding->communication.empty());
   EXPECT_EQ(SliceShape(sharding->outputs[0]), (Shape{4, 2, 2}));
-  const auto program = cases::LocalProgram(one, *sharding);
+  const auto program = cases::LocalExample(one, *sharding);
   ASSERT_TRUE(program) << program.error().message;
   // Rank 5 = (1, 1) has part 1.
   EXPECT_EQ(cases::AttrTexts(*program, "_RankScalar", "value", 5), std::vector<std::string>{"8"});
@@ -245,7 +245,7 @@ TEST(GatherRule, PartsByHandTakeOffsetsFromAList) {
   const auto sharding =
       DeriveSharding(entry, one.View(), {{2, 4}, {1, 2}}, {.stage_devices = 8, .job_devices = 8});
   ASSERT_TRUE(sharding) << sharding.error().message;
-  const auto program = cases::LocalProgram(one, *sharding);
+  const auto program = cases::LocalExample(one, *sharding);
   ASSERT_TRUE(program) << program.error().message;
   ASSERT_EQ(program->constants.size(), 1U);
   EXPECT_EQ(program->constants[0].data, (std::vector<double>{3, 7}));
@@ -274,7 +274,7 @@ TEST(GatherRule, HostLookUpTakesTheRanksFirstRowAsOffset) {
   const auto sharding =
       DeriveSharding(entry, one.View(), {{8, 1}, {1, 1}}, {.stage_devices = 8, .job_devices = 8});
   ASSERT_TRUE(sharding) << sharding.error().message;
-  const auto program = cases::LocalProgram(one, *sharding);
+  const auto program = cases::LocalExample(one, *sharding);
   ASSERT_TRUE(program) << program.error().message;
   EXPECT_EQ(program->nodes.size(), 1U);  // No mask: foreign rows are zeros.
   EXPECT_EQ(cases::AttrTexts(*program, "EmbeddingLookup", "offset", 3),

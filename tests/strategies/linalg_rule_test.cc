@@ -182,7 +182,7 @@ TEST(Quantisation, CutRowsAreScaledToTheLargestOfAllRanks) {
   const auto sharding =
       DeriveSharding(entry, one.View(), {{2, 4}}, {.stage_devices = 8, .job_devices = 8});
   ASSERT_TRUE(sharding) << sharding.error().message;
-  const auto program = cases::LocalProgram(one, *sharding);
+  const auto program = cases::LocalExample(one, *sharding);
   ASSERT_TRUE(program) << program.error().message;
   EXPECT_EQ(cases::AttrTexts(*program, "AllReduce", "op", 0), std::vector<std::string>{"'max'"});
 }

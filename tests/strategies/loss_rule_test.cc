@@ -107,7 +107,7 @@ TEST_F(Normalisation, CutNormalisedDimensionIsLegalForRmsNormOnly) {
       cases::CaseFrom(rms, {{8, 4}, {4}}, {{8, 4}, {8, 1}}, cases::json::object());
   const auto sharding = DeriveSharding(rms, b.View(), {{2, 2}, {2}}, devices);
   ASSERT_TRUE(sharding) << sharding.error().message;
-  const auto program = cases::LocalProgram(b, *sharding);
+  const auto program = cases::LocalExample(b, *sharding);
   ASSERT_TRUE(program) << program.error().message;
   std::vector<std::string> ops;
   for (const Node& node : program->nodes) {
@@ -301,7 +301,7 @@ TEST(Dropout, RanksThatRepeatACalculationShareTheirSeeds) {
   const auto seeds = [&](const Strategy& strategy) {
     const auto sharding =
         DeriveSharding(entry, one.View(), strategy, {.stage_devices = 8, .job_devices = 8});
-    return cases::AttrTexts(*cases::LocalProgram(one, *sharding), "Dropout", "Seed0", 0);
+    return cases::AttrTexts(*cases::LocalExample(one, *sharding), "Dropout", "Seed0", 0);
   };
   EXPECT_EQ(seeds({{8, 1}}), std::vector<std::string>{});
   EXPECT_EQ(seeds({{4, 1}}), std::vector<std::string>{"1"});

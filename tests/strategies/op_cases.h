@@ -19,7 +19,7 @@ using Numbers = std::vector<std::int64_t>;
 
 /// One application of an operator; owns what an OpView points to.
 using OpCase = OpExample;
-using strategies::LocalProgram;
+using strategies::LocalExample;
 
 /// The example of the operator's entry; nullopt for operators of compiled programs only that have
 /// none.

@@ -395,7 +395,7 @@ TEST_P(WorkedExample, LocalProgramHasTheRanksOwnNumbers) {
   if (entry_->family == "one_hot") {
     case_.inputs[1].dtype = case_.inputs[2].dtype = DType::kFloat32;
   }
-  const auto program = LocalProgram(case_, sharding_);
+  const auto program = LocalExample(case_, sharding_);
   ASSERT_TRUE(program) << program.error().message;
   if (sharding_.communication.empty()) {
     EXPECT_EQ(program->at(program->outputs.front()).type.shape,

@@ -96,7 +96,7 @@ TEST(ScatterRule, CutRowsNeedNoCommunication) {
                                        {.stage_devices = 4, .job_devices = 4});
   ASSERT_TRUE(sharding) << sharding.error().message;
   EXPECT_TRUE(sharding->communication.empty());
-  const auto program = cases::LocalProgram(one, *sharding);
+  const auto program = cases::LocalExample(one, *sharding);
   ASSERT_TRUE(program) << program.error().message;
   // Rank 3 owns rows 6 and 7.
   EXPECT_EQ(cases::AttrTexts(*program, "_RankScalar", "value", 3), std::vector<std::string>{"6"});

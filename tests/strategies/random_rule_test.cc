@@ -68,7 +68,7 @@ std::vector<std::string> SeedsOf(const Strategy& strategy, std::int64_t seed) {
   const auto sharding =
       DeriveSharding(entry, one.View(), strategy, {.stage_devices = 8, .job_devices = 8});
   EXPECT_TRUE(sharding) << sharding.error().message;
-  const auto program = cases::LocalProgram(one, *sharding);
+  const auto program = cases::LocalExample(one, *sharding);
   EXPECT_TRUE(program) << program.error().message;
   std::vector<std::string> seeds;
   for (std::int64_t rank = 0; rank < 8; ++rank) {
@@ -97,7 +97,7 @@ TEST(RandomRule, ShapeBecomesThatOfTheSlice) {
   const DeviceContext devices{.stage_devices = 8, .job_devices = 8};
   const auto sharding = DeriveSharding(entry, one.View(), {{8, 1}, {1}, {1}}, devices);
   ASSERT_TRUE(sharding) << sharding.error().message;
-  EXPECT_EQ(cases::AttrTexts(*cases::LocalProgram(one, *sharding), "Gamma", "shape", 0),
+  EXPECT_EQ(cases::AttrTexts(*cases::LocalExample(one, *sharding), "Gamma", "shape", 0),
             std::vector<std::string>{"(1, 6)"});
   // beta has a number of its own for each column and is whole.
   EXPECT_EQ(DeriveSharding(entry, one.View(), {{4, 2}, {1}, {1}}, devices).error().reason,
