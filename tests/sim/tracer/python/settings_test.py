@@ -115,10 +115,10 @@ class Steps(TraceTest):
         model = self.DATA + "net, opt = made()\nmodel = ms.Model(net, nn.MSELoss(), opt)\n"
         self.assertEqual(self.steps(model + "model.train(1, data)\n"), (6, False))
         self.assertEqual(self.steps(model + "model.train(4, data, initial_epoch=1)\n"), (18, False))
-        self.assertEqual(self.steps(model + "model.train(2, data, data_sink_mode=True)\n"), (12, True))
-        self.assertEqual(self.steps(model + "model.train(3, data, data_sink_mode=True, sink_size=2)\n"), (6, True))
+        self.assertEqual(self.steps(model + "model.train(2, data, dataset_sink_mode=True)\n"), (12, True))
+        self.assertEqual(self.steps(model + "model.train(3, data, dataset_sink_mode=True, sink_size=2)\n"), (6, True))
         self.assertEqual(self.steps("ms.set_context(device_target='CPU')\n" + model +
-                                    "model.train(1, data, data_sink_mode=True)\n"), (6, False))
+                                    "model.train(1, data, dataset_sink_mode=True)\n"), (6, False))
 
     def test_data_sink(self):
         self.assertEqual(self.steps(self.DATA + "sunk = ms.data_sink(trained(), data, sink_size=4)\nsunk()\nsunk()\n"),
