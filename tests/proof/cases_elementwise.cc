@@ -89,6 +89,8 @@ PROOF_NONE(Parts, "part of the local program of BatchNorm, ResizeBilinearV2 or F
            "_RingAttention");
 PROOF_NONE(Inserted, "put in by the compiler: every program of the proof runs them",
            "_GetTensorSlice", "_MirrorOperator", "_RankScalar", "_VirtualDiv");
+PROOF_NONE(FloatStatus, "the overflow flag of a device, which no dry run sets",
+           "NPUClearFloatStatusV2", "NPUGetFloatStatusV2");
 PROOF_NONE(Load, "refers to a parameter; no program computes with it", "Load");
 
 }  // namespace

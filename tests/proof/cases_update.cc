@@ -129,6 +129,8 @@ PROOF_CASES(ApplyProximalAdagrad, ProximalAdagradCase);
 PROOF_CASES(ApplyAdamWithAmsgradV2, AmsgradCase);
 PROOF_NONE(Lars, "stands between gradients and an update, with norms that the ranks take of slices",
            "LARSUpdate");
+PROOF_NONE(SaveCheckpoint, "gathers what of the parameters is cut; it has no kernel",
+           "_SaveCheckpoint");
 PROOF_CASES(ApplyMomentum, MomentumCase);
 PROOF_CASES(SGD, SgdCase);
 PROOF_CASES(Adam, AdamCase);

@@ -25,6 +25,12 @@ bool IsPlaceholderLoss(const OpEntry& entry) {
   return entry.kind == OpKind::kTransparent && entry.shard == nullptr && entry.gradient != nullptr;
 }
 
+/// A weight that such an operator reads gets no mirror, as in MindSpore: ranks that hold it whole
+/// keep the gradients of their own slices (docs/differences.md), which are not those of one device.
+bool HasNoMirror(const OpEntry& entry) {
+  return entry.mirrored == "-";
+}
+
 std::string LayoutsText(const std::vector<TensorLayout>& layouts) {
   std::string text = "layouts on device matrix " + TupleText(layouts.front().device_matrix) + ":";
   for (const TensorLayout& layout : layouts) {
@@ -166,7 +172,8 @@ Result<ValueId> StepBuilder::Source(const Operand& operand) {
     program_.leaves.push_back(leaf);
     leaf_values_.push_back(id);
   }
-  const bool behind_other = draw_.Chance(3) || IsPlaceholderLoss(*FindOp(program_.op));
+  const OpEntry& entry = *FindOp(program_.op);
+  const bool behind_other = draw_.Chance(3) || IsPlaceholderLoss(entry) || HasNoMirror(entry);
   if (!any || !floating || !behind_other) {
     return id;
   }
