@@ -77,7 +77,11 @@ struct Variants {
   std::vector<ProgramIndex> index = {};  ///< In the job.
 };
 
-Result<Variants> CompileVariants(TracedNetwork network, const RankSet& ranks, RankId first) {
+Result<Variants> CompileVariants(TracedNetwork network, const RankSet& ranks, RankId described) {
+  DRYDOCK_RETURN_IF_ERROR(ValidateJob(network.config));  // Before a rank is asked for: none may be.
+  const RankId first = Contains(ranks, ToInt(described))
+                           ? described
+                           : RankId{static_cast<std::int32_t>(ranks.ranges.front().first)};
   Variants variants;
   if (!MayHaveHandCuts(network.graph)) {
     DRYDOCK_TRY(variants.programs.emplace_back(),
@@ -142,11 +146,9 @@ class JobCompiler {
         ranks = Merge(ranks, item.ranks);
       }
     }
-    const RankId first = Contains(ranks, ToInt(described_))
-                             ? described_
-                             : RankId{static_cast<std::int32_t>(ranks.ranges.front().first)};
     const std::string note = traced_.networks[network].note;
-    Result<Variants> variants = CompileVariants(std::move(traced_.networks[network]), ranks, first);
+    Result<Variants> variants =
+        CompileVariants(std::move(traced_.networks[network]), ranks, described_);
     if (!variants && !note.empty()) {
       variants.error().notes.push_back(note);
     }

@@ -42,11 +42,14 @@ TEST(CollectivesOf, BytesAreRoundedUp) {
 }
 
 // 65536 = 2^16 ranks, 2^45 elements = 2^47 B: 2 * (2^16 - 1) * 2^47 does not fit 64 bits, but a
-// 2^16th of it does: 2^48 - 2^32.
+// 2^16th of it does: 2^48 - 2^32. Twice 3 * 2^61 B does not fit at all. A result of 2^62 B is the
+// largest power of two that a graph takes.
 TEST(CollectivesOf, ProductsBeyond64BitsAreWorkedOut) {
   EXPECT_EQ(UseOf("AllReduce", 65536, std::int64_t{1} << 45U).sent_bytes,
             (std::int64_t{1} << 48U) - (std::int64_t{1} << 32U));
-  EXPECT_EQ(UseOf("AllGather", 65536, std::int64_t{1} << 45U).sent_bytes,
+  EXPECT_EQ(UseOf("AllGather", 65536, std::int64_t{1} << 44U).sent_bytes,
+            (std::int64_t{1} << 62U) - (std::int64_t{1} << 46U));
+  EXPECT_EQ(UseOf("AllReduce", 65536, std::int64_t{3} << 59U).sent_bytes,
             std::numeric_limits<std::int64_t>::max());
 }
 

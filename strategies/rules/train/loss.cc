@@ -119,13 +119,18 @@ Result<std::vector<NdArray>> EvaluateCrossEntropy(const EvaluateContext& context
 // ---- SparseSoftmaxCrossEntropyWithLogits: logits (n, c), labels (n) -> mean loss, or the logits'
 // gradient -----
 
-Result<std::vector<TensorType>> InferSparseCrossEntropy(const OpView& op) {
-  DRYDOCK_TRY(const bool is_grad, BoolAttr(*op.attrs, "is_grad", false));
-  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
+/// Logits (n, c) and labels (n).
+Status ExpectLogitsOfSamples(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 2, 2));
   DRYDOCK_RETURN_IF_ERROR(ExpectFloating(op, 0));
   DRYDOCK_RETURN_IF_ERROR(ExpectIntegerLabels(op));
-  DRYDOCK_RETURN_IF_ERROR(ExpectLabels(op, {op.inputs[0].shape[0]}));
+  return ExpectLabels(op, {op.inputs[0].shape[0]});
+}
+
+Result<std::vector<TensorType>> InferSparseCrossEntropy(const OpView& op) {
+  DRYDOCK_TRY(const bool is_grad, BoolAttr(*op.attrs, "is_grad", false));
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
+  DRYDOCK_RETURN_IF_ERROR(ExpectLogitsOfSamples(op));
   return std::vector<TensorType>{is_grad ? op.inputs[0]
                                          : TensorType{.shape = {}, .dtype = op.inputs[0].dtype}};
 }
@@ -160,6 +165,7 @@ bool IsSeedOfOne(const GradientContext& context, ValueId gradient) {
 
 Result<std::vector<TensorType>> InferScaledSparseCrossEntropy(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 3, 3));
+  DRYDOCK_RETURN_IF_ERROR(ExpectLogitsOfSamples(op));
   return std::vector<TensorType>{op.inputs[0]};
 }
 
@@ -298,9 +304,10 @@ DRYDOCK_OP(
 DRYDOCK_OP_NAMED(ScaledSparseCrossEntropyGrad, kScaledGradient, .family = "gradient",
                  .signature = "_SparseCrossEntropyGrad()(logits, labels, sens)",
                  .infer = InferScaledSparseCrossEntropy, .shard = ShardSparseCrossEntropy,
-                 .gradient = GradientNotNeeded, .lower = LowerScaledSparseCrossEntropy,
-                 .evaluate = EvaluateSparseCrossEntropy, .flops = FlopsPerInput<8>,
-                 .cost = CostFamily::kCrossEntropy, .example = "()((4, 6), int32(4), ())");
+                 .default_strategy = DefaultBatchAll, .gradient = GradientNotNeeded,
+                 .lower = LowerScaledSparseCrossEntropy, .evaluate = EvaluateSparseCrossEntropy,
+                 .flops = FlopsPerInput<8>, .cost = CostFamily::kCrossEntropy,
+                 .example = "()((4, 6), int32(4), ())");
 
 // ---- NLLLoss: logits (n, c) or (c), labels, weight (c) -> loss, total_weight
 // ----------------------------------
