@@ -6,7 +6,8 @@ namespace drydock::strategies::proof {
 namespace {
 
 /// (n, c) or (n, c, h, w); a batch of at least two, so that training statistics are not trivial. In
-/// training it stays whole: ranks that share a cut batch have statistics of their own.
+/// training it stays whole, where ranks that share a cut batch have statistics of their own; those
+/// of SyncBatchNorm are one, and only there the kernels of BNTraining run.
 ProofCase BatchNormCase(Draw& draw) {
   Shape x = {draw.Pick<std::int64_t>({2, 3, 4, 6, 12}), draw.Extent(4)};
   if (draw.Chance(2)) {
@@ -14,12 +15,13 @@ ProofCase BatchNormCase(Draw& draw) {
   }
   const Shape channels = {x[1]};
   const bool training = !draw.Chance(4);
+  const bool sync = training && draw.Chance(2);
   return {.operands = {Floats(x), Floats(channels), Floats(channels), NoGradient(Floats(channels)),
                        NoGradient(Positive(channels))},
-          .attrs = {{"is_training", training}, {"epsilon", 0.01}},
+          .attrs = {{"is_training", training}, {"epsilon", 0.01}, {"sync_statistics", sync}},
           .weighed = {true, false, false, false, false},
           .compared = {true, false, false, false, false},
-          .whole = training};
+          .whole = training && !sync};
 }
 PROOF_CASES(BatchNorm, BatchNormCase);
 
