@@ -7,16 +7,18 @@ import command
 # Two losses without a rule per step.
 SCRIPT = '''import mindspore as ms
 from mindspore import nn, ops, Tensor
+from mindspore.communication import init
+init()
 ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy="data_parallel")
 class Net(nn.Cell):
     def __init__(self):
         super().__init__()
         self.dense = nn.Dense(32, 16)
-        self.loss = nn.NLLLoss()
+        self.loss = nn.BCELoss(reduction="mean")
     def construct(self, x, y):
-        logits = ops.log_softmax(self.dense(x))
-        return self.loss(logits, y) + self.loss(-logits, y)
-Net()(Tensor(shape=(8, 32), dtype=ms.float32), Tensor(shape=(8,), dtype=ms.int32))
+        guess = ops.sigmoid(self.dense(x))
+        return self.loss(guess, y) + self.loss(1 - guess, y)
+Net()(Tensor(shape=(8, 32), dtype=ms.float32), Tensor(shape=(8, 16), dtype=ms.float32))
 '''
 
 
@@ -35,8 +37,8 @@ class OperatorWithoutRuleTest(command.CommandTest):
         [item] = self.diagnostics()
         self.assertEqual((item["count"], item["unsupported"]), (2, True))
         self.assertEqual(item["place"]["line"], command.line_of(SCRIPT, "return self.loss"))
-        self.assertIn("operator-without-rule (2 times, first at net.py:11)", run.out)
-        self.assertIn("'NLLLoss' has no sharding rule; every rank computes all of it", run.out)
+        self.assertIn("operator-without-rule (2 times, first at net.py:13)", run.out)
+        self.assertIn("'BinaryCrossEntropy' has no sharding rule; every rank computes all of it", run.out)
         # It takes the whole of what ranks hold in parts: 8 rows of 4 ranks, 16 columns, float32.
         gathers = [item for item in self.report("communication.json", "out")["collectives"] if item["kind"] == "AllGather"]
         self.assertIn(8 * 16 * 4, [item["payload_bytes"] for item in gathers])
@@ -44,7 +46,7 @@ class OperatorWithoutRuleTest(command.CommandTest):
     def test_strict_makes_it_an_error(self):
         run = self.run_script("--strict")
         self.assertEqual(run.status, 8, run.err)
-        self.assertRegex(run.errors()[0], r"^net\.py:11(:\d+)?: unsupported: 'NLLLoss' has no sharding rule")
+        self.assertRegex(run.errors()[0], r"^net\.py:13(:\d+)?: unsupported: 'BinaryCrossEntropy' has no sharding rule")
         self.assertIn("leave --strict out", run.hint())
         self.assertEqual(len(self.diagnostics()), 1)  # the reports are there all the same
 

@@ -7,6 +7,7 @@ STEP = """
 import numpy as np
 import mindspore as ms
 from mindspore import nn, ops, Parameter, Tensor
+from mindspore.communication import init
 
 class Net(nn.Cell):
     def __init__(self):
@@ -16,6 +17,7 @@ class Net(nn.Cell):
     def construct(self, x):
         return ops.ReduceMean()(self.b(self.a(x)))
 
+init()
 net = Net()
 """
 TRAIN = "nn.TrainOneStepCell(net, nn.SGD(net.trainable_params()))(Tensor(np.ones((8, 8), np.float32)))\n"
@@ -38,7 +40,7 @@ class Fusion(TraceTest):
         on, warned = self.fusion(settings(
             "semi_auto_parallel", "comm_fusion={'openstate': False, 'allreduce': {'mode': 'auto', 'config': None}}"))
         self.assertTrue(on["all_reduce"])
-        self.assertIn("net.py:15", warned)
+        self.assertIn("net.py:17", warned)
         self.assertIn("switches its fusion on again", warned)
         off, warned = self.fusion(settings(
             "semi_auto_parallel", "comm_fusion={'allreduce': {'mode': 'auto', 'config': None}, 'openstate': False}"))
@@ -70,7 +72,7 @@ class Fusion(TraceTest):
         text = "comm_fusion={'allreduce': {'mode': 'size', 'config': 0}}"
         error = self.error(settings("semi_auto_parallel", text))
         self.assertEqual(error["reason"], "comm_fusion:threshold")
-        self.assertIn("net.py:15", error["message"])
+        self.assertIn("net.py:17", error["message"])
         _, warned = self.fusion(settings("data_parallel", text))
         self.assertIn("switches fusion off", warned)
 
@@ -110,8 +112,8 @@ class ShardedOptimizer(TraceTest):
     def test_both_lines_are_named_in_data_parallel(self):
         error = self.error(settings("data_parallel", "enable_parallel_optimizer=True"))
         self.assertEqual(error["reason"], "Optimizer:ranks-disagree")
-        self.assertIn("net.py:15", error["message"])  # the setting
-        self.assertIn("net.py:16", error["message"])  # the step
+        self.assertIn("net.py:17", error["message"])  # the setting
+        self.assertIn("net.py:18", error["message"])  # the step
 
     def test_other_modes_refuse_it_and_one_rank_does_not_care(self):
         text = settings("stand_alone", "enable_parallel_optimizer=True")
