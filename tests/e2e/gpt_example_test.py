@@ -29,7 +29,8 @@ class GptTest(command.CommandTest):
         layer = attention + forward + 4 * aligned(hidden)
         ends = (aligned(vocabulary * hidden) + aligned(vocabulary // cut * hidden) + aligned(sequence * hidden)
                 + aligned(sequence * sequence) + 2 * aligned(hidden))
-        adam = 3 * aligned(1, 4)  # learning rate, powers of beta1 and beta2
+        # One number each: learning rate, powers of beta1 and beta2, and global_step, which every step adds 1 to (AssignAdd).
+        adam = 4 * aligned(1, 4)
         return layers * layer + ends + adam
 
     def test_small_model_on_8_ranks(self):
