@@ -71,7 +71,7 @@ struct Launch {
 };
 
 /// The kernels that one rank launches in a step, as MindSpore's back end has them: what a local
-/// program (strategies/program/program.h) becomes after operators have been taken apart into
+/// program (strategies/program/local_program.h) becomes after operators have been taken apart into
 /// kernels, scalar arguments have become constants and effects on parameters have been put in
 /// order.
 ///
