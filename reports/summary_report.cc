@@ -88,6 +88,7 @@ std::vector<StrategyReport> ListStrategies(const LocalProgram& program) {
 std::vector<DiagnosticReport> ListDiagnostics(
     const std::vector<strategies::Diagnostic>& diagnostics) {
   std::vector<DiagnosticReport> list;
+  list.reserve(diagnostics.size());
   for (const strategies::Diagnostic& diagnostic : diagnostics) {
     list.push_back({.code = diagnostic.code,
                     .text = diagnostic.text,
