@@ -39,7 +39,7 @@ struct TrackerFileOptions {
 /// Commas and line breaks inside names become semicolons and blanks. `file_name` and `line_num` are
 /// the places in MindSpore that ask for such memory, as tools group by them; the line of the script
 /// is in `python_stack`.
-/// Source: spec memory-and-dump 5; mindspore/ccsrc/memory/mem_pool/mem_tracker.cc
+/// Source: mindspore/ccsrc/memory/mem_pool/mem_tracker.cc
 [[nodiscard]] std::string MemoryBlockCsv(const sim::MemoryTrace& trace, const TrackedNames& names,
                                          const TrackerFileOptions& options);
 

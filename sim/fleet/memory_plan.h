@@ -12,7 +12,7 @@ namespace drydock::sim {
 /// Tags are positions in `program.kernels.nodes`: of a kernel its node, of a buffer the node that
 /// makes or is it; the buffers of a node stand next to each other, in the order of its results.
 /// Views (Reshape) share their operand's storage where the back end lets them; updates write their
-/// operands. Source: spec memory-and-dump section 3;
+/// operands. Source:
 /// mindspore/ccsrc/runtime/graph_scheduler/graph_compiler.cc (OptimizeNopNode)
 [[nodiscard]] MemoryPlan PlanMemory(const strategies::LocalProgram& program);
 

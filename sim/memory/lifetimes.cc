@@ -95,7 +95,6 @@ class PlanRun {
   }
 
   // ---- Steps
-  // --------------------------------------------------------------------------------------
 
   Status RunStep() {
     BeginStep();
@@ -160,7 +159,6 @@ class PlanRun {
   }
 
   // ---- The pool
-  // -----------------------------------------------------------------------------------
 
   void Begin(TrackedTaskKind kind) {
     if (tracker_) {
@@ -275,7 +273,6 @@ class PlanRun {
   }
 
   // ---- Kernels
-  // ------------------------------------------------------------------------------------
 
   Status RunKernel(std::size_t k) {
     kernel_ = static_cast<std::int32_t>(k);
@@ -394,7 +391,6 @@ class PlanRun {
   }
 
   // ---- The peak
-  // -----------------------------------------------------------------------------------
 
   /// Within a kernel memory only grows until it is launched, so one look per launch suffices.
   void NotePeak(std::int64_t workspace_bytes = 0) {

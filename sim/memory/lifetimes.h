@@ -82,7 +82,7 @@ struct MemoryProfile {
 /// step returns until the next step has returned.
 /// @error kInternal         the plan contradicts itself (see ResolveStorage)
 /// @error kInvalidArgument  device memory is exhausted; never in a simulation of sane size
-/// Source: spec memory-and-dump 3; mindspore/ccsrc/runtime/graph_scheduler/actor/kernel_runner.cc
+/// Source: mindspore/ccsrc/runtime/graph_scheduler/actor/kernel_runner.cc
 [[nodiscard]] Result<MemoryProfile> ProfileMemory(const MemoryPlan& plan,
                                                   const LifetimeOptions& options);
 

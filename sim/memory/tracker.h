@@ -69,7 +69,7 @@ struct MemoryTrace {
 /// The clock goes on behind each task and before each hand-out and each free. A kernel asks for the
 /// memory of its results before it is launched: that moment has a time stamp, too, but is no task
 /// of its own.
-/// Source: spec memory-and-dump 5; mindspore/ccsrc/memory/mem_pool/mem_tracker.cc
+/// Source: mindspore/ccsrc/memory/mem_pool/mem_tracker.cc
 class MemoryTracker {
  public:
   /// What follows belongs to this. Only kReadInputs is a task at once: data is prepared buffer by

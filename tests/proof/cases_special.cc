@@ -32,7 +32,6 @@ ProofCase ActivationCase(Draw& draw) {
 PROOF_CASES(Activation, ActivationCase);
 
 // ---- Numbers beside the tensor
-// ------------------------------------------------------------------
 
 ProofCase EluCase(Draw& draw) {
   const bool free = draw.op() == "EluExt";

@@ -132,7 +132,6 @@ Status StepBuilder::BuildUpdate() {
 }
 
 // ---- Operands
-// ------------------------------------------------------------------------------------
 
 Result<ValueId> StepBuilder::Parameter_(const TensorType& type, NdArray data, Parameter info) {
   program_.step.data.parameters.push_back(std::move(data));
@@ -199,7 +198,6 @@ Result<ValueId> StepBuilder::UpdateSource(const Operand& operand, ValueId weight
 }
 
 // ---- Loss
-// ----------------------------------------------------------------------------------------
 
 /// Sum of an output's elements, each with a weight of its own. An output that is one number may be
 /// the loss itself, as user's losses are.
@@ -237,7 +235,6 @@ Result<ValueId> StepBuilder::Loss(const std::vector<ValueId>& outputs) {
 }
 
 // ---- Cuts
-// ----------------------------------------------------------------------------------------
 
 Status StepBuilder::Finish() {
   builder_.SetOutputs(outputs_);

@@ -201,7 +201,6 @@ TEST(Meshgrid, GridsRunAlongTheirVector) {
 }
 
 // ---- Layouts as given
-// ---------------------------------------------------------------------------
 
 /// Device matrix (2, 4): dimension 0 cut by the outer axis, dimension 1 by the inner one.
 TensorLayout GridLayout() {

@@ -107,7 +107,6 @@ TEST(UnsortedSegmentSum, GradientAgreesWithDifferences) {
 }
 
 // ---- Strategies
-// ---------------------------------------------------------------------------------------
 
 struct Refused {
   std::string name = {};

@@ -28,7 +28,6 @@ class RandomInputs : public testing::Test {
 };
 
 // ---- Normalisation
-// ------------------------------------------------------------------------------------
 
 using Normalisation = RandomInputs;
 
@@ -120,7 +119,6 @@ TEST_F(Normalisation, CutNormalisedDimensionIsLegalForRmsNormOnly) {
 }
 
 // ---- Losses
-// -------------------------------------------------------------------------------------------
 
 using Losses = RandomInputs;
 
@@ -211,7 +209,6 @@ TEST_F(Losses, SparseCrossEntropyIsPurelyDataParallel) {
 }
 
 // ---- One-hot codes and dropout
-// --------------------------------------------------------------------------
 
 TEST(OneHot, ForeignIndicesGiveTheOffValue) {
   const NdArray on = {.shape = {}, .data = {5}};

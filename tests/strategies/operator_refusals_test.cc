@@ -12,7 +12,6 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 
 // ---- Types and extents
-// --------------------------------------------------------------------------
 
 struct TypeCase {
   const char* op;
@@ -76,7 +75,6 @@ INSTANTIATE_TEST_SUITE_P(
         TypeCase{"IDCTN", {{4}, DType::kComplex128}, {}, {{4}, DType::kComplex128}}));
 
 // ---- Refusals
-// -----------------------------------------------------------------------------------
 
 struct RefusedCase {
   const char* op;
@@ -165,7 +163,6 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"Polar", {kInts, kInts}, {}, "Polar:dtype"}));
 
 // ---- Strategies
-// ---------------------------------------------------------------------------------
 
 struct StrategyCase {
   const char* op;

@@ -144,7 +144,6 @@ INSTANTIATE_TEST_SUITE_P(Table, OperatorRuleFacts, ::testing::ValuesIn(Operators
                          [](const auto& suite) { return TestName(suite.param.name); });
 
 // ---- Coverage of the file
-// -------------------------------------------------------------------------
 
 TEST(OperatorRuleVectorFile, EveryFieldIsReadOrListed) {
   const std::set<std::string> read = {

@@ -31,7 +31,6 @@ std::vector<Fact> KnownOperators() {
 }
 
 // ---- Signatures
-// -----------------------------------------------------------------------------------
 
 std::vector<std::string> TensorNames(const OpSignature& signature) {
   std::vector<std::string> names;
@@ -81,7 +80,6 @@ std::vector<std::string> TensorNames(const json& facts) {
 }
 
 // ---- What the gradient reads
-// ------------------------------------------------------------------------
 
 /// What gradients read beyond the vector, because the reference's gradient is not the derivative of
 /// the values, or because its list leaves out small operands that its kernel takes.
@@ -150,7 +148,6 @@ std::set<std::string> NamesIn(const json& facts, const char* field) {
 }
 
 // ---- Element types
-// ----------------------------------------------------------------------------------
 
 /// Dtype of output 0 when the float operands of the sample have `dtype` instead; nullopt if
 /// refused.
@@ -272,7 +269,6 @@ TEST(OperatorVectorFile, EveryOperatorIsInTheTable) {
 }
 
 // ---- Worked examples
-// ----------------------------------------------------------------------------------
 
 struct Example {
   std::string name = {};

@@ -1,7 +1,6 @@
 #include "strategies/passes/communicate/constant_sums.h"
 
 #include <algorithm>
-#include <string_view>
 #include <vector>
 
 #include "strategies/operators/known_ops.h"
@@ -21,9 +20,6 @@
 namespace drydock::strategies {
 namespace {
 
-/// Operators of this family draw numbers.
-constexpr std::string_view kRandomFamily = "random";
-
 bool DependsOnRank(const Attr& attr) {
   if (const auto* list = std::get_if<Attr::List>(&attr.value)) {
     return std::ranges::any_of(*list, DependsOnRank);
@@ -31,24 +27,22 @@ bool DependsOnRank(const Attr& attr) {
   return std::holds_alternative<RankExpr>(attr.value);
 }
 
-/// The front end works the result out where it knows the operands: the same numbers in another
-/// shape, or element by element from operands of one shape. A quotient of a tensor and a scalar it
-/// leaves to a kernel.
+/// Whether the front end works the result out where it knows the operands (OpEntry::folding): the
+/// same numbers in another shape, or element by element from operands of one shape. A quotient of a
+/// tensor and a scalar it leaves to a kernel, and so are sums over constants here.
 bool IsWorkedOut(const Graph& graph, const Node& node) {
   const OpEntry& entry = *node.entry;
-  if (entry.evaluate == nullptr || !entry.writes.empty() || entry.family == kRandomFamily ||
-      node.outputs.size() != 1 || node.inputs.empty() ||
+  if (node.outputs.size() != 1 || node.inputs.empty() ||
       std::ranges::any_of(node.attrs,
                           [](const auto& item) { return DependsOnRank(item.second); })) {
     return false;
   }
-  if (node.inputs.size() == 1) {
-    return entry.flops == &NoFlops;
-  }
-  return entry.elementwise && std::ranges::all_of(node.inputs, [&](ValueId id) {
-           return id != kNoValue &&
-                  graph.at(id).type.shape == graph.at(node.outputs.front()).type.shape;
-         });
+  return entry.folding == Folding::kSpread ||
+         (entry.folding == Folding::kElementwise &&
+          std::ranges::all_of(node.inputs, [&](ValueId id) {
+            return id != kNoValue &&
+                   graph.at(id).type.shape == graph.at(node.outputs.front()).type.shape;
+          }));
 }
 
 bool IsConstant(const Graph& graph, const Node& node, const std::vector<bool>& constant) {

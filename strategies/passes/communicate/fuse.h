@@ -9,8 +9,7 @@ namespace drydock::strategies {
 ///
 /// FusionGroups says which. Such a node stands at the place of its last member; the order of
 /// everything else stays as near to the old one as the data allow. It takes and gives one
-/// continuous buffer. Source: spec compiler-passes section 9 (back end); spec memory-and-dump
-/// section 3.
+/// continuous buffer. Source: mindspore/ccsrc/backend/common/pass/communication_op_fusion.cc.
 [[nodiscard]] Graph FuseCollectives(Graph local, const JobConfig& config);
 
 }  // namespace drydock::strategies

@@ -120,7 +120,6 @@ DRYDOCK_OP(RotaryPositionEmbeddingGrad, .family = "gradient",
            .flops = FlopsPerInput<6>);
 
 // ---- ApplyRotaryPosEmb: query, key, cos, sin, position_ids -> both, rotated
-// ----------------------
 //
 // Three dimensions: query (b, s, heads * dim), tables (positions, dim), position_ids (b) or (b, s)
 // in order of the tokens: each token's row of the tables. Four dimensions: query (b, s, heads,

@@ -57,7 +57,6 @@ namespace drydock::strategies {
 [[nodiscard]] Result<ValueId> EmitZeros(const GradientContext& context, ValueId like);
 
 // ---- Two operands that broadcast
-// ----------------------------------------------------------------
 
 /// Operands and result of the forward node.
 [[nodiscard]] ValueId LeftOf(const GradientContext& context);
@@ -88,7 +87,6 @@ template <OperandGradient... Functions>
 }
 
 // ---- Kernels of one operand
-// ---------------------------------------------------------------------
 
 /// Tensors a gradient kernel of a one-input operator reads.
 enum class Reads : std::uint8_t { kGradient, kInput, kOutput };

@@ -10,7 +10,6 @@ namespace drydock::strategies {
 namespace {
 
 // ---- _RankScalar: a number that every rank knows for itself
-// -----------------------------------------
 
 /// Attributes: `value` (number, or RankExpr in the symbolic program) and `dtype`.
 Result<std::vector<TensorType>> InferRankScalar(const OpView& op) {

@@ -138,7 +138,6 @@ Gradients GradientOfSoftsign(const GradientContext& context) {
 }
 
 // ---- Activation: the function is named by an attribute
-// --------------------------------------------
 
 struct NamedActivation {
   std::string_view name = {};
@@ -200,7 +199,6 @@ DRYDOCK_OP(ActivationGrad, .family = "gradient",
            .evaluate = EvaluateActivationGrad, .flops = FlopsPerInput<2>);
 
 // ---- Entries
-// --------------------------------------------------------------------------------------
 
 #define DRYDOCK_ACTIVATION(id, argument, infer_fn, value_fn, per_element, ...)                 \
   DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id "()(" argument ")",           \

@@ -48,7 +48,6 @@ double CrossEntropyOf(double x, double label) {
 using Gradients = Result<std::vector<ValueId>>;
 
 // ---- Remainders and quotients
-// -------------------------------------------------------------------
 
 constexpr char kFloorDiv[] = "FloorDiv";
 constexpr char kTruncateDiv[] = "TruncateDiv";
@@ -111,7 +110,6 @@ Result<std::vector<NdArray>> EvaluateDivMod(const EvaluateContext& context) {
 }
 
 // ---- Sums with a factor: input + alpha * other, input + value * tensor1 * tensor2
-// ---------------
 
 /// Attribute alpha must suit the operands' type. Source: spec operators 3.17.
 Result<std::vector<TensorType>> InferWithAlpha(const OpView& op) {
@@ -174,7 +172,6 @@ Result<std::vector<NdArray>> EvaluateAddcmul(const EvaluateContext& context) {
 }
 
 // ---- Comparisons with a tolerance
-// ---------------------------------------------------------------
 
 Result<std::vector<NdArray>> EvaluateApproximateEqual(const EvaluateContext& context) {
   DRYDOCK_TRY(const double tolerance, FloatAttr(context.attrs, "tolerance", 1e-5));
@@ -199,7 +196,6 @@ Result<std::vector<NdArray>> EvaluateIsClose(const EvaluateContext& context) {
 }
 
 // ---- Products and roots
-// -------------------------------------------------------------------------
 
 Result<ValueId> NoNanLeft(const GradientContext& context) {
   return context.Emit("MulNoNan", {OutputGradient(context), RightOf(context)});
@@ -215,7 +211,6 @@ Result<ValueId> LegOverResult(const GradientContext& context) {
 }
 
 // ---- SigmoidCrossEntropyWithLogits
-// --------------------------------------------------------------
 
 Result<std::vector<TensorType>> InferCrossEntropy(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
@@ -242,7 +237,6 @@ Result<std::vector<NdArray>> EvaluateCrossEntropyGrad(const EvaluateContext& con
 }
 
 // ---- Entries
-// ------------------------------------------------------------------------------------
 
 constexpr GradientFn kNone = GradientNotNeeded;
 

@@ -44,7 +44,6 @@ Result<ShardRule> ShardAlongAxes(const OpView& op, const Strategy& /*strategy*/)
 }
 
 // ---- L2Normalize: x / sqrt(max(sum of squares, epsilon))
-// ----------------------------------------
 
 Result<std::vector<TensorType>> InferL2Normalize(const OpView& op) {
   DRYDOCK_TRY(auto types, InferSameFloating(op));
@@ -119,7 +118,6 @@ DRYDOCK_OP(L2NormalizeGrad, .family = "gradient",
            .flops = FlopsPerInput<6>);
 
 // ---- ReverseV2
-// ----------------------------------------------------------------------------------
 
 Result<std::vector<TensorType>> InferReverse(const OpView& op) {
   DRYDOCK_TRY(auto types, InferSame(op));
@@ -154,7 +152,6 @@ DRYDOCK_OP(ReverseV2, .family = "axis_local", .signature = "ReverseV2()(input, #
            .cost = CostFamily::kCast, .accepts_layout = true, .example = "(axis=(1,))((4, 6))");
 
 // ---- Swiglu: a * sigmoid(a) * b for the two halves a, b of a dimension
-// --------------------------
 
 Result<std::size_t> HalvedDim(const OpView& op) {
   DRYDOCK_TRY(const std::int64_t dim, IntAttr(*op.attrs, "dim", -1));

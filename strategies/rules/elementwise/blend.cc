@@ -26,7 +26,6 @@ Result<ShardRule> ShardScalarThird(const OpView& op, const Strategy& strategy) {
 }
 
 // ---- Lerp: input + weight * (end - input)
-// -------------------------------------------------------
 
 Result<std::vector<TensorType>> InferLerp(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 3, 3));
@@ -66,7 +65,6 @@ DRYDOCK_OP(Lerp, .family = "broadcast_binary", .signature = "Lerp()(input, end, 
            .elementwise = true, .accepts_layout = true);
 
 // ---- MaskedFill: value where mask, else input
-// ---------------------------------------------------
 
 Result<std::vector<TensorType>> InferMaskedFill(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 3, 3));
@@ -110,7 +108,6 @@ DRYDOCK_OP(MaskedFill, .family = "broadcast_binary",
            .example = "()((4, 6), bool(4, 6), ())");
 
 // ---- Outer: out[i, j] = input[i] * vec2[j]
-// ------------------------------------------------------
 
 Result<std::vector<TensorType>> InferOuter(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
@@ -156,7 +153,6 @@ DRYDOCK_OP(Outer, .family = "broadcast_binary", .signature = "Outer()(input, vec
            .example = "()((4), (6))");
 
 // ---- InplaceCopy: writes src into input
-// ---------------------------------------------------------
 
 Result<std::vector<TensorType>> InferInplaceCopy(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));

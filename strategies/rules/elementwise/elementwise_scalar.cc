@@ -18,7 +18,6 @@ namespace drydock::strategies {
 namespace {
 
 // ---- Numbers beside the tensor
-// ------------------------------------------------------------------
 
 /// An attribute that is one number, with the value it has when the script does not give it.
 struct NumberAttr {
@@ -65,7 +64,6 @@ Result<std::vector<NdArray>> EvaluateSlope(const EvaluateContext& context) {
 }
 
 // ---- Values and slopes
-// --------------------------------------------------------------------------
 
 double EluOf(double x, double alpha, double /*q*/) {
   return x > 0 ? x : alpha * std::expm1(x);
@@ -127,7 +125,6 @@ double RemainderOfNumber(double x, double number, double /*q*/) {
 }
 
 // ---- Element types
-// ------------------------------------------------------------------------------
 
 /// Class of an element type for implicit promotion: bool < integers < floats < complex.
 int ClassOf(DType dtype) {
@@ -199,7 +196,6 @@ Result<std::vector<TensorType>> InferElu(const OpView& op) {
 }
 
 // ---- Gradients made of other operators
-// ----------------------------------------------------------
 
 using Gradients = Result<std::vector<ValueId>>;
 
@@ -308,7 +304,6 @@ std::optional<Simplification> SimplerScaling(const SimplifyContext& context) {
 }
 
 // ---- Entries
-// ------------------------------------------------------------------------------------
 
 constexpr char kEluGrad[] = "EluGrad";
 constexpr char kEluGradExt[] = "EluGradExt";

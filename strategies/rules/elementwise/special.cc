@@ -47,7 +47,6 @@ Gradients Single(const Result<ValueId>& gradient) {
 }
 
 // ---- Bessel functions
-// ---------------------------------------------------------------------------
 
 /// y / x, and at 0 its limit 1/2.
 Result<ValueId> OverInput(const GradientContext& context) {
@@ -108,7 +107,6 @@ Gradients GradientOfJ0(const GradientContext& context) {
 }
 
 // ---- Error function, gamma functions
-// ------------------------------------------------------------
 
 /// sqrt(pi) / 2 * exp(y^2).
 Gradients GradientOfErfinv(const GradientContext& context) {
@@ -145,7 +143,6 @@ Result<ValueId> Opposite(const GradientContext& context) {
 }
 
 // ---- Zeta and beta functions
-// --------------------------------------------------------------------
 
 /// -x * zeta(x + 1, q).
 Result<ValueId> ZetaByQ(const GradientContext& context) {
@@ -199,7 +196,6 @@ Result<std::vector<NdArray>> EvaluateBetainc(const EvaluateContext& context) {
 }
 
 // ---- Entries
-// ------------------------------------------------------------------------------------
 
 #define DRYDOCK_SPECIAL(id, argument, infer_fn, value_fn, gradient_fn)                            \
   DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id "()(" argument ")",              \

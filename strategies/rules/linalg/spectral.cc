@@ -23,7 +23,6 @@ namespace {
 using Gradients = Result<std::vector<ValueId>>;
 
 // ---- Form
-// ---------------------------------------------------------------------------------------
 
 /// What happens to element types and to the last transformed dimension of n elements.
 enum class Spectrum : std::uint8_t {
@@ -172,7 +171,6 @@ double SpectralFlops(const OpView& op) {
 }
 
 // ---- Gradient: the transposed transform
-// ---------------------------------------------------------
 
 /// Kernel SpectralGrad: dY and the forward node's attributes; `transform` names the forward
 /// operator, `shape` and `dtype` are those of its operand.
@@ -196,7 +194,6 @@ Result<std::vector<TensorType>> InferSpectralGrad(const OpView& op) {
 }
 
 // ---- Values of the cosine transforms
-// ------------------------------------------------------------
 
 constexpr SpectralKind kCosineOne = {Spectrum::kCosine, Extent::kOne, "n", "axis"};
 constexpr SpectralKind kCosineMany = {Spectrum::kCosine, Extent::kAll, "s", "axes"};
@@ -303,7 +300,6 @@ Result<std::vector<NdArray>> EvaluateSpectralGrad(const EvaluateContext& context
 }
 
 // ---- Shifts
-// -------------------------------------------------------------------------------------
 
 /// Attribute dim, all dimensions by default.
 Result<std::vector<std::size_t>> ShiftedDims(const OpView& op) {
@@ -348,7 +344,6 @@ Result<std::vector<NdArray>> EvaluateShift(const EvaluateContext& context) {
 }
 
 // ---- Entries
-// ------------------------------------------------------------------------------------
 
 constexpr SpectralKind kComplexOne = {Spectrum::kComplex, Extent::kOne, "n", "dim"};
 constexpr SpectralKind kComplexTwo = {Spectrum::kComplex, Extent::kTwo, "s", "dim"};

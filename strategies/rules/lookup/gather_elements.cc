@@ -23,7 +23,6 @@ Result<std::size_t> DimOf(const OpView& op, std::string_view name, std::int64_t 
 }
 
 // ---- GatherD: out[.., i, ..] = x[.., index[.., i, ..], ..]
-// -------------------------------------------
 
 Result<std::vector<TensorType>> InferGatherD(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
@@ -130,7 +129,6 @@ NdArray ScatterAdd(const NdArray& index, const NdArray& gradient, const Shape& s
 }
 
 // ---- GatherDGradV2: x, index, grad -> gradient of x
-// ---------------------------------------------------
 
 Result<std::vector<NdArray>> EvaluateGatherDGradV2(const EvaluateContext& context) {
   const OpView view{.inputs = context.input_types, .attrs = &context.attrs};
@@ -140,7 +138,6 @@ Result<std::vector<NdArray>> EvaluateGatherDGradV2(const EvaluateContext& contex
 }
 
 // ---- GatherDGrad: index, grad -> zeros of attribute `shape` with grad added at index on `dim`
-// ------------
 
 Result<std::vector<TensorType>> InferGatherDGrad(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
@@ -157,7 +154,6 @@ Result<std::vector<NdArray>> EvaluateGatherDGrad(const EvaluateContext& context)
 }
 
 // ---- TopK: largest k of the last dimension -> values, indices
-// -----------------------------------------
 
 Result<std::int64_t> CountOf(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, std::string::npos));

@@ -18,7 +18,7 @@
 /// times). With the attribute `group_size` those of so many ranks are one: the operator then
 /// becomes BNTrainingReduce (local sums), AllReduce of both sums and BNTrainingUpdate, which is
 /// what SyncBatchNorm consists of; backward, the two sums of the gradient are completed likewise.
-/// Source: spec operators 3.9; mindspore/ccsrc/frontend/parallel/ops_info/batchnorm_info.cc.
+/// Source: mindspore/ccsrc/frontend/parallel/ops_info/batchnorm_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -56,7 +56,6 @@ Result<Strategy> DefaultRun(const OpView& op, std::int64_t device_count) {
 }
 
 // ---- Values
-// -------------------------------------------------------------------------------------
 
 /// Which elements count for element `here` of a run.
 struct RunForm {
@@ -126,7 +125,6 @@ Result<std::vector<NdArray>> EvaluateRunningExtreme(const EvaluateContext& conte
 }
 
 // ---- Gradients
-// ----------------------------------------------------------------------------------
 
 using Gradients = Result<std::vector<ValueId>>;
 

@@ -76,7 +76,6 @@ NdArray Minus(const NdArray& a, const NdArray& b, const Shape& shape) {
 }
 
 // ---- LayerNorm: input_x, gamma, beta -> output, mean, variance
-// ----------------------------------------
 
 constexpr double kLayerNormEpsilon = 1e-7;
 
@@ -179,7 +178,6 @@ Result<std::vector<NdArray>> EvaluateLayerNorm(const EvaluateContext& context) {
 }
 
 // ---- LayerNormGrad: x, dy, variance, mean, gamma -> dx, dgamma, dbeta
-// ---------------------------------
 
 Result<std::vector<TensorType>> InferLayerNormGrad(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 5, 5));
@@ -211,7 +209,6 @@ Result<std::vector<NdArray>> EvaluateLayerNormGrad(const EvaluateContext& contex
 }
 
 // ---- RmsNorm: x, gamma -> y, rstd
-// ---------------------------------------------------------------------
 
 constexpr double kRmsNormEpsilon = 1e-6;
 
@@ -310,7 +307,6 @@ Result<std::vector<NdArray>> EvaluateRmsNorm(const EvaluateContext& context) {
 }
 
 // ---- AddRmsNorm: x1, x2, gamma -> y, rstd, x1 + x2
-// ----------------------------------------------------
 
 Result<std::vector<TensorType>> InferAddRmsNorm(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 3, 3));
@@ -334,7 +330,6 @@ Result<std::vector<NdArray>> EvaluateAddRmsNorm(const EvaluateContext& context) 
 }
 
 // ---- RmsNormGrad: dy, x, rstd, gamma -> dx, dgamma
-// ----------------------------------------------------
 
 Result<std::vector<TensorType>> InferRmsNormGrad(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 4, 4));

@@ -19,7 +19,6 @@ namespace {
 using Gradients = Result<std::vector<ValueId>>;
 
 // ---- ReduceAny, ReduceAll
-// -----------------------------------------------------------------------
 
 Result<std::vector<TensorType>> InferLogic(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
@@ -95,7 +94,6 @@ DRYDOCK_LOGIC(ReduceAny, "x", false);
 DRYDOCK_LOGIC(ReduceAll, "input", true);
 
 // ---- Sums of squares
-// ----------------------------------------------------------------------------
 
 std::vector<AxisIndex> AllAxes(std::size_t rank) {
   std::vector<AxisIndex> axes = {};

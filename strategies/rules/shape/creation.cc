@@ -35,7 +35,6 @@ Result<Strategy> DefaultLine(const OpView& /*op*/, std::int64_t device_count) {
 }
 
 // ---- Arange, Range: start, start + step, ... before end
-// -----------------------------------------
 
 struct ProgressionNames {
   const char* end = "end";
@@ -155,7 +154,6 @@ DRYDOCK_OP(Range, .family = "creation",
            .cost = CostFamily::kFree, .example = "(delta=1, limit=12, start=0)()");
 
 // ---- LinSpace, LinSpaceExt: equal distances from start to end
-// -----------------------------------
 
 /// Elements of the result: attribute num, which mint operators call steps.
 Result<std::int64_t> CountOf(const OpView& op) {
@@ -230,7 +228,6 @@ DRYDOCK_LINSPACE(LinSpace, "()(start, stop, #num=5)", "(num=12)((), ())");
 DRYDOCK_LINSPACE(LinSpaceExt, "()(start, end, #steps, #dtype=None)", "(steps=12)((), ())");
 
 // ---- FillV2
-// -------------------------------------------------------------------------------------
 
 Result<std::vector<TensorType>> InferFill(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));

@@ -163,7 +163,6 @@ DRYDOCK_OP(Split, .family = "shape", .signature = "Split(axis=0, output_num=1)(i
            .example = "(axis=0, output_num=2)((4, 6))");
 
 // ---- Parts of given sizes
-// -------------------------------------------------------------------------
 
 /// Names of the attributes that say where and how large the parts are.
 struct PartNames {

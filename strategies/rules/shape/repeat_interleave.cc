@@ -63,7 +63,6 @@ Result<std::optional<std::size_t>> RepeatedDim(const OpView& op) {
 }
 
 // ---- Every element equally often
-// ----------------------------------------------------------------
 
 template <const Names& N>
 Result<std::int64_t> TimesOf(const OpView& op) {
@@ -177,7 +176,6 @@ Result<std::vector<NdArray>> EvaluateRepeat(const EvaluateContext& context) {
 }
 
 // ---- Every element as often as a tensor says
-// ----------------------------------------------------
 
 /// The extent of the result depends on data, so the script has to give it.
 Result<std::vector<TensorType>> InferRepeatTensor(const OpView& op) {

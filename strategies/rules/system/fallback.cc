@@ -82,7 +82,6 @@ DRYDOCK_OP(AShardIdentity, .family = "fallback", .signature = "AShardIdentity()(
            .accepts_out_layout = true);
 
 // ---- Meshgrid: no rule, always whole
-// --------------------------------------------------------------
 
 /// Dimension of the results along which vector `input` runs.
 Result<std::size_t> MeshDimension(const AttrMap& attrs, std::size_t input) {

@@ -17,7 +17,7 @@
 /// and of logits, the smoothed distance, the soft margin. Each is whole or reduced to one number
 /// (`reduction`), and each has a kernel of its own for the gradient of its input, which reads the
 /// operands again. Example: SmoothL1Loss of 1.5 and 1 with beta 1 is 0.5 * 0.5^2 = 0.125, its slope
-/// 0.5. They have no sharding rule (spec operators 1.1). Source of the formulas and of the kernels'
+/// 0.5. They have no sharding rule (docs/sharding.md). Source of the formulas and of the kernels'
 /// operands: mindspore: mindspore/ops/op_def/yaml/*_loss*_op.yaml (behaviour only).
 namespace drydock::strategies {
 namespace {

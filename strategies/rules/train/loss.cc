@@ -63,7 +63,6 @@ std::int64_t ClassOf(double label, std::size_t classes) {
 }
 
 // ---- SoftmaxCrossEntropyWithLogits: logits, labels (n, c) -> loss (n), gradient of logits (n, c)
-// -------------
 
 Result<std::vector<TensorType>> InferCrossEntropy(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
@@ -117,7 +116,7 @@ Result<std::vector<NdArray>> EvaluateCrossEntropy(const EvaluateContext& context
 }
 
 // ---- SparseSoftmaxCrossEntropyWithLogits: logits (n, c), labels (n) -> mean loss, or the logits'
-// gradient -----
+// gradient
 
 /// Logits (n, c) and labels (n).
 Status ExpectLogitsOfSamples(const OpView& op) {
@@ -310,7 +309,6 @@ DRYDOCK_OP_NAMED(ScaledSparseCrossEntropyGrad, kScaledGradient, .family = "gradi
                  .example = "()((4, 6), int32(4), ())");
 
 // ---- NLLLoss: logits (n, c) or (c), labels, weight (c) -> loss, total_weight
-// ----------------------------------
 
 struct NllOptions {
   std::string reduction = {};

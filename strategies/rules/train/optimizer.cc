@@ -48,7 +48,6 @@ double ScalarOf(const EvaluateContext& context, std::size_t input) {
 }
 
 // ---- ApplyMomentum: variable, accumulation, learning_rate, gradient, momentum
-// ---------------------------
 
 Result<std::vector<TensorType>> InferApplyMomentum(const OpView& op) {
   constexpr std::size_t kFull[] = {1, 3};
@@ -73,7 +72,6 @@ Result<std::vector<NdArray>> EvaluateApplyMomentum(const EvaluateContext& contex
 }
 
 // ---- SGD: parameters, gradient, learning_rate, accum, momentum, stat
-// ------------------------------------
 
 Result<std::vector<TensorType>> InferSgd(const OpView& op) {
   constexpr std::size_t kFull[] = {1, 3, 5};
@@ -106,7 +104,6 @@ Result<std::vector<NdArray>> EvaluateSgd(const EvaluateContext& context) {
 }
 
 // ---- Adam: var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient
-// ---------------------
 
 /// Weight and both moments while an Adam step is computed.
 struct AdamState {
@@ -155,7 +152,6 @@ Result<std::vector<NdArray>> EvaluateAdam(const EvaluateContext& context) {
 }
 
 // ---- AdamWeightDecay: var, m, v, lr, beta1, beta2, epsilon, decay, gradient
-// -----------------------------
 
 Result<std::vector<TensorType>> InferAdamWeightDecay(const OpView& op) {
   constexpr std::size_t kFull[] = {1, 2, 8};

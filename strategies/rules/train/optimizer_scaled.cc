@@ -17,7 +17,6 @@ namespace drydock::strategies {
 namespace {
 
 // ---- Lamb: var, m, v, lr, beta1, beta2, epsilon, decay, global_step, gradient
-// --------------------
 
 Result<std::vector<TensorType>> InferLamb(const OpView& op) {
   return InferUpdate(op, 10, {1, 2, 9}, 3);
@@ -58,7 +57,6 @@ Result<std::vector<NdArray>> EvaluateLamb(const EvaluateContext& context) {
 }
 
 // ---- ApplyFtrl: var, accum, linear, grad, lr, l1, l2, lr_power
-// ------------------------------------
 
 Result<std::vector<TensorType>> InferFtrl(const OpView& op) {
   return InferUpdate(op, 8, {1, 2, 3}, 3);
@@ -86,7 +84,6 @@ Result<std::vector<NdArray>> EvaluateFtrl(const EvaluateContext& context) {
 }
 
 // ---- ApplyAdagrad: var, accum, lr, grad
-// -----------------------------------------------------------
 
 Result<std::vector<TensorType>> InferAdagrad(const OpView& op) {
   return InferUpdate(op, 4, {1, 3}, 2);
