@@ -31,7 +31,6 @@ inline constexpr std::string_view kVirtualOutput = "_VirtualOutput";
 inline constexpr std::string_view kOnesLike = "OnesLike";
 inline constexpr std::string_view kZerosLike = "ZerosLike";
 inline constexpr std::string_view kGetNext = "GetNext";
-inline constexpr std::string_view kLoad = "Load";
 inline constexpr std::string_view kBatchParallel = "BatchParallel";
 inline constexpr std::string_view kStandAlone = "StandAlone";
 inline constexpr std::string_view kSelfDefineShard = "SelfDefineShard";
