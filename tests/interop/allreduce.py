@@ -30,3 +30,4 @@ total = Sum()(Tensor(np.full((2,), get_rank() + 1, np.float32)))
 print("RESULT", get_rank(), get_group_size(), total.asnumpy().tolist(), flush=True)
 while os.environ.get("WAIT_FOR") and not os.path.exists(os.environ["WAIT_FOR"]):
     time.sleep(0.1)
+print("END OF SCRIPT", flush=True)

@@ -111,6 +111,16 @@ bool FitsGraph(const std::vector<TensorType>& types) {
   });
 }
 
+/// The operands of a case as a graph has them: those that are left out in their place.
+std::vector<ValueId> Operands(const OpCase& one) {
+  std::vector<ValueId> operands;
+  for (std::size_t used = 0, p = 0; used < one.inputs.size() || (one.absent >> p) != 0; ++p) {
+    const bool absent = ((one.absent >> p) & 1U) != 0;
+    operands.push_back(absent ? kNoValue : ValueId{static_cast<std::int32_t>(used++)});
+  }
+  return operands;
+}
+
 class BadInput : public testing::TestWithParam<const OpEntry*> {};
 
 /// The example, or float tensors where the operator stands in compiled programs only and has none.
@@ -133,6 +143,10 @@ TEST_P(BadInput, IsAnswered) {
   for (OpCase& one : Changed(AnyCase(entry))) {
     if (!FitsGraph(one.inputs)) {
       continue;  // A graph refuses such operands before an operator sees them.
+    }
+    if (const Status fits = CheckOperands(entry, Operands(one)); !fits) {
+      ExpectSaid(fits.error(), entry);  // So does the builder.
+      continue;
     }
     one.outputs.clear();
     // Pseudo rules have no results of their own: the caller says what they are.

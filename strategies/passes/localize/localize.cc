@@ -41,6 +41,10 @@ Result<std::vector<ValueId>> LocalOutputs(LocalDraft& draft) {
   for (const ValueId output : draft.traced.outputs) {
     DRYDOCK_RETURN_IF_ERROR(JoinCopies(draft, output));
     outputs.push_back(draft.Of(output).id);
+    if (outputs.back() == kNoValue) {
+      return Fail(ErrorCode::kInternal,
+                  "'" + NameOf(draft, output) + "' is returned, but no rank has it");
+    }
   }
   return outputs;
 }

@@ -7,9 +7,9 @@
 namespace drydock::strategies {
 namespace {
 
-/// One truth value, which nothing reads.
+/// Saving gives nothing back.
 Result<std::vector<TensorType>> InferSave(const OpView& /*op*/) {
-  return std::vector<TensorType>{{.shape = {}, .dtype = DType::kBool}};
+  return std::vector<TensorType>{};
 }
 
 DRYDOCK_OP_NAMED(SaveCheckpoint, "_SaveCheckpoint", .family = "virtual",
