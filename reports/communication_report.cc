@@ -129,6 +129,8 @@ std::string_view CommReasonName(strategies::CommReason reason) {
       return "parameter-gradient";
     case strategies::CommReason::kBackwardOfForward:
       return "backward-of-forward";
+    case strategies::CommReason::kStageBorder:
+      return "stage-border";
     case strategies::CommReason::kDataParallelReducer:
       return "data-parallel-reducer";
   }

@@ -56,8 +56,9 @@ std::optional<std::vector<std::int64_t>> MatchingAxes(const DeviceMatrix& matrix
 }
 
 NamedGroupReport NameGroup(const strategies::LocalProgram& program, const GroupPattern& pattern,
-                           std::int64_t position, std::int64_t stage_begin) {
-  const std::vector<std::int64_t> ranks = strategies::GroupRanks(pattern, position, stage_begin);
+                           strategies::GroupPlace place) {
+  const std::vector<std::int64_t> ranks =
+      strategies::GroupRanks(pattern, place.position, place.begin);
   return {.name = strategies::GroupName(ranks, program.from->config.world_size,
                                         strategies::BackendName(program.from->config)),
           .ranks = strategies::SteppedRanksText(ranks)};
@@ -74,8 +75,12 @@ std::string StrideText(const GroupPattern& pattern) {
 }  // namespace
 
 std::string AxisText(const strategies::LocalProgram& program, const GroupPattern& pattern) {
-  if (strategies::GroupSize(pattern) == strategies::StageDevices(program.from->config)) {
-    return "all ranks";
+  const strategies::JobConfig& config = program.from->config;
+  if (pattern.of_job) {
+    return strategies::GroupSize(pattern) == config.world_size ? "all ranks" : "stages";
+  }
+  if (strategies::GroupSize(pattern) == strategies::StageDevices(config)) {
+    return config.pipeline_stages > 1 ? "all ranks of the stage" : "all ranks";
   }
   std::string best;
   std::int64_t best_count = 0;
@@ -94,22 +99,22 @@ GroupPatternReport DescribeGroups(const strategies::LocalProgram& program,
                                   const GroupPattern& pattern, std::int64_t id) {
   const std::int64_t stage_devices = strategies::StageDevices(program.from->config);
   const std::int64_t stages = program.from->config.pipeline_stages;
+  const std::int64_t world_size = program.from->config.world_size;
   GroupPatternReport report = {
       .id = id, .axis = AxisText(program, pattern), .size = strategies::GroupSize(pattern)};
   for (const strategies::RankDigit& digit : pattern.digits) {
     report.digits.push_back({.stride = digit.stride, .extent = digit.extent});
   }
-  report.count = stage_devices / report.size * stages;
+  report.count = pattern.of_job ? world_size / report.size : stage_devices / report.size * stages;
   report.all_listed = program.from->config.world_size <= kMaxListedRanks;
   const std::int64_t wanted = report.all_listed ? report.count : kExampleGroups;
-  for (std::int64_t stage = 0; stage < stages; ++stage) {
-    for (std::int64_t position = 0; position < stage_devices; ++position) {
-      if (static_cast<std::int64_t>(report.groups.size()) >= wanted) {
-        return report;
-      }
-      if (strategies::GroupLeader(pattern, position) == position) {
-        report.groups.push_back(NameGroup(program, pattern, position, stage * stage_devices));
-      }
+  for (std::int64_t rank = 0; rank < world_size; ++rank) {
+    if (static_cast<std::int64_t>(report.groups.size()) >= wanted) {
+      break;
+    }
+    const strategies::GroupPlace place = strategies::PlaceIn(pattern, rank, stage_devices);
+    if (strategies::GroupLeader(pattern, place.position) == place.position) {
+      report.groups.push_back(NameGroup(program, pattern, place));
     }
   }
   return report;
@@ -119,14 +124,16 @@ RankMembershipReport DescribeMembership(const strategies::LocalProgram& program,
                                         const std::vector<GroupPattern>& patterns, RankId rank) {
   const std::int64_t stage_devices = strategies::StageDevices(program.from->config);
   const std::int64_t stage = ToInt(rank) / stage_devices;
-  const std::int64_t position = ToInt(rank) % stage_devices;
   RankMembershipReport report = {.rank = ToInt(rank), .stage = stage};
   for (std::size_t i = 0; i < patterns.size(); ++i) {
-    NamedGroupReport named = NameGroup(program, patterns[i], position, stage * stage_devices);
-    report.groups.push_back({.group = static_cast<std::int64_t>(i),
-                             .name = std::move(named.name),
-                             .ranks = std::move(named.ranks),
-                             .index_in_group = strategies::IndexInGroup(patterns[i], position)});
+    const strategies::GroupPlace place =
+        strategies::PlaceIn(patterns[i], ToInt(rank), stage_devices);
+    NamedGroupReport named = NameGroup(program, patterns[i], place);
+    report.groups.push_back(
+        {.group = static_cast<std::int64_t>(i),
+         .name = std::move(named.name),
+         .ranks = std::move(named.ranks),
+         .index_in_group = strategies::IndexInGroup(patterns[i], place.position)});
   }
   return report;
 }

@@ -169,10 +169,10 @@ struct Specialisation {
   std::vector<std::uint8_t> done;  ///< One slot per rank, written by that rank only.
 
   void Visit(RankId rank) {
-    const std::int64_t position = ToInt(rank) % StageDevices(job.config);
     for (const GroupPattern& pattern :
          patterns[static_cast<std::size_t>(class_of_rank[ToIndex(rank)])]) {
-      const std::int64_t index = IndexInGroup(pattern, position);
+      const std::int64_t index =
+          IndexInGroup(pattern, PlaceIn(pattern, ToInt(rank), StageDevices(job.config)).position);
       DRYDOCK_CHECK(index >= 0 && index < GroupSize(pattern));
     }
     done[ToIndex(rank)] = 1;

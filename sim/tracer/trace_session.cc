@@ -332,9 +332,11 @@ Result<json> TraceSession::AddNode(const json& request) {
   DRYDOCK_TRY(Sharding sharding, ShardingFrom(request, builder_->graph()));
   DRYDOCK_TRY(const std::int64_t stack, IntFieldOr(request, "stack", -1));
   DRYDOCK_TRY(const std::int64_t stage, IntFieldOr(request, "stage", -1));
+  DRYDOCK_TRY(const std::int64_t segment, IntFieldOr(request, "segment", -1));
+  constexpr std::int64_t kMostStages = 1'000'000;
   if (stack < -1 || stack >= std::ssize(builder_->graph().stacks) || stage < -1 ||
-      stage > 1'000'000) {
-    return BadRequest("field 'stack' or 'stage' of a trace request is out of range");
+      stage > kMostStages || segment < -1 || segment > kMostStages) {
+    return BadRequest("field 'stack', 'stage' or 'segment' of a trace request is out of range");
   }
   DRYDOCK_TRY(fields.spec.inputs, ValueIds(request, "inputs", true));
   fields.spec.op = fields.op;
@@ -349,6 +351,7 @@ Result<json> TraceSession::AddNode(const json& request) {
   }
   strategies::Node& node = builder_->mutable_graph().nodes[ToIndex(id)];
   node.stage = static_cast<std::int32_t>(stage);
+  node.segment = static_cast<std::int32_t>(segment);
   Apply(std::move(sharding), node);
   json outputs = json::array();
   for (const ValueId output : node.outputs) {

@@ -17,7 +17,7 @@ struct TextMember {
   std::string JobConfig::*member = nullptr;
 };
 
-constexpr std::array<BoolMember, 9> kBools = {{
+constexpr std::array<BoolMember, 11> kBools = {{
     {"data_sink", &JobConfig::data_sink},
     {"dataset_repeat_on_right", &JobConfig::dataset_repeat_on_right},
     {"training", &JobConfig::training},
@@ -27,11 +27,14 @@ constexpr std::array<BoolMember, 9> kBools = {{
     {"enable_alltoall", &JobConfig::enable_alltoall},
     {"enable_parallel_optimizer", &JobConfig::enable_parallel_optimizer},
     {"elementwise_op_strategy_follow", &JobConfig::elementwise_op_strategy_follow},
+    {"pipeline_interleave", &JobConfig::pipeline_interleave},
+    {"pipeline_result_broadcast", &JobConfig::pipeline_result_broadcast},
 }};
-constexpr std::array<TextMember, 4> kTexts = {{
+constexpr std::array<TextMember, 5> kTexts = {{
     {"alloc_conf", &JobConfig::alloc_conf},
     {"device_target", &JobConfig::device_target},
     {"max_device_memory", &JobConfig::max_device_memory},
+    {"pipeline_scheduler", &JobConfig::pipeline_scheduler},
     {"save_graphs_path", &JobConfig::save_graphs_path},
 }};
 

@@ -104,6 +104,11 @@ Status ReadProperties(ObjectReader& object, Node& node, GraphBuilder& builder) {
     return FailAtJson(object.object(), "graph:stage", "'stage' must be from 0 to 2147483647");
   }
   node.stage = static_cast<std::int32_t>(stage);
+  DRYDOCK_TRY(const std::int64_t segment, IntField(object, "segment", -1));
+  if (segment < -1 || !std::in_range<std::int32_t>(segment)) {
+    return FailAtJson(object.object(), "graph:segment", "'segment' must be from 0 to 2147483647");
+  }
+  node.segment = static_cast<std::int32_t>(segment);
   if (const auto place = object.Find("place")) {
     DRYDOCK_TRY(node.place, ReadPlace(*place, builder));
   }
@@ -187,6 +192,7 @@ class NodeAdder {
     }
     Node& node = builder_.mutable_graph().nodes[ToIndex(*id)];
     node.stage = text.node.stage;
+    node.segment = text.node.segment;
     node.shard_place = text.node.shard_place;
     node.in_strategy = std::move(text.node.in_strategy);
     node.out_strategy = std::move(text.node.out_strategy);

@@ -305,6 +305,10 @@ class DocumentWriter {
       Field("stage");
       out_ += std::to_string(node.stage);
     }
+    if (node.segment >= 0) {
+      Field("segment");
+      out_ += std::to_string(node.segment);
+    }
     if (node.place >= 0) {
       Field("place");
       out_ += std::to_string(node.place);

@@ -79,6 +79,7 @@ enum class CommReason : std::uint8_t {
   kRedistribution,      ///< Producer and consumer want different layouts.
   kParameterGradient,   ///< Sum of a parameter's gradient over its replicas (mirror).
   kBackwardOfForward,   ///< Gradient of a forward collective.
+  kStageBorder,         ///< Passes a tensor from one pipeline stage to another.
   kDataParallelReducer  ///< Gradient averaging of data_parallel mode.
 };
 
@@ -94,7 +95,8 @@ struct Node {
   std::int32_t place = -1;         ///< Index in Graph::stacks: where the user's script applies it.
   std::int32_t shard_place = -1;   ///< The same for the line that gives it its strategy.
   Phase phase = Phase::kForward;
-  std::int32_t stage = -1;  ///< Pipeline stage, -1 if not set.
+  std::int32_t stage = -1;    ///< Pipeline stage, -1 if not set.
+  std::int32_t segment = -1;  ///< Which of the parts that a stage runs one after the other.
   Boxed<Strategy> in_strategy = {};
   Boxed<Strategy> out_strategy = {};
   /// Layouts given by the user instead of a strategy; shapes are filled in by the compiler.

@@ -129,6 +129,10 @@ std::int64_t StageDevices(const JobConfig& config) {
   return config.world_size / std::max<std::int64_t>(1, config.pipeline_stages);
 }
 
+std::size_t StageOf(const JobConfig& config, RankId rank) {
+  return static_cast<std::size_t>(ToInt(rank) / StageDevices(config));
+}
+
 std::string_view ParallelModeName(ParallelMode mode) {
   return kModeNames[static_cast<std::size_t>(mode)];
 }

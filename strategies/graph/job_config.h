@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/result.h"
 #include "strategies/graph/dtype.h"
 #include "strategies/graph/fusion_settings.h"
@@ -65,6 +66,9 @@ struct JobConfig {
   bool dataset_repeat_on_right = false;
   bool training = true;  ///< False: an evaluation or prediction, whose results are gathered.
   std::int64_t pipeline_stages = 1;
+  std::string pipeline_scheduler = "1f1b";  ///< Order of micro batches: PipelineScheduler's names.
+  bool pipeline_interleave = false;         ///< A stage has several parts of the network.
+  bool pipeline_result_broadcast = false;   ///< The last stage gives all others what it returns.
   bool gradients_mean = false;
   bool loss_repeated_mean = true;
   bool gradient_fp32_sync = true;
@@ -100,6 +104,9 @@ struct JobConfig {
 
 /// Ranks of one pipeline stage.
 [[nodiscard]] std::int64_t StageDevices(const JobConfig& config);
+
+/// Number of the stage that a rank belongs to.
+[[nodiscard]] std::size_t StageOf(const JobConfig& config, RankId rank);
 
 /// Spelling used by set_auto_parallel_context: "semi_auto_parallel".
 [[nodiscard]] std::string_view ParallelModeName(ParallelMode mode);

@@ -119,6 +119,17 @@ std::int64_t GroupSize(const GroupPattern& pattern) {
   return members;
 }
 
+GroupPlace PlaceIn(const GroupPattern& pattern, std::int64_t rank, std::int64_t stage_devices) {
+  const std::int64_t begin = pattern.of_job ? 0 : rank / stage_devices * stage_devices;
+  return {.position = rank - begin, .begin = begin};
+}
+
+GroupPattern WholeJob(std::int64_t world_size) {
+  GroupPattern pattern = MakeGroupPattern({RankDigit{.stride = 1, .extent = world_size}});
+  pattern.of_job = true;
+  return pattern;
+}
+
 std::vector<std::int64_t> GroupRanks(const GroupPattern& pattern, std::int64_t position,
                                      std::int64_t stage_begin) {
   std::vector<std::int64_t> ranks = {stage_begin + GroupLeader(pattern, position)};

@@ -23,6 +23,9 @@ struct RankDigit {
 /// {{stride 1, extent 4}}: groups {0,1,2,3} and {4,5,6,7}.
 struct GroupPattern {
   std::vector<RankDigit> digits = {};
+  /// Digits are those of the rank in the job, not of its position in its stage: the group spans
+  /// pipeline stages.
+  bool of_job = false;
   friend auto operator<=>(const GroupPattern&, const GroupPattern&) = default;
 };
 
@@ -65,6 +68,19 @@ struct RankExpr {
 
 /// Number of ranks in each group: product of the extents, 1 for no digits.
 [[nodiscard]] std::int64_t GroupSize(const GroupPattern& pattern);
+
+/// Where the digits of a pattern are read: a position, counted from `begin`.
+struct GroupPlace {
+  std::int64_t position = 0;
+  std::int64_t begin = 0;
+};
+
+/// The place of a rank of the job; a stage has `stage_devices` ranks.
+[[nodiscard]] GroupPlace PlaceIn(const GroupPattern& pattern, std::int64_t rank,
+                                 std::int64_t stage_devices);
+
+/// All `world_size` ranks of the job, of all stages.
+[[nodiscard]] GroupPattern WholeJob(std::int64_t world_size);
 
 /// Global ranks of the group of `position`, ascending; `stage_begin` is the stage's first rank.
 [[nodiscard]] std::vector<std::int64_t> GroupRanks(const GroupPattern& pattern,

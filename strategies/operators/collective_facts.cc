@@ -13,6 +13,11 @@ bool ReducesToAll(const Node& node) {
   return facts != nullptr && facts->reduces_to_all;
 }
 
+PointToPoint PointToPointOf(const Node& node) {
+  const CollectiveFacts* facts = CollectiveOf(node);
+  return facts == nullptr ? PointToPoint::kNone : facts->point_to_point;
+}
+
 SentBytes EachSends(std::int64_t bytes) {
   return {.most = bytes, .least = bytes};
 }

@@ -26,6 +26,9 @@ struct SentBytes {
   std::int64_t least = 0;  ///< By the rank that sends least: less only at edges.
 };
 
+/// A collective of two members only, of which each does one half.
+enum class PointToPoint : std::uint8_t { kNone, kSends, kReceives };
+
 struct CollectiveFacts {
   /// What a rank sends in a ring algorithm, rounded up.
   SentBytes (*sent)(const CollectiveCall&) = nullptr;
@@ -37,6 +40,7 @@ struct CollectiveFacts {
   /// Every member gets the reduction of what all members give (AllReduce). So several may become
   /// one with several tensors, and one of equal values may become a product.
   bool reduces_to_all = false;
+  PointToPoint point_to_point = PointToPoint::kNone;
   bool ir_shows_rank_size = true;  ///< IR dumps show attribute rank_size.
 };
 
@@ -45,6 +49,9 @@ struct CollectiveFacts {
 
 /// True if every member of the node's group gets the reduction of what all give.
 [[nodiscard]] bool ReducesToAll(const Node& node);
+
+/// Which half of a transfer between two ranks the node does.
+[[nodiscard]] PointToPoint PointToPointOf(const Node& node);
 
 /// All ranks send alike.
 [[nodiscard]] SentBytes EachSends(std::int64_t bytes);

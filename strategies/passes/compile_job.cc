@@ -14,6 +14,7 @@
 #include "strategies/passes/prepare/clean_traced.h"
 #include "strategies/passes/prepare/hand_cut.h"
 #include "strategies/passes/prepare/rewrite.h"
+#include "strategies/passes/prepare/stages.h"
 #include "strategies/passes/schedule/schedule.h"
 
 /// The pass pipeline: the one place that lists what runs, in order.
@@ -61,13 +62,28 @@ Graph Communicate(Graph local, const JobConfig& config) {
   return FuseCollectives(FuseKernels(std::move(local)), config);
 }
 
-/// What a rank runs.
-Result<LocalProgram> MakeLocal(TracedPlan plan, const std::vector<Region>& regions) {
-  DRYDOCK_TRY(LocalProgram program, BuildLocalProgram(plan, regions));
-  program.local = Communicate(std::move(program.local), plan.config);
-  DRYDOCK_TRY(program.kernels, ScheduleKernels(program.local, plan.config.data_sink));
-  program.from = std::move(plan);
-  return program;
+/// What a rank of each stage runs.
+Result<std::vector<LocalProgram>> MakeLocal(TracedPlan plan, const std::vector<Region>& regions) {
+  DRYDOCK_TRY(std::vector<LocalProgram> programs, BuildLocalPrograms(plan, regions));
+  const SharedValue<TracedPlan> from(std::move(plan));
+  for (LocalProgram& program : programs) {
+    program.local = Communicate(std::move(program.local), from->config);
+    DRYDOCK_TRY(program.kernels, ScheduleKernels(program.local, from->config.data_sink));
+    program.from = from;
+  }
+  return programs;
+}
+
+/// The programs of all stages; with tables cut by hand, for `rank` and those like it.
+Result<std::vector<LocalProgram>> CompileStages(Graph traced, const JobConfig& config,
+                                                RankId rank) {
+  DRYDOCK_RETURN_IF_ERROR(ValidateJob(config));
+  TracedPlan plan{.config = config, .traced = std::move(traced)};
+  DRYDOCK_RETURN_IF_ERROR(Prepare(plan));
+  std::vector<Region> regions = ClassifyNodes(plan.traced);
+  DRYDOCK_RETURN_IF_ERROR(ColourStages(plan.traced, regions, config));
+  DRYDOCK_RETURN_IF_ERROR(Choose(plan, regions, rank));
+  return MakeLocal(std::move(plan), regions);
 }
 
 /// Programs of one network, and the ranks that run each.
@@ -77,12 +93,27 @@ struct Variants {
   std::vector<ProgramIndex> index = {};  ///< In the job.
 };
 
+/// One program per stage, for those of the stage's ranks that run the network.
+Result<Variants> CompilePipeline(TracedNetwork network, const RankSet& ranks, RankId first) {
+  Variants variants;
+  const std::int64_t devices = StageDevices(network.config);
+  DRYDOCK_TRY(variants.programs, CompileStages(std::move(network.graph), network.config, first));
+  for (std::int64_t stage = 0; stage < std::ssize(variants.programs); ++stage) {
+    const RankRange range{.first = stage * devices, .last = (stage + 1) * devices - 1};
+    variants.ranks.push_back(Common(ranks, {.ranges = {range}}));
+  }
+  return variants;
+}
+
 Result<Variants> CompileVariants(TracedNetwork network, const RankSet& ranks, RankId described) {
   DRYDOCK_RETURN_IF_ERROR(ValidateJob(network.config));  // Before a rank is asked for: none may be.
   const RankId first = Contains(ranks, ToInt(described))
                            ? described
                            : RankId{static_cast<std::int32_t>(ranks.ranges.front().first)};
   Variants variants;
+  if (network.config.pipeline_stages > 1) {
+    return CompilePipeline(std::move(network), ranks, first);
+  }
   if (!MayHaveHandCuts(network.graph)) {
     DRYDOCK_TRY(variants.programs.emplace_back(),
                 Compile(std::move(network.graph), network.config, first));
@@ -235,12 +266,8 @@ TracedJob JobOf(Graph graph, const JobConfig& config) {
 }
 
 Result<LocalProgram> Compile(Graph traced, const JobConfig& config, RankId rank) {
-  DRYDOCK_RETURN_IF_ERROR(ValidateJob(config));
-  TracedPlan plan{.config = config, .traced = std::move(traced)};
-  DRYDOCK_RETURN_IF_ERROR(Prepare(plan));
-  std::vector<Region> regions = ClassifyNodes(plan.traced);
-  DRYDOCK_RETURN_IF_ERROR(Choose(plan, regions, rank));
-  return MakeLocal(std::move(plan), regions);
+  DRYDOCK_TRY(std::vector<LocalProgram> stages, CompileStages(std::move(traced), config, rank));
+  return std::move(stages[StageOf(config, rank)]);
 }
 
 Result<JobProgram> CompileJob(TracedJob job, RankId described) {

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "strategies/program/collectives.h"
+#include "strategies/program/rendezvous.h"
 
 /// Do all members of every group issue the same collectives in the same order?
 ///
@@ -25,7 +26,7 @@ PatternUses UsesByPattern(const CollectiveSequence& sequence) {
   PatternUses uses;
   for (std::size_t i = 0; i < sequence.collectives.size(); ++i) {
     const GroupPattern& group = sequence.collectives[i].group;
-    if (GroupSize(group) > 1) {
+    if (GroupSize(group) > 1 && sequence.collectives[i].half == PointToPoint::kNone) {
       uses[group].push_back(i);
     }
   }
@@ -81,9 +82,9 @@ class Checker {
  private:
   void CheckRank(std::int64_t rank) {
     const PatternUses& mine = uses_[Sequence(rank)];
-    const std::int64_t begin = StageBegin(rank);
     for (const auto& [pattern, positions] : mine) {
-      const std::int64_t leader = begin + GroupLeader(pattern, rank - begin);
+      const GroupPlace place = PlaceIn(pattern, rank, stage_devices_);
+      const std::int64_t leader = place.begin + GroupLeader(pattern, place.position);
       if (leader == rank) {
         ++result_.groups_checked;
         result_.collectives_checked += std::ssize(positions);
@@ -144,13 +145,10 @@ class Checker {
                              ": " + what;
   }
 
-  [[nodiscard]] std::int64_t StageBegin(std::int64_t rank) const {
-    return rank / stage_devices_ * stage_devices_;
-  }
-
   [[nodiscard]] std::vector<std::int64_t> MembersOf(const GroupPattern& pattern,
                                                     std::int64_t rank) const {
-    return GroupRanks(pattern, rank - StageBegin(rank), StageBegin(rank));
+    const GroupPlace place = PlaceIn(pattern, rank, stage_devices_);
+    return GroupRanks(pattern, place.position, place.begin);
   }
 
   [[nodiscard]] std::size_t Sequence(std::int64_t rank) const {
@@ -164,12 +162,30 @@ class Checker {
   Agreement result_;
 };
 
+void DescribeTransfer(const Graph& graph, const Node& node, RankCollective& transfer) {
+  if (transfer.half == PointToPoint::kReceives) {
+    transfer.dtype = graph.at(node.outputs.front()).type.dtype;
+  }
+  transfer.rank_distance = IntAttr(node.attrs, "rank_distance", 0).value_or(0);
+  transfer.tag = IntAttr(node.attrs, "sr_tag", 0).value_or(0);
+  if (const std::optional<SourcePlace> place = PlaceOf(graph, node)) {
+    transfer.line = place->file + ":" + std::to_string(place->line);
+  }
+}
+
 }  // namespace
 
 Agreement CheckAgreement(const std::vector<CollectiveSequence>& sequences,
                          const std::vector<std::int32_t>& sequence_of_rank,
                          std::int64_t stage_devices) {
-  return Checker(sequences, sequence_of_rank, stage_devices).Run();
+  Agreement agreement = Checker(sequences, sequence_of_rank, stage_devices).Run();
+  if (agreement.holds) {
+    Rendezvous met = MeetTransfers(sequences, sequence_of_rank, stage_devices);
+    agreement.collectives_checked += met.transfers;
+    agreement.holds = met.first_conflict.empty();
+    agreement.first_conflict = std::move(met.first_conflict);
+  }
+  return agreement;
 }
 
 Agreement CheckAgreement(const JobProgram& job) {
@@ -205,7 +221,11 @@ CollectiveSequence SequenceOf(const LocalProgram& program) {
          .reduce_op = text == nullptr ? std::string_view() : std::string_view(*text),
          .dtype = program.local.at(node.inputs.front()).type.dtype,
          .payload_bytes = use.payload_bytes,
-         .group = use.group});
+         .group = use.group,
+         .half = PointToPointOf(node)});
+    if (sequence.collectives.back().half != PointToPoint::kNone) {
+      DescribeTransfer(program.local, node, sequence.collectives.back());
+    }
   }
   return sequence;
 }

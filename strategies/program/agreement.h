@@ -10,7 +10,7 @@
 namespace drydock::strategies {
 
 /// Verdict of the agreement check (every member of every group issues the same collectives in the
-/// same order with equal sizes and types).
+/// same order with equal sizes and types; every Send of a pipeline meets its Receive).
 struct Agreement {
   bool holds = true;
   std::int64_t groups_checked = 0;
@@ -25,6 +25,11 @@ struct RankCollective {
   DType dtype = DType::kFloat32;
   std::int64_t payload_bytes = 0;
   GroupPattern group = {};
+  /// Half of a transfer: other members of the group take no part.
+  PointToPoint half = PointToPoint::kNone;
+  std::int64_t rank_distance = 0;  ///< From the sender to the receiver.
+  std::int64_t tag = 0;            ///< Which of the messages between the two.
+  std::string line = {};           ///< Of the script: "net.py:12".
   friend bool operator==(const RankCollective&, const RankCollective&) = default;
 };
 

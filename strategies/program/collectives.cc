@@ -8,7 +8,9 @@ namespace {
 
 std::int64_t PayloadBytes(const Graph& graph, const Node& node) {
   std::int64_t bytes = 0;
-  for (const ValueId input : node.inputs) {
+  // What a Receive takes is there for the order only.
+  const bool receives = PointToPointOf(node) == PointToPoint::kReceives;
+  for (const ValueId input : receives ? node.outputs : node.inputs) {
     bytes = input == kNoValue ? bytes : AddSaturated(bytes, ByteSize(graph.at(input).type));
   }
   return bytes;

@@ -34,20 +34,20 @@ Graph SpecialiseForRank(const LocalProgram& program, RankId rank) {
   Graph graph = program.local;
   const JobConfig& config = program.from->config;
   const std::int64_t stage_devices = StageDevices(config);
-  const std::int64_t stage_begin = ToInt(rank) / stage_devices * stage_devices;
-  const std::int64_t position = ToInt(rank) - stage_begin;
+  const std::int64_t position = ToInt(rank) % stage_devices;
   for (Node& node : graph.nodes) {
     for (auto& [name, attr] : node.attrs) {
       attr = ResolveAttr(attr, position);
     }
     if (node.group) {
-      const std::vector<std::int64_t> ranks = GroupRanks(*node.group, position, stage_begin);
+      const GroupPlace place = PlaceIn(*node.group, ToInt(rank), stage_devices);
+      const std::vector<std::int64_t> ranks = GroupRanks(*node.group, place.position, place.begin);
       node.attrs["group"] = GroupName(ranks, config.world_size, BackendName(config));
       node.attrs["group_ranks"] = JoinText(ranks, "-");
       node.attrs["rank_list"] = Attr(ranks);
       const CollectiveFacts* facts = CollectiveOf(node);
       if (facts != nullptr && facts->specialise != nullptr) {
-        facts->specialise(node, ranks, IndexInGroup(*node.group, position));
+        facts->specialise(node, ranks, IndexInGroup(*node.group, place.position));
       }
     }
   }

@@ -7,10 +7,12 @@
 #include "strategies/passes/localize/operands.h"
 #include "strategies/passes/localize/reshape.h"
 #include "strategies/passes/localize/slices.h"
+#include "strategies/passes/localize/stage_edges.h"
 
 /// The forward part of a step, node by node, each in the same steps:
 ///
-///   operands        in the layouts that the strategy wants          operands.cc
+///   operands        of another stage pass to that of the node       stage_edges.cc
+///                   in the layouts that the strategy wants          operands.cc
 ///     weights       pass their mirror                               mirror.cc
 ///   loss division   in front of the operator that makes the loss    loss_division.cc
 ///   the operator    on slices                                       slices.cc
@@ -96,7 +98,12 @@ Status LocalizeNode(LocalDraft& draft, NodeId id) {
 }  // namespace
 
 Status LocalizeForward(LocalDraft& draft, const NodeRange& part) {
-  return ForEachNode(draft, part, [&draft](NodeId id) { return LocalizeNode(draft, id); });
+  return ForEachNode(draft, part, [&draft](NodeId id) -> Status {
+    DRYDOCK_TRY(const std::vector<BeforeStage> before, EnterStage(draft, id));
+    Status status = LocalizeNode(draft, id);
+    LeaveStage(draft, id, before);
+    return status;
+  });
 }
 
 }  // namespace drydock::strategies

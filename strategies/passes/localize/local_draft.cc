@@ -1,6 +1,7 @@
 #include "strategies/passes/localize/local_draft.h"
 
 #include "strategies/passes/localize/copies.h"
+#include "strategies/passes/prepare/stages.h"
 
 namespace drydock::strategies {
 namespace {
@@ -63,6 +64,7 @@ LocalDraft StartDraft(const TracedPlan& plan, const std::vector<Region>& regions
                    .differentiated = std::vector<bool>(traced.values.size(), false),
                    .loss_nodes = {},
                    .norm_parts = std::vector<bool>(traced.values.size(), false)};
+  draft.owners = OwnersOf(traced, regions, plan.config);
   Graph& local = draft.builder.mutable_graph();
   local.stacks = traced.stacks;
   // More than programs take: what stays unused is never touched, and nothing moves while it grows.

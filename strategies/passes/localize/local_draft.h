@@ -27,6 +27,12 @@ struct Counterpart {
   std::vector<ValueId> copies = {};       ///< One per copy if `layout` is interleaved.
 };
 
+/// A traced value of another stage, in the stage that received it.
+struct Arrived {
+  ValueId id = kNoValue;
+  ValueId mirrored = kNoValue;  ///< Behind its mirror there.
+};
+
 /// Nodes that stand one behind the other and belong to one part of the step.
 struct NodeRange {
   Region region = Region::kForward;
@@ -50,6 +56,11 @@ struct LocalDraft {
   std::vector<bool> norm_parts;      ///< Per traced value: part of the norm of all gradients.
   /// Local value in another layout, by the value and the layout as text.
   std::map<std::pair<ValueId, std::string>, ValueId> redistributed = {};
+  std::vector<std::int32_t> owners = {};  ///< Per traced parameter: stage that has it; -1 = all.
+  /// By the traced value and the stage that received it.
+  std::map<std::pair<ValueId, std::int32_t>, Arrived> arrived = {};
+  /// By the two stages: how many tensors pass from one to the other.
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> border_tags = {};
   std::int64_t redistribution_count = 0;
   std::vector<Diagnostic> diagnostics = {};
 

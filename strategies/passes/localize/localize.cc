@@ -8,6 +8,7 @@
 #include "strategies/passes/localize/forward.h"
 #include "strategies/passes/localize/leaves.h"
 #include "strategies/passes/localize/local_draft.h"
+#include "strategies/passes/localize/stage_programs.h"
 
 /// From a traced program to the program of one rank.
 ///
@@ -16,6 +17,7 @@
 ///     forward          on slices, with its communication              forward.cc
 ///     gradient         the derivative of what stands there            backward/expand_gradients.cc
 ///     behind it        averaging, clipping, optimizers                behind_gradients.cc
+///   pipeline stages part: one program for each                    stage_programs.cc
 ///   helpers that only steer these passes are removed                  prepare/rewrite.cc
 ///
 /// Most scripts have each part once; one that trains two networks in turn has them twice. A pass
@@ -49,13 +51,12 @@ Result<std::vector<ValueId>> LocalOutputs(LocalDraft& draft) {
   return outputs;
 }
 
-/// Takes the program out of the draft, with the layouts of what is left of its leaves.
-Result<LocalProgram> Finish(LocalDraft draft) {
-  DRYDOCK_TRY(std::vector<ValueId> outputs, LocalOutputs(draft));
-  draft.builder.SetOutputs(std::move(outputs));
-  LocalProgram program{.local = CleanLocal(std::move(draft.builder).Take()),
+/// The program of a stage, with the layouts of what is left of its leaves.
+LocalProgram Finish(const LocalDraft& draft, Graph graph, StageId stage) {
+  LocalProgram program{.stage = stage,
+                       .local = CleanLocal(std::move(graph)),
                        .redistribution_count = draft.redistribution_count,
-                       .diagnostics = std::move(draft.diagnostics)};
+                       .diagnostics = draft.diagnostics};
   for (const ValueId output : draft.traced.outputs) {
     const SharedValue<TensorLayout>& layout = draft.Of(output).layout;
     program.output_layouts.push_back(layout ? std::optional(JoinedLayout(*layout)) : std::nullopt);
@@ -72,13 +73,27 @@ Result<LocalProgram> Finish(LocalDraft draft) {
 
 }  // namespace
 
-Result<LocalProgram> BuildLocalProgram(const TracedPlan& plan, const std::vector<Region>& regions) {
+Result<std::vector<LocalProgram>> BuildLocalPrograms(const TracedPlan& plan,
+                                                     const std::vector<Region>& regions) {
   LocalDraft draft = StartDraft(plan, regions);
   DRYDOCK_RETURN_IF_ERROR(PlaceLeaves(draft));
   for (const NodeRange& part : PartsOf(regions)) {
     DRYDOCK_RETURN_IF_ERROR(LocalizePart(draft, part));
   }
-  return Finish(std::move(draft));
+  DRYDOCK_TRY(std::vector<ValueId> outputs, LocalOutputs(draft));
+  std::vector<Graph> graphs;
+  if (plan.config.pipeline_stages > 1) {
+    DRYDOCK_TRY(graphs, PartStages(draft, outputs));
+  } else {
+    draft.builder.SetOutputs(std::move(outputs));
+    graphs.push_back(std::move(draft.builder).Take());
+  }
+  std::vector<LocalProgram> programs;
+  for (Graph& graph : graphs) {
+    const StageId stage{static_cast<std::int32_t>(programs.size())};
+    programs.push_back(Finish(draft, std::move(graph), stage));
+  }
+  return programs;
 }
 
 Result<Graph> BuildForwardProgram(const TracedPlan& plan, const std::vector<Region>& regions) {

@@ -51,7 +51,9 @@ Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
   if (SameOwnership(*from, wanted)) {
     return local;
   }
-  const auto key = std::pair(local, LayoutKey(wanted));
+  // What all stages have, each redistributes for itself.
+  const auto key =
+      std::pair(local, LayoutKey(wanted) + "@" + std::to_string(draft.traced.at(user).stage));
   if (const auto it = draft.redistributed.find(key); it != draft.redistributed.end()) {
     return it->second;
   }

@@ -66,6 +66,7 @@ void MoveDetails(Graph& from, const ValueMover& mover, Graph& to) {
 bool IsLive(const Node& node, const std::vector<bool>& live_values) {
   const bool writes = node.entry != nullptr && !node.entry->writes.empty();
   return HasKind(node, OpKind::kUpdate) || writes || node.attrs.contains(kAfterStep) ||
+         PointToPointOf(node) == PointToPoint::kSends ||
          std::ranges::any_of(node.outputs, [&](ValueId id) { return live_values[ToIndex(id)]; });
 }
 

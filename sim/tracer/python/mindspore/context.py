@@ -226,6 +226,17 @@ def _check_devices(world):
         session.warn("no-init: the script does not call init(): MindSpore would compile its network for one device")
 
 
+def _pipeline_section():
+    """Only modes that cut operators cut the network into stages; others leave the setting alone."""
+    stages = _parallel["pipeline_stages"] if cuts_operators() else 1
+    if stages == 1:
+        return {"pipeline_stages": 1}
+    config = _parallel["pipeline_config"]
+    return {"pipeline_stages": stages, "pipeline_interleave": config.get("pipeline_interleave", False),
+            "pipeline_scheduler": config.get("pipeline_scheduler", "1f1b"),
+            "pipeline_result_broadcast": _parallel["pipeline_result_broadcast"]}
+
+
 def job_settings():
     """The "job" section of a graph document."""
     if _parallel["full_batch"] and not cuts_operators() and not _parameter_server.get("enable_ps"):
@@ -236,13 +247,14 @@ def job_settings():
     _check_devices(world)
     job = {
         "world_size": world, "mode": _parallel["parallel_mode"], "search_mode": _parallel["search_mode"],
-        "dataset_strategy": _dataset_strategy(), "pipeline_stages": _parallel["pipeline_stages"],
+        "dataset_strategy": _dataset_strategy(),
         "gradients_mean": _parallel["gradients_mean"], "loss_repeated_mean": _parallel["loss_repeated_mean"],
         "gradient_fp32_sync": _parallel["gradient_fp32_sync"], "enable_alltoall": _parallel["enable_alltoall"],
         "enable_parallel_optimizer": _parallel["enable_parallel_optimizer"],
         "elementwise_op_strategy_follow": _algo["elementwise_op_strategy_follow"],
         "device_target": _context["device_target"], "max_device_memory": _context["max_device_memory"],
     }
+    job.update(_pipeline_section())
     section = fusion.job_section(cuts_operators())
     if section:
         job["comm_fusion"] = section

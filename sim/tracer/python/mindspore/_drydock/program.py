@@ -197,7 +197,8 @@ class Program:
     def add_node(self, op, operands, attrs, primitive=None, types=None):
         """Records one operator; list of result tensors."""
         fields = {"op": op, "inputs": operands, "attrs": attrs, "scope": session.scope,
-                  "phase": session.phase, "stack": self._stack(), "stage": session.stage}
+                  "phase": session.phase, "stack": self._stack(), "stage": session.stage,
+                  "segment": session.segment}
         if primitive is not None:
             fields["instance"] = primitive.instance_name
             fields.update(self._sharding_fields(primitive))

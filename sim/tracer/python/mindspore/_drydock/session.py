@@ -32,6 +32,7 @@ class Session:
         self.scope = "Default"
         self.phase = "forward"
         self.stage = -1
+        self.segment = -1
         self.call_steps = None     # steps that the compiled call on the way stands for; None: its inputs say it
         self.data_sink = False  # its inputs come from a queue on the device
         self.branches = None       # the running construct() as branches.py sees it

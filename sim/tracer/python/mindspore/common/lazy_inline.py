@@ -3,9 +3,16 @@ import sys
 import types
 
 
+def _marked(function):
+    function.is_lazy_inline = True
+    return function
+
+
 def lazy_inline(fn=None, attrs=None, policy=None):
     """Marks a cell whose graph is shared; a trace records each call."""
-    return fn if fn is not None else lambda function: function
+    if fn is None:
+        return _marked
+    return _marked(fn)
 
 
 class _CallableModule(types.ModuleType):

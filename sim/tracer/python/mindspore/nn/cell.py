@@ -31,6 +31,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         self._compute_dtype = None
         self._operator_types = None
         self._pipeline_stage = None
+        self._pipeline_segment = None
         self._param_prefix = ""
         self._jit_config_dict = {}
         self.training = False
@@ -174,7 +175,8 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
     def _enter(self, *args, **kwargs):
         if self._scope is None:
             self._give_scope("Default")
-        saved = session.scope, session.compute_dtype, session.stage, session.phase, session.operator_types
+        saved = (session.scope, session.compute_dtype, session.stage, session.segment, session.phase,
+                 session.operator_types)
         session.scope = self._scope
         if self._compute_dtype is not None:
             session.compute_dtype = self._compute_dtype
@@ -186,6 +188,8 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
             session.operator_types = self._operator_types
         if self._pipeline_stage is not None:
             session.stage = self._pipeline_stage
+        if self._pipeline_segment is not None:
+            session.segment = self._pipeline_segment
         session.phase = self.step_phase or session.phase
         try:
             program = tracing.current_program()
@@ -196,7 +200,8 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
                 program.remember_call(self, args, result, updates)
             return result
         finally:
-            session.scope, session.compute_dtype, session.stage, session.phase, session.operator_types = saved
+            (session.scope, session.compute_dtype, session.stage, session.segment, session.phase,
+             session.operator_types) = saved
 
     def _to_compute_dtype(self, value):
         if isinstance(value, (tuple, list)):
@@ -244,6 +249,18 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         if value < 0:
             raise user_error(ValueError, "Cell:pipeline-stage-range", "pipeline_stage must not be negative")
         object.__setattr__(self, "_pipeline_stage", value)
+
+    @property
+    def pipeline_segment(self):
+        return self._pipeline_segment
+
+    @pipeline_segment.setter
+    def pipeline_segment(self, value):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise user_error(TypeError, "Cell:pipeline-segment-type", "pipeline_segment must be a whole number")
+        if value < 0:
+            raise user_error(ValueError, "Cell:pipeline-segment-range", "pipeline_segment must not be negative")
+        object.__setattr__(self, "_pipeline_segment", value)
 
     def extend_repr(self):
         return ""

@@ -14,7 +14,8 @@ _DEFAULTS = {
     "dataset_strategy": "data_parallel", "enable_alltoall": True, "gradients_mean": False, "gradient_fp32_sync": True,
     "loss_repeated_mean": True, "force_fp32_communication": False, "parameter_broadcast": False, "comm_fusion": {},
     "strategy_ckpt_load_file": "", "strategy_ckpt_save_file": "", "group_ckpt_save_file": "",
-    "enable_parallel_optimizer": False, "pipeline_stages": 1,
+    "enable_parallel_optimizer": False, "pipeline_stages": 1, "pipeline_result_broadcast": False,
+    "pipeline_config": {"pipeline_interleave": False, "pipeline_scheduler": "1f1b"},
 }
 _MODES = ("semi_auto", "sharding_propagation", "recursive_programming")
 

@@ -1,0 +1,422 @@
+#include "strategies/passes/localize/stage_programs.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "strategies/operators/known_ops.h"
+#include "strategies/passes/prepare/rewrite.h"
+
+/// From the program of all stages to one program per stage.
+///
+/// A node belongs to the stage of the traced operator that it comes from; what is appended later
+/// (backward, optimizers) to that of its operands. Nodes that only need what every stage has (the
+/// step counter, a schedule of the learning rate) are in all of them. A weight that several stages
+/// use is updated in each of them; where it only arrived, with the gradient that is sent back. A
+/// transfer becomes Send here and Receive there.
+///
+/// A stage that does not make the result of the step gives zeros in its place, behind what it
+/// sends. A Receive has to read something: the first weight of its stage, so that differentiation
+/// finds a use; backward a number.
+///
+/// Example: stages 0 and 1, one layer each: stage 0 is MatMul, Send, Receive, MatMul', Momentum;
+/// stage 1 Receive, MatMul, loss, loss', MatMul', Send, Momentum.
+/// Source: mindspore/ccsrc/frontend/parallel/pipeline_transformer/pipeline_transformer.cc
+/// (CutGraph, ElimGraphStage, ElimParameter)
+namespace drydock::strategies {
+namespace {
+
+/// Stages that have a value or run a node; empty: all of them, as far as they want it.
+using Stages = std::set<std::int32_t>;
+
+/// Stages that have both; all of them if they share none, which is for the caller to look at.
+Stages Join(const Stages& a, const Stages& b, bool& apart) {
+  if (a.empty() || b.empty()) {
+    return a.empty() ? b : a;
+  }
+  Stages both;
+  std::ranges::set_intersection(a, b, std::inserter(both, both.end()));
+  apart = apart || both.empty();
+  return both;
+}
+
+std::int32_t StageAttr(const Node& node, std::string_view name) {
+  return static_cast<std::int32_t>(IntAttr(node.attrs, name, 0).value_or(0));
+}
+
+/// Says of every node and value of the draft where it is.
+class StageMap {
+ public:
+  explicit StageMap(LocalDraft& draft)
+      : draft_(draft),
+        graph_(draft.builder.graph()),
+        of_value_(graph_.values.size()),
+        of_node_(graph_.nodes.size()),
+        transfer_(FindOp(ops::kStageTransfer)) {}
+
+  Status Build() {
+    PlaceWeights();
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      DRYDOCK_RETURN_IF_ERROR(PlaceNode(n));
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool IsTransfer(const Node& node) const { return node.entry == transfer_; }
+  [[nodiscard]] const Stages& OfNode(std::size_t n) const { return of_node_[n]; }
+  [[nodiscard]] const Stages& OfValue(ValueId id) const { return of_value_[ToIndex(id)]; }
+  /// What stands for a value in a stage that has it under another number.
+  [[nodiscard]] ValueId InStage(ValueId id, std::int32_t stage) const {
+    const auto found = other_.find({id, stage});
+    return found == other_.end() ? id : found->second;
+  }
+
+ private:
+  /// Weights are where forward nodes use them, states where their weight is.
+  void PlaceWeights() {
+    for (const Parameter& parameter : draft_.traced.parameters) {
+      const auto index = static_cast<std::size_t>(draft_.traced.at(parameter.value).detail);
+      if (draft_.owners[index] >= 0) {
+        of_value_[ToIndex(draft_.Of(parameter.value).id)] = {draft_.owners[index]};
+      }
+    }
+    for (const auto& [key, arrived] : draft_.arrived) {
+      const Value& traced = draft_.traced.at(key.first);
+      if (traced.kind == ValueKind::kParameter) {
+        of_value_[ToIndex(draft_.Of(key.first).id)].insert(key.second);
+      }
+    }
+    for (const Parameter& parameter : draft_.traced.parameters) {
+      if (parameter.state_of != kNoValue) {
+        of_value_[ToIndex(draft_.Of(parameter.value).id)] =
+            of_value_[ToIndex(draft_.Of(parameter.state_of).id)];
+      }
+    }
+  }
+
+  Status PlaceNode(std::size_t n) {
+    const Node& node = graph_.nodes[n];
+    Stages stages;
+    if (IsTransfer(node)) {
+      of_node_[n] = {StageAttr(node, "from_stage"), StageAttr(node, "to_stage")};
+      stages = {StageAttr(node, "to_stage")};
+      NoteReturned(node);
+    } else if (IsForward(node)) {
+      const std::int32_t stage = draft_.traced.at(node.origin).stage;
+      of_node_[n] = stages = stage < 0 ? Stages() : Stages{stage};
+    } else {
+      DRYDOCK_TRY(stages, StagesOfOperands(node));
+      of_node_[n] = stages;
+    }
+    for (const ValueId output : node.outputs) {
+      of_value_[ToIndex(output)] = stages;
+    }
+    NoteGradient(node);
+    return {};
+  }
+
+  [[nodiscard]] bool IsForward(const Node& node) const {
+    return node.origin != kNoNode && draft_.regions[ToIndex(node.origin)] == Region::kForward;
+  }
+
+  Result<Stages> StagesOfOperands(const Node& node) const {
+    Stages stages;
+    bool apart = false;
+    for (const ValueId input : node.inputs) {
+      if (input != kNoValue) {
+        stages = Join(stages, of_value_[ToIndex(input)], apart);
+      }
+    }
+    // What adds up tensors of all stages adds up those that each of them has.
+    if (apart && node.inputs.size() < 2) {
+      return tl::unexpected(
+          WithPlace(Fail(ErrorCode::kUnsupported, "'" + node.op + "' mixes tensors of several " +
+                                                      "pipeline stages behind the gradients")
+                        .value(),
+                    PlaceOf(graph_, node)));
+    }
+    return apart ? Stages() : stages;
+  }
+
+  /// The gradient that a stage sends back for a weight that it received.
+  void NoteReturned(const Node& node) {
+    const auto weight = node.attrs.find("parameter");
+    if (node.phase != Phase::kBackward || weight == node.attrs.end()) {
+      return;
+    }
+    if (const auto* name = std::get_if<std::string>(&weight->second.value)) {
+      returned_[*name].emplace_back(StageAttr(node, "from_stage"), node.inputs.front());
+    }
+  }
+
+  /// The whole gradient of a shared weight: in the other stages what they sent back stands for it.
+  void NoteGradient(const Node& node) {
+    for (const ValueId output : node.outputs) {
+      const std::string& name = graph_.at(output).name;
+      constexpr std::string_view kPrefix = "grad.";
+      const auto found =
+          name.starts_with(kPrefix) ? returned_.find(name.substr(kPrefix.size())) : returned_.end();
+      if (found == returned_.end()) {
+        continue;
+      }
+      for (const auto& [stage, sent] : found->second) {
+        of_value_[ToIndex(output)].insert(stage);
+        other_[{output, stage}] = sent;
+      }
+    }
+  }
+
+  LocalDraft& draft_;
+  const Graph& graph_;
+  std::vector<Stages> of_value_;
+  std::vector<Stages> of_node_;
+  const OpEntry* transfer_;
+  std::map<std::string, std::vector<std::pair<std::int32_t, ValueId>>, std::less<>> returned_ = {};
+  std::map<std::pair<ValueId, std::int32_t>, ValueId> other_ = {};
+};
+
+/// Copies what one stage needs out of the program of all.
+class StageCopy {
+ public:
+  StageCopy(const LocalDraft& draft, const StageMap& map, std::int32_t stage)
+      : draft_(draft), from_(draft.builder.graph()), map_(map), stage_(stage) {
+    to_.name = from_.name;
+    to_.stacks = from_.stacks;
+    for (const Parameter& parameter : from_.parameters) {
+      const Stages& stages = map.OfValue(parameter.value);
+      if (first_weight_ == kNoValue && parameter.role == ParameterRole::kWeight &&
+          parameter.requires_grad && stages.contains(stage)) {
+        first_weight_ = parameter.value;
+      }
+    }
+  }
+
+  void Add(const Node& node) {
+    if (!map_.IsTransfer(node)) {
+      Append(node);
+    } else if (StageAttr(node, "from_stage") == stage_) {
+      AppendSend(node);
+    } else {
+      AppendReceive(node);
+    }
+  }
+
+  Graph Finish(const std::vector<ValueId>& outputs) && {
+    for (const ValueId output : outputs) {
+      const Stages& stages = map_.OfValue(output);
+      to_.outputs.push_back(stages.empty() || stages.contains(stage_) ? Mapped(output)
+                                                                      : Zeros(output));
+    }
+    return std::move(to_);
+  }
+
+ private:
+  /// The value here; leaves are added when they are first used.
+  ValueId Mapped(ValueId whole) {
+    if (whole == kNoValue) {
+      return kNoValue;
+    }
+    whole = map_.InStage(whole, stage_);
+    const auto [place, added] = ids_.try_emplace(whole, kNoValue);
+    if (added) {
+      place->second = AddValue(from_.at(whole), whole);
+    }
+    return place->second;
+  }
+
+  ValueId AddValue(const Value& value, ValueId whole) {
+    const ValueId id{static_cast<std::int32_t>(to_.values.size())};
+    to_.values.push_back(value);
+    switch (value.kind) {
+      case ValueKind::kInput:
+        to_.inputs.push_back(id);
+        break;
+      case ValueKind::kParameter:
+        AddParameter(id, whole);
+        break;
+      case ValueKind::kConstant:
+        to_.values[ToIndex(id)].detail = static_cast<std::int32_t>(to_.constants.size());
+        to_.constants.push_back(from_.constants[static_cast<std::size_t>(value.detail)]);
+        to_.constants.back().value = id;
+        break;
+      case ValueKind::kOutput:
+        break;
+    }
+    return id;
+  }
+
+  void AddParameter(ValueId id, ValueId whole) {
+    Parameter parameter = from_.parameters[static_cast<std::size_t>(from_.at(whole).detail)];
+    parameter.value = id;
+    to_.values[ToIndex(id)].detail = static_cast<std::int32_t>(to_.parameters.size());
+    to_.parameters.push_back(parameter);
+    states_.push_back(parameter.state_of);
+  }
+
+  [[nodiscard]] bool Here(ValueId whole) const {
+    const Stages& stages = map_.OfValue(map_.InStage(whole, stage_));
+    return stages.empty() || stages.contains(stage_);
+  }
+
+  void Append(const Node& node) {
+    Node copy = node;
+    copy.inputs.clear();
+    for (const ValueId input : node.inputs) {
+      if (input == kNoValue || Here(input)) {
+        copy.inputs.push_back(Mapped(input));
+      }
+    }
+    copy.stage = stage_;
+    Push(std::move(copy), node.outputs);
+  }
+
+  void Push(Node node, const std::vector<ValueId>& outputs) {
+    const NodeId id{static_cast<std::int32_t>(to_.nodes.size())};
+    node.outputs.clear();
+    for (const ValueId output : outputs) {
+      const ValueId mapped = Mapped(output);
+      to_.values[ToIndex(mapped)].producer = id;
+      node.outputs.push_back(mapped);
+    }
+    to_.nodes.push_back(std::move(node));
+  }
+
+  /// A result that the program of all stages does not have.
+  ValueId NewResult(const TensorType& type) {
+    const ValueId id{static_cast<std::int32_t>(to_.values.size())};
+    to_.values.push_back({.kind = ValueKind::kOutput,
+                          .type = type,
+                          .producer = NodeId{static_cast<std::int32_t>(to_.nodes.size())}});
+    return id;
+  }
+
+  [[nodiscard]] Node Crossing(const Node& node, std::string_view op) const {
+    Node half{.op = std::string(op), .entry = FindOp(op), .scope = node.scope};
+    half.instance_name = node.instance_name;
+    half.place = node.place;
+    half.phase = node.phase;
+    half.stage = stage_;
+    half.reason = CommReason::kStageBorder;
+    half.reason_text = node.reason_text;
+    const std::int64_t stages = StageAttr(node, "to_stage") - StageAttr(node, "from_stage");
+    half.attrs = {{"sr_tag", node.attrs.at("sr_tag")},
+                  {"rank_distance", stages * StageDevices(draft_.config)},
+                  {"from_stage", node.attrs.at("from_stage")},
+                  {"to_stage", node.attrs.at("to_stage")}};
+    if (const auto parameter = node.attrs.find("parameter"); parameter != node.attrs.end()) {
+      half.attrs.insert(*parameter);
+    }
+    half.group = WholeJob(draft_.config.world_size);
+    return half;
+  }
+
+  void AppendSend(const Node& node) {
+    Node send = Crossing(node, ops::kSend);
+    send.inputs = {Mapped(node.inputs.front())};
+    send.outputs = {NewResult(from_.at(node.inputs.front()).type)};
+    sent_.push_back(send.outputs.front());
+    to_.nodes.push_back(std::move(send));
+  }
+
+  void AppendReceive(const Node& node) {
+    Node receive = Crossing(node, ops::kReceive);
+    const TensorType& type = from_.at(node.outputs.front()).type;
+    receive.attrs["shape"] = std::vector<std::int64_t>(type.shape);
+    receive.attrs["dtype"] = std::string(DTypeName(type.dtype));
+    receive.inputs = {Anchor(node, type)};
+    Push(std::move(receive), node.outputs);
+  }
+
+  /// What a Receive reads. Its users keep the value.
+  ValueId Anchor(const Node& node, const TensorType& type) {
+    if (node.phase == Phase::kForward && first_weight_ != kNoValue) {
+      const bool parameter = node.attrs.contains("parameter");
+      return Mapped(parameter ? WeightBehind(node.inputs.front()) : first_weight_);
+    }
+    return Constant({.shape = {}, .dtype = type.dtype});
+  }
+
+  /// The parameter that a transfer passes on, its mirror looked through.
+  [[nodiscard]] ValueId WeightBehind(ValueId id) const {
+    while (from_.at(id).kind == ValueKind::kOutput) {
+      id = from_.at(from_.at(id).producer).inputs.front();
+    }
+    return id;
+  }
+
+  ValueId Constant(TensorType type) {
+    const ValueId id{static_cast<std::int32_t>(to_.values.size())};
+    to_.values.push_back({.kind = ValueKind::kConstant,
+                          .type = std::move(type),
+                          .detail = static_cast<std::int32_t>(to_.constants.size())});
+    to_.constants.push_back({.value = id, .number = 0.0});
+    return id;
+  }
+
+  /// In place of a result that another stage makes.
+  ValueId Zeros(ValueId output) {
+    const ValueId zeros = Constant(from_.at(output).type);
+    if (sent_.empty()) {
+      return zeros;
+    }
+    Node depend{.op = std::string(ops::kDepend), .entry = FindOp(ops::kDepend), .scope = "Default"};
+    depend.inputs = {zeros};
+    depend.inputs.insert(depend.inputs.end(), sent_.begin(), sent_.end());
+    depend.outputs = {NewResult(from_.at(output).type)};
+    const ValueId result = depend.outputs.front();
+    to_.nodes.push_back(std::move(depend));
+    return result;
+  }
+
+ public:
+  /// States name their weights by the numbers of here.
+  void LinkStates() {
+    for (std::size_t i = 0; i < to_.parameters.size(); ++i) {
+      const auto found = states_[i] == kNoValue ? ids_.end() : ids_.find(states_[i]);
+      to_.parameters[i].state_of = found == ids_.end() ? kNoValue : found->second;
+    }
+  }
+
+ private:
+  const LocalDraft& draft_;
+  const Graph& from_;
+  const StageMap& map_;
+  std::int32_t stage_;
+  Graph to_ = {};
+  std::map<ValueId, ValueId> ids_ = {};
+  std::vector<ValueId> states_ = {};  ///< Per parameter: `state_of` in the program of all.
+  std::vector<ValueId> sent_ = {};
+  ValueId first_weight_ = kNoValue;
+};
+
+}  // namespace
+
+Result<std::vector<Graph>> PartStages(LocalDraft& draft, const std::vector<ValueId>& outputs) {
+  StageMap map(draft);
+  DRYDOCK_RETURN_IF_ERROR(map.Build());
+  const Graph& whole = draft.builder.graph();
+  std::vector<StageCopy> copies;
+  for (std::int32_t stage = 0; stage < draft.config.pipeline_stages; ++stage) {
+    copies.emplace_back(draft, map, stage);
+  }
+  for (std::size_t n = 0; n < whole.nodes.size(); ++n) {
+    const Node& node = whole.nodes[n];
+    const Stages& stages = map.OfNode(n);
+    for (std::size_t s = 0; stages.empty() && s < copies.size(); ++s) {
+      copies[s].Add(node);
+    }
+    for (const std::int32_t stage : stages) {
+      copies[static_cast<std::size_t>(stage)].Add(node);
+    }
+  }
+  std::vector<Graph> programs;
+  for (StageCopy& copy : copies) {
+    copy.LinkStates();
+    programs.push_back(std::move(copy).Finish(outputs));
+  }
+  return programs;
+}
+
+}  // namespace drydock::strategies

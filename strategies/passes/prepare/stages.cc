@@ -1,0 +1,243 @@
+#include "strategies/passes/prepare/stages.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "base/text.h"
+#include "strategies/operators/op_entry.h"
+
+/// Which stage runs an operator.
+///
+/// The user says it of cells. An operator outside of all such cells runs where its operands are
+/// made, in the highest of their stages; what no such cell comes before (the parts of a batch,
+/// masks) is computed by every stage that wants it. Data flows from lower to higher stages only. In
+/// an interleaved pipeline a stage has several parts: where data flows back to a lower stage, the
+/// next part of that stage begins.
+///
+/// Example: cells of stages 0 and 1, then Square and ReduceMean of the network itself: both run in
+/// stage 1.
+/// Source: mindspore/ccsrc/frontend/parallel/pipeline_transformer/pipeline_transformer.cc
+/// (Coloring, BroadCastColoring, ParameterColoring)
+namespace drydock::strategies {
+namespace {
+
+/// Place of a node along the flow of data: part, then stage. -1 = not said.
+std::int64_t FlowOf(const Node& node, const JobConfig& config) {
+  return node.stage < 0 ? -1 : node.segment * config.pipeline_stages + node.stage;
+}
+
+std::string StageText(const Node& node, const JobConfig& config) {
+  const std::string stage = "stage " + std::to_string(node.stage);
+  return config.pipeline_interleave ? stage + ", part " + std::to_string(node.segment) : stage;
+}
+
+tl::unexpected<Error> At(tl::unexpected<Error> error, const Graph& graph, const Node& node) {
+  Error placed = WithPlace(std::move(error.value()), PlaceOf(graph, node));
+  return tl::unexpected(WithNote(std::move(placed), "operator " + node.op + " in " + node.scope));
+}
+
+Status CheckRange(const Graph& graph, const Node& node, const JobConfig& config) {
+  if (node.stage < config.pipeline_stages) {
+    return {};
+  }
+  return At(
+      FailInput("pipeline:stage-range",
+                "pipeline_stage is " + std::to_string(node.stage) + ", but there are " +
+                    std::to_string(config.pipeline_stages) + " stages, from 0 on",
+                "give the cell a pipeline_stage below " + std::to_string(config.pipeline_stages) +
+                    ", or set pipeline_stages=" + std::to_string(node.stage + 1)),
+      graph, node);
+}
+
+/// The operand that is made farthest along the flow; null if no stage makes any.
+const Node* LastProducer(const Graph& graph, const Node& node, const JobConfig& config) {
+  const Node* last = nullptr;
+  for (const ValueId input : node.inputs) {
+    if (input == kNoValue || graph.at(input).kind != ValueKind::kOutput) {
+      continue;
+    }
+    const Node& producer = graph.at(graph.at(input).producer);
+    if (producer.stage >= 0 &&
+        (last == nullptr || FlowOf(producer, config) > FlowOf(*last, config))) {
+      last = &producer;
+    }
+  }
+  return last;
+}
+
+Status FlowForward(Graph& graph, Node& node, const JobConfig& config) {
+  const Node* const last = LastProducer(graph, node, config);
+  if (node.stage < 0) {
+    node.stage = last == nullptr ? -1 : last->stage;
+    node.segment = last == nullptr ? -1 : last->segment;
+    return {};
+  }
+  const std::int32_t part = last == nullptr ? 0 : last->segment;
+  if (config.pipeline_interleave) {
+    node.segment = last != nullptr && last->stage > node.stage ? part + 1 : part;
+    return {};
+  }
+  node.segment = 0;
+  if (last == nullptr || last->stage <= node.stage) {
+    return {};
+  }
+  const std::string behind = std::to_string(last->stage);
+  return At(
+      FailInput(
+          "pipeline:stage-order",
+          "'" + node.op + "' of " + StageText(node, config) + " reads a result of '" + last->op +
+              "' of " + StageText(*last, config) + ": data flows from lower to higher stages",
+          "give the cell pipeline_stage=" + behind + " or more, or its operands a lower stage"),
+      graph, node);
+}
+
+/// Every stage has something to do.
+Status CheckNoneEmpty(const Graph& graph, const std::vector<Region>& regions,
+                      const JobConfig& config) {
+  std::set<std::int32_t> used;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (regions[n] == Region::kForward && graph.nodes[n].stage >= 0) {
+      used.insert(graph.nodes[n].stage);
+    }
+  }
+  if (std::ssize(used) == config.pipeline_stages) {
+    return {};
+  }
+  const std::string have =
+      used.empty()
+          ? "no cell of the network has a pipeline_stage"
+          : "cells have pipeline_stage " +
+                JoinText(std::vector<std::int64_t>(used.begin(), used.end()), ", ") + " only";
+  const bool from_zero = !used.empty() && *used.rbegin() + 1 == std::ssize(used);
+  return FailInput(
+      "job:pipeline-stages",
+      "pipeline_stages is " + std::to_string(config.pipeline_stages) + ", but " + have,
+      "give cells of the network every pipeline_stage from 0 to " +
+          std::to_string(config.pipeline_stages - 1) +
+          (from_zero || used.empty()
+               ? ", or set pipeline_stages=" + std::to_string(std::max<std::size_t>(1, used.size()))
+               : ""));
+}
+
+const Parameter* WeightAt(const Graph& graph, ValueId id) {
+  if (id == kNoValue || graph.at(id).kind != ValueKind::kParameter) {
+    return nullptr;
+  }
+  const Parameter& parameter = graph.parameters[static_cast<std::size_t>(graph.at(id).detail)];
+  return parameter.role == ParameterRole::kWeight ? &parameter : nullptr;
+}
+
+bool Trained(const Graph& graph, ValueId id) {
+  const Parameter* const weight = WeightAt(graph, id);
+  return weight != nullptr && weight->requires_grad;
+}
+
+/// What computes with weights but lies in no stage is done by the first stage that wants it.
+Status PlaceStray(Graph& graph, const std::vector<Region>& regions, const JobConfig& config) {
+  std::vector<std::int64_t> wanted(graph.values.size(), -1);
+  std::vector<bool> weighs(graph.values.size(), false);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    const bool reads = node.stage < 0 && std::ranges::any_of(node.inputs, [&](ValueId id) {
+                         return Trained(graph, id) || (id != kNoValue && weighs[ToIndex(id)]);
+                       });
+    for (const ValueId output : node.outputs) {
+      weighs[ToIndex(output)] = reads && regions[n] == Region::kForward;
+    }
+  }
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    Node& node = graph.nodes[n];
+    if (regions[n] != Region::kForward) {
+      continue;
+    }
+    if (node.stage < 0 && !node.outputs.empty() && weighs[ToIndex(node.outputs.front())]) {
+      const std::int64_t first = wanted[ToIndex(node.outputs.front())];
+      if (first < 0) {
+        return At(FailInput("pipeline:parameter-owner",
+                            "'" + node.op + "' reads parameters but lies in no pipeline stage",
+                            "give the cell that calls it a pipeline_stage"),
+                  graph, node);
+      }
+      node.stage = static_cast<std::int32_t>(first % config.pipeline_stages);
+      node.segment = static_cast<std::int32_t>(first / config.pipeline_stages);
+    }
+    const std::int64_t flow = FlowOf(node, config);
+    for (const ValueId input : node.inputs) {
+      if (input != kNoValue && flow >= 0) {
+        std::int64_t& first = wanted[ToIndex(input)];
+        first = first < 0 ? flow : std::min(first, flow);
+      }
+    }
+  }
+  return {};
+}
+
+/// The gradient that a stage sends back stands for that of one of its weights.
+Status CheckTrained(const Graph& graph, const std::vector<Region>& regions,
+                    const JobConfig& config) {
+  if (!config.training || std::ranges::find(regions, Region::kGradient) == regions.end()) {
+    return {};
+  }
+  std::vector<bool> trained(static_cast<std::size_t>(config.pipeline_stages), false);
+  std::vector<NodeId> first(trained.size(), kNoNode);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (regions[n] != Region::kForward || node.stage < 0) {
+      continue;
+    }
+    const auto stage = static_cast<std::size_t>(node.stage);
+    first[stage] = first[stage] == kNoNode ? NodeId{static_cast<std::int32_t>(n)} : first[stage];
+    trained[stage] = trained[stage] || std::ranges::any_of(node.inputs, [&](ValueId id) {
+                       return Trained(graph, id);
+                     });
+  }
+  for (std::size_t stage = 1; stage < trained.size(); ++stage) {
+    if (!trained[stage]) {
+      return At(FailInput("pipeline:nothing-to-train",
+                          "stage " + std::to_string(stage) +
+                              " has no parameter that is trained, so no gradient would leave it",
+                          "give a cell with a trainable parameter pipeline_stage=" +
+                              std::to_string(stage)),
+                graph, graph.at(first[stage]));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status ColourStages(Graph& traced, const std::vector<Region>& regions, const JobConfig& config) {
+  for (std::size_t n = 0; n < traced.nodes.size(); ++n) {
+    Node& node = traced.nodes[n];
+    if (config.pipeline_stages <= 1 || regions[n] != Region::kForward) {
+      node.stage = -1;
+      continue;
+    }
+    DRYDOCK_RETURN_IF_ERROR(CheckRange(traced, node, config));
+    DRYDOCK_RETURN_IF_ERROR(FlowForward(traced, node, config));
+  }
+  if (config.pipeline_stages <= 1) {
+    return {};
+  }
+  DRYDOCK_RETURN_IF_ERROR(CheckNoneEmpty(traced, regions, config));
+  DRYDOCK_RETURN_IF_ERROR(PlaceStray(traced, regions, config));
+  return CheckTrained(traced, regions, config);
+}
+
+std::vector<std::int32_t> OwnersOf(const Graph& traced, const std::vector<Region>& regions,
+                                   const JobConfig& config) {
+  std::vector<std::int32_t> owners(traced.parameters.size(), -1);
+  for (std::size_t n = 0; config.training && n < traced.nodes.size(); ++n) {
+    const Node& node = traced.nodes[n];
+    for (const ValueId input : node.inputs) {
+      if (regions[n] == Region::kForward && node.stage >= 0 && WeightAt(traced, input) != nullptr) {
+        std::int32_t& owner = owners[static_cast<std::size_t>(traced.at(input).detail)];
+        owner = owner < 0 ? node.stage : std::min(owner, node.stage);
+      }
+    }
+  }
+  return owners;
+}
+
+}  // namespace drydock::strategies

@@ -1,0 +1,160 @@
+#include "strategies/program/rendezvous.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+
+/// Is the order of sends and receives of all stages free of deadlock?
+///
+/// The ranks at one position of all stages talk to each other only. Each runs through its transfers
+/// in the order of their launch, on one stream; a Send waits for its Receive and a Receive for its
+/// Send. Two ranks go on when the one at hand in both is the same message: same two ranks, same
+/// number, type and bytes. If nobody can go on before all are through, they would wait forever.
+/// Positions whose ranks run the same programs are looked at once. Cost: transfers of all stages
+/// plus ranks.
+///
+/// Example: rank 0 does Send 0, Receive 0'; rank 4 Receive 0, Send 0'. If rank 4 began with Send
+/// 0', both would send and nobody receive.
+namespace drydock::strategies {
+namespace {
+
+/// Positions in a sequence of the transfers in it.
+std::vector<const RankCollective*> TransfersOf(const CollectiveSequence& sequence) {
+  std::vector<const RankCollective*> transfers;
+  for (const RankCollective& item : sequence.collectives) {
+    if (item.half != PointToPoint::kNone) {
+      transfers.push_back(&item);
+    }
+  }
+  return transfers;
+}
+
+std::string Describe(const RankCollective& transfer) {
+  return std::string(transfer.kind) + " " + std::to_string(transfer.tag) + " of " +
+         std::to_string(transfer.payload_bytes) + " B " + std::string(DTypeName(transfer.dtype)) +
+         (transfer.line.empty() ? "" : " (" + transfer.line + ")");
+}
+
+/// The ranks at one position of all stages.
+class Column {
+ public:
+  Column(const std::vector<std::vector<const RankCollective*>>& transfers,
+         std::vector<std::int32_t> sequences, std::int64_t first_rank, std::int64_t stage_devices)
+      : transfers_(transfers),
+        sequences_(std::move(sequences)),
+        first_rank_(first_rank),
+        stage_devices_(stage_devices),
+        next_(sequences_.size(), 0) {}
+
+  Rendezvous Run() {
+    std::vector<std::size_t> awake;
+    for (std::size_t stage = sequences_.size(); stage-- > 0;) {
+      awake.push_back(stage);
+    }
+    while (!awake.empty() && result_.first_conflict.empty()) {
+      const std::size_t stage = awake.back();
+      awake.pop_back();
+      const std::size_t other = PeerOf(stage);
+      if (other < sequences_.size() && Meet(stage, other)) {
+        ++next_[stage];
+        ++next_[other];
+        ++result_.transfers;
+        awake.push_back(other);
+        awake.push_back(stage);
+      }
+    }
+    for (std::size_t stage = 0; stage < next_.size() && result_.first_conflict.empty(); ++stage) {
+      if (Head(stage) != nullptr) {
+        Stuck(stage);
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] const RankCollective* Head(std::size_t stage) const {
+    const auto& list = transfers_[static_cast<std::size_t>(sequences_[stage])];
+    return next_[stage] < list.size() ? list[next_[stage]] : nullptr;
+  }
+
+  [[nodiscard]] std::int64_t RankOf(std::size_t stage) const {
+    return first_rank_ + static_cast<std::int64_t>(stage) * stage_devices_;
+  }
+
+  /// The stage that the transfer at hand needs; one that is not there if there is none.
+  [[nodiscard]] std::size_t PeerOf(std::size_t stage) const {
+    const RankCollective* const head = Head(stage);
+    if (head == nullptr) {
+      return sequences_.size();
+    }
+    const std::int64_t distance = head->rank_distance / stage_devices_;
+    const bool sends = head->half == PointToPoint::kSends;
+    return static_cast<std::size_t>(static_cast<std::int64_t>(stage) +
+                                    (sends ? distance : -distance));
+  }
+
+  bool Meet(std::size_t stage, std::size_t other) {
+    const RankCollective* const mine = Head(stage);
+    const RankCollective* const theirs = Head(other);
+    if (theirs == nullptr || theirs->half == mine->half || PeerOf(other) != stage) {
+      return false;
+    }
+    const bool equal = theirs->payload_bytes == mine->payload_bytes &&
+                       theirs->dtype == mine->dtype && theirs->tag == mine->tag;
+    if (!equal) {
+      result_.first_conflict = "rank " + std::to_string(RankOf(stage)) + " does " +
+                               Describe(*mine) + ", its peer, rank " +
+                               std::to_string(RankOf(other)) + ", " + Describe(*theirs);
+    }
+    return equal;
+  }
+
+  void Stuck(std::size_t stage) {
+    const std::size_t other = PeerOf(stage);
+    const RankCollective* const theirs = other < sequences_.size() ? Head(other) : nullptr;
+    result_.first_conflict =
+        "rank " + std::to_string(RankOf(stage)) + " waits forever in " + Describe(*Head(stage)) +
+        (other >= sequences_.size()
+             ? ": there is no such stage"
+             : " for rank " + std::to_string(RankOf(other)) +
+                   (theirs == nullptr ? ", which has no transfer left"
+                                      : ", which waits in " + Describe(*theirs)));
+  }
+
+  const std::vector<std::vector<const RankCollective*>>& transfers_;
+  std::vector<std::int32_t> sequences_;  ///< Per stage.
+  std::int64_t first_rank_;
+  std::int64_t stage_devices_;
+  std::vector<std::size_t> next_;  ///< Per stage: its transfer at hand.
+  Rendezvous result_ = {};
+};
+
+}  // namespace
+
+Rendezvous MeetTransfers(const std::vector<CollectiveSequence>& sequences,
+                         const std::vector<std::int32_t>& sequence_of_rank,
+                         std::int64_t stage_devices) {
+  std::vector<std::vector<const RankCollective*>> transfers;
+  for (const CollectiveSequence& sequence : sequences) {
+    transfers.push_back(TransfersOf(sequence));
+  }
+  Rendezvous result;
+  std::set<std::vector<std::int32_t>> seen;
+  for (std::int64_t rank = 0; rank < stage_devices && result.first_conflict.empty(); ++rank) {
+    std::vector<std::int32_t> column;
+    bool open = false;
+    for (std::int64_t r = rank; r < std::ssize(sequence_of_rank); r += stage_devices) {
+      column.push_back(sequence_of_rank[static_cast<std::size_t>(r)]);
+      open = open || sequences[static_cast<std::size_t>(column.back())].open;
+    }
+    if (open || !seen.insert(column).second) {
+      continue;
+    }
+    Rendezvous met = Column(transfers, std::move(column), rank, stage_devices).Run();
+    result.transfers += met.transfers;
+    result.first_conflict = std::move(met.first_conflict);
+  }
+  return result;
+}
+
+}  // namespace drydock::strategies

@@ -1,0 +1,98 @@
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "strategies/operators/known_ops.h"
+#include "strategies/rules/common/array_math.h"
+#include "strategies/rules/common/common_gradients.h"
+#include "strategies/rules/common/common_rules.h"
+
+/// What passes from one pipeline stage to another.
+///
+/// While the program of all stages is one, a tensor crosses in one node, _StageTransfer, whose
+/// gradient crosses the other way. When the stages part, each transfer becomes a Send in the stage
+/// that has the tensor and a Receive in the one that wants it. The member at the same place of the
+/// other stage is the peer: attribute `rank_distance` says how many ranks further, `sr_tag` which
+/// of the messages between the two ranks this is.
+///
+/// Example: 2 stages of 4 ranks; rank 1 sends to rank 5 (rank_distance 4).
+/// Source: mindspore/ccsrc/frontend/parallel/pipeline_transformer/pipeline_transformer.cc
+/// (InsertSend, InsertReceive)
+namespace drydock::strategies {
+namespace {
+
+/// The same crossing, backwards.
+Result<std::vector<ValueId>> TransferGradient(const GradientContext& context) {
+  AttrMap attrs = context.node.attrs;
+  std::swap(attrs["from_stage"], attrs["to_stage"]);
+  DRYDOCK_TRY(const ValueId gradient,
+              context.Emit(ops::kStageTransfer, {OutputGradient(context)}, std::move(attrs)));
+  return std::vector<ValueId>{gradient};
+}
+
+DRYDOCK_OP_NAMED(StageTransfer, "_StageTransfer", .family = "virtual",
+                 .signature = "_StageTransfer(from_stage=0, to_stage=0)(input)", .infer = InferSame,
+                 .gradient = TransferGradient, .values = "-", .evaluate = EvaluateCopy,
+                 .flops = NoFlops, .cost = CostFamily::kFree);
+
+/// Result type of a Receive: what the other rank sends.
+Result<std::vector<TensorType>> InferReceive(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
+  DRYDOCK_TRY(const auto shape, IntListAttr(*op.attrs, "shape"));
+  DRYDOCK_TRY(const std::string name, TextAttr(*op.attrs, "dtype", ""));
+  if (!shape || name.empty()) {
+    return FailOp(op, "attribute", "'Receive' needs attributes 'shape' and 'dtype'");
+  }
+  DRYDOCK_TRY(const DType dtype, ParseDType(name));
+  return std::vector<TensorType>{{.shape = *shape, .dtype = dtype}};
+}
+
+SentBytes SentToPeer(const CollectiveCall& call) {
+  return EachSends(call.payload_bytes);
+}
+
+SentBytes SentNothing(const CollectiveCall& /*call*/) {
+  return EachSends(0);
+}
+
+Result<std::vector<NdArray>> RunAlone(const Node& node, const std::vector<NdArray>& /*inputs*/) {
+  return Fail(ErrorCode::kUnsupported, "'" + node.op + "' runs between stages only");
+}
+
+/// Number of the rank at the other end in place of how far it is.
+void NamePeer(Node& node, std::span<const std::int64_t> ranks, std::int64_t member) {
+  const std::int64_t distance = IntAttr(node.attrs, "rank_distance", 0).value_or(0);
+  const bool sends = node.entry->collective->point_to_point == PointToPoint::kSends;
+  node.attrs[sends ? "dest_rank" : "src_rank"] =
+      ranks[static_cast<std::size_t>(member)] + (sends ? distance : -distance);
+  node.attrs.erase("rank_distance");
+}
+
+constexpr CollectiveFacts kSendFacts = {.sent = SentToPeer,
+                                        .run = RunAlone,
+                                        .specialise = NamePeer,
+                                        .point_to_point = PointToPoint::kSends,
+                                        .ir_shows_rank_size = false};
+constexpr CollectiveFacts kReceiveFacts = {.sent = SentNothing,
+                                           .run = RunAlone,
+                                           .specialise = NamePeer,
+                                           .point_to_point = PointToPoint::kReceives,
+                                           .ir_shows_rank_size = false};
+
+DRYDOCK_OP(Send, .family = "communication",
+           .signature =
+               "Send(sr_tag, dest_rank=0, group='hccl_world_group', "
+               "group_back='hccl_world_group')(input_data)",
+           .kind = OpKind::kCollective, .infer = InferSame, .gradient = NoBackward, .values = "-",
+           .flops = NoFlops, .cost = CostFamily::kFree, .collective = &kSendFacts);
+DRYDOCK_OP(Receive, .family = "communication",
+           .signature =
+               "Receive(sr_tag, src_rank=0, shape=(), dtype='float32', group='hccl_world_group', "
+               "group_back='hccl_world_group')(input_data)",
+           .kind = OpKind::kCollective, .infer = InferReceive, .gradient = NoBackward,
+           .values = "-", .flops = NoFlops, .cost = CostFamily::kFree,
+           .example = "(sr_tag=0, shape=(8, 4), dtype='float32')((8, 4))",
+           .collective = &kReceiveFacts);
+
+}  // namespace
+}  // namespace drydock::strategies
