@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/ids.h"
+#include "base/text.h"
 #include "sim/tracer/graph_listing.h"
 #include "strategies/passes/localize/localize.h"
 #include "strategies/passes/prepare/rewrite.h"
@@ -98,6 +100,21 @@ json OperatorsWithoutRule(const LocalProgram& program) {
   return names;
 }
 
+/// Operators that were cut by default say how: attribute gen_strategy.
+/// Source: mindspore ops_info/operator_info.cc (GenerateBatchStrategies).
+void NoteDefaults(const LocalProgram& program, strategies::Graph& local) {
+  for (strategies::Node& node : local.nodes) {
+    if (node.origin == strategies::kNoNode) {
+      continue;
+    }
+    const strategies::NodePlan& plan = program.from->plans[ToIndex(node.origin)];
+    const bool own = node.entry == program.from->traced.at(node.origin).entry;
+    if (own && plan.source == strategies::StrategySource::kDefault && plan.sharding) {
+      node.attrs["gen_strategy"] = strategies::Attr(StrategyText(plan.sharding->strategy));
+    }
+  }
+}
+
 /// Slice shape times cuts must give the shape.
 json Violations(const LocalProgram& program) {
   json texts = json::array();
@@ -133,6 +150,7 @@ Result<json> ForwardListing(const LocalProgram& program, RankId rank) {
   LocalProgram forward{.from = program.from};
   DRYDOCK_TRY(forward.local, strategies::BuildForwardProgram(
                                  *program.from, strategies::ClassifyNodes(program.from->traced)));
+  NoteDefaults(program, forward.local);
   return GraphListing(strategies::SpecialiseForRank(forward, rank), cuts);
 }
 

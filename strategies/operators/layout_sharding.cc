@@ -206,9 +206,11 @@ Result<std::vector<TensorLayout>> WithUsedCopies(const OpEntry& entry, const OpV
                                                  const std::vector<TensorLayout>& layouts) {
   if (std::ranges::any_of(layouts, CopiesDiffer)) {
     if (!entry.accepts_interleaved) {
-      return FailLayout(
-          view, "interleaved",
-          "'" + std::string(view.op) + "' cannot be cut along the axis 'interleaved_parallel'");
+      Error error{.code = ErrorCode::kUnsupported,
+                  .message = "'" + std::string(view.op) +
+                             "' is not handled with the axis 'interleaved_parallel'"};
+      error.reason = std::string(view.op) + ":layout-interleaved";
+      return tl::unexpected(std::move(error));
     }
     return layouts;
   }

@@ -16,6 +16,8 @@ WIDTH = 160
 # Packages whose modules are listed with their names; of all others only that they are there.
 NAMED = ("mindspore", "mindspore.mint", "mindspore.dataset", "mindspore.ops.auto_generate", "mindspore.ops.functional",
          "mindspore.ops.operations", "mindspore.ops.composite")
+# Packages whose modules are listed with their names at every depth: scripts import from where a class is written.
+DEEP = ("mindspore.nn", "mindspore.train", "mindspore.mint", "mindspore.common", "mindspore.parallel", "mindspore.communication")
 CLASSES = ("mindspore.Tensor", "mindspore.Parameter", "mindspore.nn.Cell", "mindspore.nn.Optimizer", "mindspore.ops.Primitive",
            "mindspore.dataset.Dataset", "mindspore.train.Model", "mindspore.nn.SequentialCell", "mindspore.nn.CellList")
 
@@ -76,6 +78,7 @@ def main():
     for package, found in packages.items():
         write(out, "modules", package, found)
     named = [package + "." + name for package in NAMED[:3] for name in packages[package]]
+    named += [package + "." + name for package in packages if package.startswith(DEEP) for name in packages[package]]
     for module in sorted({"mindspore", *NAMED, *named}):
         if not is_private(module):
             write(out, "names", module, names_of(module))

@@ -101,6 +101,9 @@ INSTANTIATE_TEST_SUITE_P(
         ValueCase{"AddExt", {Row({1}), Row({2})}, {{"alpha", 3}}, Row({7})},
         ValueCase{"SubExt", {Row({1}), Row({2})}, {{"alpha", 3}}, Row({-5})},
         ValueCase{"AddcmulExt", {Row({1}), Row({2}), Row({3})}, {{"value", 2}}, Row({13})},
+        // 1 + 2 * (3 * 4), 1 + 2 * (6 / 3).
+        ValueCase{"Addcmul", {Row({1}), Row({3}), Row({4}), Row({2})}, {}, Row({25})},
+        ValueCase{"Addcdiv", {Row({1}), Row({6}), Row({3}), Row({2})}, {}, Row({5})},
         ValueCase{"Lerp", {Row({1}), Row({5}), Row({0.25})}, {}, Row({2})},
         ValueCase{"Outer", {Row({1, 2}), Row({3, 4})}, {}, Table({2, 2}, {3, 4, 6, 8})},
         ValueCase{"IsClose",

@@ -64,6 +64,78 @@ DRYDOCK_OP(Lerp, .family = "broadcast_binary", .signature = "Lerp()(input, end, 
            .evaluate = EvaluateLerp, .flops = FlopsPerOutput<3>, .cost = CostFamily::kArithmetic,
            .elementwise = true, .accepts_layout = true);
 
+// ---- Addcmul, Addcdiv: input + value * (x1 * x2), input + value * (x1 / x2)
+
+Result<std::vector<TensorType>> InferAddProduct(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 4, 4));
+  DRYDOCK_TRY(const Shape factors, BroadcastShapes(op, op.inputs[1].shape, op.inputs[2].shape));
+  DRYDOCK_TRY(const Shape added, BroadcastShapes(op, factors, op.inputs[3].shape));
+  DRYDOCK_TRY(Shape shape, BroadcastShapes(op, op.inputs[0].shape, added));
+  return std::vector<TensorType>{{.shape = std::move(shape), .dtype = op.inputs[0].dtype}};
+}
+
+double Times(double a, double b) {
+  return a * b;
+}
+
+/// dY * value * the other factor.
+template <std::size_t Other>
+Result<ValueId> ByFactor(const GradientContext& context) {
+  return TimesGradient(
+      context, context.Emit(ops::kMul, {context.node.inputs[3], context.node.inputs[Other]}));
+}
+
+Result<ValueId> AddcmulByValue(const GradientContext& context) {
+  return TimesGradient(context,
+                       context.Emit(ops::kMul, {context.node.inputs[1], context.node.inputs[2]}));
+}
+
+Result<std::vector<NdArray>> EvaluateAddcmul(const EvaluateContext& context) {
+  const Shape& shape = context.output_types[0].shape;
+  const NdArray factors = MapArrays(context.inputs[1], context.inputs[2], shape, Times);
+  const NdArray added = MapArrays(factors, context.inputs[3], shape, Times);
+  return std::vector<NdArray>{MapArrays(context.inputs[0], added, shape, SumOf)};
+}
+
+DRYDOCK_OP(Addcmul, .family = "same_shape_nary",
+           .signature = "Addcmul()(input_data, x1, x2, value)", .infer = InferAddProduct,
+           .gradient = OperandGradients<GradientItself, ByFactor<2>, ByFactor<1>, AddcmulByValue>,
+           .evaluate = EvaluateAddcmul, .flops = FlopsPerOutput<3>, .elementwise = true);
+
+Result<ValueId> AddcdivByDividend(const GradientContext& context) {
+  return TimesGradient(
+      context, context.Emit(ops::kRealDiv, {context.node.inputs[3], context.node.inputs[2]}));
+}
+
+/// -dY * value * x1 / x2^2.
+Result<ValueId> AddcdivByDivisor(const GradientContext& context) {
+  DRYDOCK_TRY(const ValueId top,
+              context.Emit(ops::kMul, {context.node.inputs[3], context.node.inputs[1]}));
+  DRYDOCK_TRY(const ValueId square,
+              context.Emit(ops::kMul, {context.node.inputs[2], context.node.inputs[2]}));
+  DRYDOCK_TRY(const ValueId ratio, context.Emit(ops::kRealDiv, {top, square}));
+  return TimesGradient(context, context.Emit("Neg", {ratio}));
+}
+
+Result<ValueId> AddcdivByValue(const GradientContext& context) {
+  return TimesGradient(
+      context, context.Emit(ops::kRealDiv, {context.node.inputs[1], context.node.inputs[2]}));
+}
+
+Result<std::vector<NdArray>> EvaluateAddcdiv(const EvaluateContext& context) {
+  const Shape& shape = context.output_types[0].shape;
+  const NdArray ratio = MapArrays(context.inputs[1], context.inputs[2], shape,
+                                  [](double top, double bottom) { return top / bottom; });
+  const NdArray added = MapArrays(ratio, context.inputs[3], shape, Times);
+  return std::vector<NdArray>{MapArrays(context.inputs[0], added, shape, SumOf)};
+}
+
+DRYDOCK_OP(Addcdiv, .family = "same_shape_nary",
+           .signature = "Addcdiv()(input_data, x1, x2, value)", .infer = InferAddProduct,
+           .gradient = OperandGradients<GradientItself, AddcdivByDividend, AddcdivByDivisor,
+                                        AddcdivByValue>,
+           .evaluate = EvaluateAddcdiv, .flops = FlopsPerOutput<3>, .elementwise = true);
+
 // ---- MaskedFill: value where mask, else input
 
 Result<std::vector<TensorType>> InferMaskedFill(const OpView& op) {

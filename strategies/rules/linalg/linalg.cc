@@ -52,19 +52,27 @@ Result<Strategy> DefaultBatchOfBoth(const OpView& op, std::int64_t device_count)
   return BatchStrategy(op, device_count, {batched, batched});
 }
 
-/// Matrices [.., m, n] and right sides [.., m, k] of one batch.
+/// Vectors as right sides stand for matrices of one column.
+Shape WithColumns(const Shape& a, Shape b) {
+  if (b.size() + 1 == a.size()) {
+    b.push_back(1);
+  }
+  return b;
+}
+
+/// Matrices [.., m, n] and right sides [.., m, k] or [.., m] of one batch.
 Status ExpectSystem(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 2, 3));
   DRYDOCK_RETURN_IF_ERROR(ExpectFloating(op, 0));
   DRYDOCK_RETURN_IF_ERROR(ExpectSameDType(op));
   const Shape& a = op.inputs[0].shape;
-  const Shape& b = op.inputs[1].shape;
+  const Shape b = WithColumns(a, op.inputs[1].shape);
   const bool fits = a.size() == b.size() && std::equal(a.begin(), a.end() - 1, b.begin());
   if (!fits) {
     return FailOp(op, "shape-mismatch",
                   "'" + std::string(op.op) + "' cannot solve " + TupleText(a) +
-                      " for right sides of shape " + TupleText(b));
+                      " for right sides of shape " + TupleText(op.inputs[1].shape));
   }
   return {};
 }
@@ -95,14 +103,6 @@ Result<Triangle> TriangleOf(const AttrMap& attrs) {
   DRYDOCK_TRY(triangle.lower, BoolAttr(attrs, "lower", false));
   DRYDOCK_TRY(triangle.unit, BoolAttr(attrs, "unit_diagonal", false));
   return triangle;
-}
-
-/// Vectors as right sides stand for matrices of one column.
-Shape WithColumns(const Shape& a, Shape b) {
-  if (b.size() + 1 == a.size()) {
-    b.push_back(1);
-  }
-  return b;
 }
 
 /// Matrices [.., n, n] and right sides [.., n, k] or [.., n] of one batch.
@@ -203,8 +203,9 @@ DRYDOCK_OP(SolveTriangular, .family = "linalg",
 Result<std::vector<TensorType>> InferLstsq(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectSystem(op));
   const DType dtype = op.inputs[0].dtype;
+  const Shape& a = op.inputs[0].shape;
   Shape solution = op.inputs[1].shape;
-  solution[solution.size() - 2] = op.inputs[0].shape.back();
+  solution[a.size() - 2] = a.back();
   return std::vector<TensorType>{{.shape = std::move(solution), .dtype = dtype},
                                  {.shape = {1}, .dtype = dtype},
                                  {.shape = {1}, .dtype = DType::kInt64},
@@ -213,8 +214,10 @@ Result<std::vector<TensorType>> InferLstsq(const OpView& op) {
 
 Result<std::vector<NdArray>> EvaluateLstsq(const EvaluateContext& context) {
   const auto solve = [](const Matrix& a, const Matrix& b) { return Product(PseudoInverse(a), b); };
+  NdArray b = context.inputs[1];
+  b.shape = WithColumns(context.inputs[0].shape, b.shape);
   std::vector<NdArray> out = {
-      OverBatch(context.inputs[0], context.inputs[1], context.output_types[0].shape, solve)};
+      OverBatch(context.inputs[0], b, context.output_types[0].shape, solve)};
   out.resize(4, FilledArray({1}, 0.0));
   return out;
 }
@@ -235,15 +238,18 @@ Result<std::vector<TensorType>> InferLstsqGrad(const OpView& op) {
 /// With P the pseudo-inverse of a full-rank A and G = dX: dB = P^T G and
 /// dA = -P^T G B^T P^T + (I - A P) B G^T P P^T + P^T P B G^T (I - P A).
 Result<std::vector<NdArray>> EvaluateLstsqGrad(const EvaluateContext& context) {
-  const NdArray& g = context.inputs[0];
   NdArray of_a{.shape = context.input_types[1].shape};
   NdArray of_b{.shape = context.input_types[2].shape};
+  NdArray g = context.inputs[0];
+  g.shape = WithColumns(of_a.shape, g.shape);
+  NdArray b = context.inputs[2];
+  b.shape = WithColumns(of_a.shape, b.shape);
   const std::int64_t count = g.shape.size() > 2 ? g.shape[0] : 1;
   for (std::int64_t i = 0; i < count; ++i) {
     const Matrix a = MatrixAt(context.inputs[1], i);
     const Matrix p = PseudoInverse(a);
     const Matrix pt = Transposed(p);
-    const Matrix bg = Product(MatrixAt(context.inputs[2], i), Transposed(MatrixAt(g, i)));
+    const Matrix bg = Product(MatrixAt(b, i), Transposed(MatrixAt(g, i)));
     const Matrix left =
         Product(Minus(Identity(a.rows), Product(a, p)), Product(bg, Product(p, pt)));
     const Matrix right =

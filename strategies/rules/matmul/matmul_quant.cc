@@ -197,8 +197,9 @@ Status CheckWeightScales(const OpView& op, std::int64_t columns) {
     bool fits = shape.back() == 1 || shape.back() == columns;
     if (shape.size() == 2) {
       const bool of_weight = i == 2 || static_cast<std::ptrdiff_t>(i) == anti_offset;
-      fits = of_weight ? shape[0] > 0 && shape[1] > 0 && weight[0] % shape[0] == 0 &&
-                             weight[1] % shape[1] == 0
+      const std::size_t rows = weight.size() - 2;
+      fits = of_weight ? shape[0] > 0 && shape[1] > 0 && weight[rows] % shape[0] == 0 &&
+                             weight[rows + 1] % shape[1] == 0
                        : fits && shape[0] == 1;
     }
     if (!fits) {
@@ -213,8 +214,8 @@ Status CheckWeightScales(const OpView& op, std::int64_t columns) {
 
 Result<std::vector<TensorType>> InferWeightQuant(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 3, 7));
-  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 2, 2));
-  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 1, 2, 2));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 2, std::string::npos));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 1, 2, std::string::npos));
   for (std::size_t i = 2; i < op.inputs.size(); ++i) {
     DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, i, 1, 2));
   }
@@ -226,12 +227,12 @@ Result<std::vector<TensorType>> InferWeightQuant(const OpView& op) {
       {.shape = std::move(shape), .dtype = quantised ? DType::kInt8 : op.inputs[0].dtype}};
 }
 
-/// Scales and offsets of the weight: by column, or like the weight (groups of rows).
+/// Scales and offsets of the weight: by column, or like its matrices (groups of rows).
 TensorAxes WeightScaleAxes(const Shape& shape, const TensorAxes& weight, AxisIndex n) {
   if (shape.size() == 1) {
     return {shape[0] == 1 ? DimAxes{} : DimAxes{n}};
   }
-  TensorAxes axes = weight;
+  TensorAxes axes(weight.end() - 2, weight.end());
   for (std::size_t d = 0; d < axes.size(); ++d) {
     axes[d] = shape[d] == 1 ? DimAxes{} : axes[d];
   }
@@ -241,13 +242,14 @@ TensorAxes WeightScaleAxes(const Shape& shape, const TensorAxes& weight, AxisInd
 Result<ShardRule> ShardWeightQuant(const OpView& op, const Strategy& strategy) {
   DRYDOCK_TRY(const Transposes transposes, WeightTransposes(*op.attrs));
   ShardRule rule = ProductRule(op, transposes);
-  const ProductAxes axes = ProductAxesOf(2);
+  const std::size_t rank = op.outputs[0].shape.size();
+  const ProductAxes axes = ProductAxesOf(rank);
   const std::ptrdiff_t anti_offset = PresentIndex(op, WeightQuantOperands::kAntiOffset);
   for (std::size_t i = 2; i < op.inputs.size(); ++i) {
     const Shape& shape = op.inputs[i].shape;
     const bool of_weight = i == 2 || static_cast<std::ptrdiff_t>(i) == anti_offset;
     rule.inputs.push_back(of_weight ? WeightScaleAxes(shape, rule.inputs[1], axes.n)
-                                    : ColumnAxes(shape, 2));
+                                    : ColumnAxes(shape, rank));
   }
   if (PresentIndex(op, WeightQuantOperands::kScale) >= 0) {
     rule.uncut.push_back(
@@ -265,7 +267,8 @@ Result<Strategy> DefaultWeightQuant(const OpView& op, std::int64_t device_count)
 }
 
 Result<std::vector<ValueId>> LocalizeWeightQuant(const LocalizeContext& context) {
-  return LocalizeAddends(context, {WeightQuantOperands::kBias}, ProductAxesOf(2).k);
+  const AxisIndex k = ProductAxesOf(context.global.outputs[0].shape.size()).k;
+  return LocalizeAddends(context, {WeightQuantOperands::kBias}, k);
 }
 
 /// A scale or offset of groups of rows as one number for each element of the weight.
@@ -276,9 +279,10 @@ NdArray OfEachWeight(const NdArray& scale, const Shape& weight, bool transposed)
     return BroadcastArray(transposed ? ReshapeArray(row, column) : row, weight);
   }
   NdArray out{.shape = weight};
+  const std::size_t rows = weight.size() - 2;
   ForEachElement(weight, [&](std::span<const std::int64_t> at) {
-    const std::int64_t index[] = {at[0] / (weight[0] / scale.shape[0]),
-                                  at[1] / (weight[1] / scale.shape[1])};
+    const std::int64_t index[] = {at[rows] / (weight[rows] / scale.shape[0]),
+                                  at[rows + 1] / (weight[rows + 1] / scale.shape[1])};
     out.data.push_back(scale.data[OffsetOf(scale.shape, index)]);
   });
   return out;

@@ -246,6 +246,13 @@ Result<Exchange> ExchangeOf(const OpView& op) {
   DRYDOCK_TRY(const std::int64_t split, IntAttr(*op.attrs, "split_dim", 0));
   DRYDOCK_TRY(const std::int64_t concat, IntAttr(*op.attrs, "concat_dim", 0));
   Exchange exchange{.parts = parts};
+  DRYDOCK_TRY(const std::int64_t ranks, IntAttr(*op.attrs, "rank_size", parts));
+  if (ranks != parts) {
+    return FailOp(op, "split-count",
+                  "'AlltoAll' cuts its operand into " + std::to_string(parts) +
+                      " parts, but there are " + std::to_string(ranks) + " ranks in its group",
+                  "use split_count=" + std::to_string(ranks));
+  }
   DRYDOCK_TRY(exchange.split_dim, NormalisedAxis(op, split, rank));
   DRYDOCK_TRY(exchange.concat_dim, NormalisedAxis(op, concat, rank));
   return exchange;

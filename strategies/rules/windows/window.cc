@@ -116,6 +116,10 @@ Result<std::vector<std::int64_t>> SpatialAttr(const OpView& op, std::string_view
   DRYDOCK_TRY(const auto given, IntListAttr(*op.attrs, name));
   std::vector<std::int64_t> list = given.value_or(std::vector<std::int64_t>{fallback});
   if (list.size() == spatial + 2) {
+    if (list[0] != 1 || list[1] != 1) {
+      return FailAttr(
+          op, name, "must be 1 in the dimensions of batch and channels, but is " + TupleText(list));
+    }
     list.erase(list.begin(), list.begin() + 2);
   }
   if (list.size() == 1) {

@@ -59,31 +59,51 @@ def submodule(module_name, name):
     return None
 
 
-def module_getattr(module_name, later=None):
+def module_getattr(module_name, later=None, home=None):
     """A module-level __getattr__ that answers unknown names with sub-modules or stubs.
 
-    `later` says which module has a name that is imported when it is first asked for.
+    `module_name` is what the stubs are called by, which may be the package that a module's names belong to; `later` says which
+    module has a name that is imported when it is first asked for; `home` is the module, if that is not the caller's.
     """
+    places = (home or sys._getframe(1).f_globals["__name__"], module_name)
 
     def getattr_(name):
         if later and name in later:
             found = getattr(importlib.import_module(later[name]), name)
             setattr(sys.modules[module_name], name, found)
             return found
+        if name == "__path__" and _is_package(places[0]):
+            return []  # a file here, a package there: its modules can be imported
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError("module '%s' has no attribute '%s'" % (module_name, name))
-        return submodule(module_name, name) or stub(module_name + "." + name, (module_name,))
+        return submodule(module_name, name) or stub(module_name + "." + name, places)
 
     return getattr_
 
 
+def _is_package(module_name):
+    from mindspore._drydock import names
+    return names.is_package(module_name)
+
+
 class _StubLoader:
+    """A module that the stand-in has no file for; what it defines may be in the package above."""
+
     def create_module(self, spec):
         return None
 
     def exec_module(self, module):
         module.__path__ = []
-        module.__getattr__ = module_getattr(module.__name__)
+        answer = module_getattr(module.__name__, home=module.__name__)
+
+        def getattr_(name):
+            found = answer(name)
+            if not isinstance(found, Stub):
+                return found
+            above = getattr(sys.modules.get(module.__name__.rpartition(".")[0]), name, found)
+            return found if isinstance(above, Stub) else above
+
+        module.__getattr__ = getattr_
 
 
 class _StubFinder:

@@ -42,7 +42,18 @@ class Parameter(Tensor):
         self.pipeline_stages = []
         self.origin = None             # the parameter this one was cloned from
         self.role = "weight"           # or "optimizer_state", "hyper"
-        self.param_info = self
+
+    @property
+    def param_info(self):
+        """What the original keeps beside the values; here the parameter itself."""
+        return self
+
+    @param_info.setter
+    def param_info(self, value):
+        """A clone of another parameter's: this one lies as that one does (the script made it as a state of it)."""
+        if isinstance(value, Parameter) and value is not self and value.origin is not None:
+            self.origin = value.origin
+            self.name, self.requires_grad = value.name, value.requires_grad
 
     @property
     def name(self):
@@ -115,7 +126,6 @@ class Parameter(Tensor):
     def clone(self, init="same"):
         copied = self._copy_as(Parameter)
         copied.origin = self
-        copied.param_info = copied
         copied._node = None
         copied._small = None
         return copied
@@ -148,7 +158,6 @@ class Parameter(Tensor):
 
     def __deepcopy__(self, memo):
         copied = self._copy_as(Parameter)
-        copied.param_info = copied
         memo[id(self)] = copied
         return copied
 

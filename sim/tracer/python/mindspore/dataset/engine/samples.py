@@ -130,8 +130,21 @@ class _FileDataset(Dataset):
                           "does not read" % self._kind, "use GeneratorDataset with rows of the right shape")
 
 
-class MindDataset(_FileDataset):
-    _kind = "MindDataset"
+class MindDataset(Dataset):
+    """Rows of MindRecord files."""
+
+    def __init__(self, dataset_files, columns_list=None, num_parallel_workers=None, shuffle=None, num_shards=None,
+                 shard_id=None, sampler=None, padded_sample=None, num_padded=None, num_samples=None, cache=None):
+        from mindspore.dataset.engine import record_files
+        columns, rows = record_files.read(dataset_files)
+        names = list(columns) if columns_list is None else list(columns_list)
+        for name in names:
+            if name not in columns:
+                raise user_error(RuntimeError, "MindDataset:unknown-column", "the files of MindDataset have no column '%s'"
+                                 % name, "their columns: " + ", ".join(columns))
+        size = lengths.Known(rows + (num_padded or 0))
+        size = samplers.size_after(sampler, lengths.at_most(size, num_samples) if num_samples else size)
+        super().__init__(names, [columns[name] for name in names], shard_size(size, num_shards, shard_id))
 
 
 class TFRecordDataset(_FileDataset):

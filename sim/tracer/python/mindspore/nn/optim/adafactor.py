@@ -83,7 +83,7 @@ class AdaFactor(Optimizer):
         self.exp_avg_sq = ParameterTuple(squares)
 
     def update(self, gradients):
-        rates = self.get_lr()
+        rates = self.rates_of_step()
         self.count_step()
         step = P.AssignAdd()(self.step, Tensor(1.0, mstype.float32))
         if self.relative_step:

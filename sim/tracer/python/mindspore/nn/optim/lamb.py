@@ -17,7 +17,7 @@ class Lamb(_Moments):
         self.opt = P.Lamb()
 
     def update(self, gradients):
-        decays, rates = self.get_weight_decay(), self.get_lr()
+        decays, rates = self.decays_of_step(), self.rates_of_step()
         self.count_step()
         for i, (parameter, gradient) in enumerate(zip(self.parameters, gradients)):
             self.opt(parameter, self.moments1[i], self.moments2[i], rates[i], self.beta1, self.beta2, self.eps,

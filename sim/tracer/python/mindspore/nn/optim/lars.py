@@ -39,12 +39,12 @@ class LARS(Optimizer):
         optimizer.dynamic_weight_decay = optimizer.exec_weight_decay = False
         optimizer.need_scale = False
 
-    def get_lr(self):
-        return self.opt.get_lr() if self.use_clip else [self.learning_rate] * len(self.parameters)
+    def rates_of_step(self):
+        return self.opt.rates_of_step() if self.use_clip else [self.learning_rate] * len(self.parameters)
 
     def construct(self, gradients):
         with phase("optimizer"):
-            rates, decays = self.get_lr(), self.get_weight_decay()
+            rates, decays = self.rates_of_step(), self.decays_of_step()
             gradients = self.scale_grad(tuple(gradients))
             gradients = tuple(self._scaled(i, gradient, decays[i], rates[i]) if self.lars_flag[i] else gradient
                               for i, gradient in enumerate(gradients))

@@ -13,7 +13,7 @@ from mindspore.common.parameter import Parameter, ParameterTuple, hyper_paramete
 from mindspore.common.tensor import Tensor
 from mindspore.nn.cell import Cell
 from mindspore.nn.optim._groups import Groups, check_number  # noqa: F401
-from mindspore.ops import operations as P
+from mindspore.ops import composite as C, operations as P
 
 
 class Optimizer(Cell):
@@ -46,6 +46,15 @@ class Optimizer(Cell):
         self.reciprocal_scale = Tensor(1.0 / self.loss_scale, mstype.float32)
         self.need_scale = self.loss_scale != 1.0
         self.assignadd = P.AssignAdd()
+        self._set_what_scripts_use()
+
+    def _set_what_scripts_use(self):
+        """Attributes that optimizers of the script find in the original's base class."""
+        self.hyper_map, self.map_, self.map_reverse = C.HyperMap(), C.Map(), C.Map(None, True)
+        self.hyper_map_reverse = C.HyperMap(None, True)
+        self.use_parallel = self.use_dist_optimizer = self.grad_centralization = False
+        self.optim_filter = (True,) * self.param_length
+        self.ps_parameters = self.cache_enable = (False,) * self.param_length
 
     # -- settings -----------------------------------------------------------------------------------
     def _checked_rate(self, rate):
@@ -134,15 +143,29 @@ class Optimizer(Cell):
         self.__dict__["_target"] = value
 
     # -- parts of a step ----------------------------------------------------------------------------
-    def get_lr(self):
+    def rates_of_step(self):
         """Rates of this step, one per parameter; equal ones are one value."""
         return self._of_this_step(self.learning_rates, True)
 
-    def get_weight_decay(self):
+    def decays_of_step(self):
         """Decays of this step, one per parameter."""
         if not self.dynamic_weight_decay:
             return self.weight_decays
         return self._of_this_step(self.weight_decays, False)
+
+    def get_lr(self):
+        """What optimizers of the script see: one rate, or one per parameter where groups have their own."""
+        rates = self.rates_of_step()
+        return tuple(rates) if self.is_group_lr else rates[0]
+
+    def get_weight_decay(self):
+        """The same of decays."""
+        decays = self.decays_of_step()
+        return tuple(decays) if self.is_group else decays[0]
+
+    def broadcast_params(self, optim_result):
+        """Parameters of the parts of a sharded optimizer; each rank holds all of them here."""
+        return optim_result
 
     def _of_this_step(self, sources, to_scalar):
         found, results = {}, []
@@ -170,7 +193,7 @@ class Optimizer(Cell):
         """decay * weight is added."""
         if not self.exec_weight_decay:
             return gradients
-        decays = self.get_weight_decay()
+        decays = self.decays_of_step()
         return tuple(P.AddN()((P.Mul()(weight, _as_type(decay, weight)), gradient)) if flag else gradient
                      for gradient, weight, decay, flag in zip(gradients, self.parameters, decays, self.decay_flags))
 
@@ -183,7 +206,7 @@ class Optimizer(Cell):
     def prepared(self, gradients):
         """Gradients with weight decay and without loss scale; the rates; the counter has grown."""
         gradients = self.scale_grad(self.decay_weight(gradients))
-        rates = self.get_lr()
+        rates = self.rates_of_step()
         self.count_step()
         return gradients, rates
 

@@ -1,0 +1,183 @@
+"""What real training code does: optimizers of its own, record files, names imported from where a class is written."""
+import unittest
+
+from helper import TraceTest
+
+NET = """
+import numpy as np
+import mindspore as ms
+from mindspore import nn, ops, Tensor, Parameter
+ms.set_context(mode=ms.GRAPH_MODE)
+ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", full_batch=True)
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor(np.zeros((16, 8)), ms.float32), name="w")
+        self.mm = ops.MatMul().shard(((4, 1), (1, 2)))
+        self.sum = ops.ReduceSum()
+    def construct(self, x):
+        return self.sum(self.mm(x, self.w))
+"""
+STEP = """
+net = Net()
+step = nn.TrainOneStepCell(net, Mine(net.trainable_params(), 0.1, weight_decay=0.01))
+step.set_train()
+step(Tensor(np.zeros((8, 16)), ms.float32))
+"""
+# One Adam of the script: states made one by one and linked to their weights, an operator without a rule, HyperMap.
+ADAM = NET + """
+from mindspore.common.initializer import initializer
+from mindspore.nn.optim.optimizer import Optimizer
+update = ops.MultitypeFuncGraph("update")
+addcmul = ops.operations.Addcmul()
+@update.register("Tensor", "Tensor", "Tensor", "Tensor", "Tensor", "Bool")
+def _update(lr, decay, weight, gradient, state, wanted):
+    ops.assign(state, addcmul(state * 0.9, gradient, gradient, Tensor([0.1], ms.float32)))
+    ops.assign(weight, weight * (1 - lr * decay) - gradient / (ops.sqrt(state) + 1e-6) * lr)
+    return wanted
+class Mine(Optimizer):
+    def __init__(self, params, rate, weight_decay):
+        super().__init__(rate, params, weight_decay=weight_decay)
+        states = []
+        for weight in self.parameters:
+            state = Parameter(initializer("zeros", shape=weight.shape, dtype=ms.float32))
+            state.param_info = weight.param_info.clone()
+            state.name = "adam_v." + state.name
+            states.append(state)
+        self.states_of_all = ms.ParameterTuple(states)
+    def construct(self, gradients):
+        gradients = self.flatten_gradients(gradients)
+        decay, lr = self.get_weight_decay(), self.get_lr()
+        assert isinstance(decay, Tensor) and isinstance(lr, Tensor), "one of each without groups"
+        self.assignadd(self.global_step, self.global_step_increase_tensor)
+        return self.hyper_map(ops.partial(update, lr, decay), self._parameters, gradients, self.states_of_all,
+                              self.optim_filter)
+""" + STEP
+
+
+class OptimizersOfTheScript(TraceTest):
+    def test_states_lie_as_their_weights_and_keep_their_name(self):
+        run = self.trace(ADAM)
+        states = [item for item in run.documents[0]["parameters"] if item["name"] == "adam_v.w"]
+        self.assertEqual([state["role"] for state in states], ["optimizer_state"])
+        self.assertIn("Addcmul", self.ops(run))
+
+    def test_rates_of_groups_are_one_for_each_parameter(self):
+        self.trace(NET + """
+class Mine(nn.Optimizer):
+    def construct(self, gradients):
+        assert len(self.get_lr()) == 1 and len(self.get_weight_decay()) == 1
+        return ops.assign(self.parameters[0], gradients[0])
+net = Net()
+step = nn.TrainOneStepCell(net, Mine(0.1, [{"params": net.trainable_params(), "lr": 0.5}]))
+step.set_train()
+step(Tensor(np.zeros((8, 16)), ms.float32))
+""")
+
+
+class RecordFiles(TraceTest):
+    DATA = """
+import mindspore as ms, mindspore.dataset as ds, json, sqlite3, struct
+def record(path, rows, shards=()):
+    # two columns of whole numbers, packed: count of elements behind the size of the column
+    head = {"header_size": 4096, "page_size": 4096, "index_fields": None, "shard_addresses": list(shards),
+            "page": [{"page_id": 0, "page_type": "BLOB_DATA", "end_row_id": rows},
+                     {"page_id": 1, "page_type": "RAW_DATA", "end_row_id": rows}],
+            "schema": [{"blob_fields": ["ids", "mask"], "schema": {
+                "ids": {"type": "int32", "shape": [-1]}, "mask": {"type": "float32", "shape": [-1, 2]}}}]}
+    column = struct.pack(">I", 33) + bytes(40)
+    row = struct.pack(">Q", len(column)) + column + struct.pack(">Q", 48) + bytes(48)
+    text = json.dumps(head).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        file.seek(4096)
+        file.write(struct.pack("<Q", len(row)) + row)
+class Net(ms.nn.Cell):
+    def construct(self, x):
+        return ms.ops.cast(x, ms.float32) * 2
+def feed(data, name="ids"):
+    for row in data.create_dict_iterator():
+        Net()(row[name])
+"""
+
+    def test_columns_and_rows_of_a_file(self):
+        run = self.trace(self.DATA + """
+record("a.mindrecord", 12)
+data = ds.MindDataset("a.mindrecord", columns_list=["mask", "ids"])
+# 48 bytes of float32 are 12 numbers, 6 rows of 2
+assert data.output_shapes() == [[6, 2], [33]] and data.get_dataset_size() == 12, data.output_shapes()
+feed(data.batch(4))
+""")
+        self.assertEqual(run.documents[0]["inputs"][0]["shape"], [4, 33])
+
+    def test_one_file_of_a_set_stands_for_all(self):
+        self.trace(self.DATA + """
+record("a.mindrecord0", 12, ["a.mindrecord0", "a.mindrecord1"])
+record("a.mindrecord1", 8, ["a.mindrecord0", "a.mindrecord1"])
+assert ds.MindDataset("a.mindrecord0").get_dataset_size() == 20
+assert ds.MindDataset(["a.mindrecord0"], num_shards=4, shard_id=0).get_dataset_size() == 3
+feed(ds.MindDataset("a.mindrecord0").batch(2))
+""")
+
+    def test_text_declares_the_columns_of_a_file_to_come(self):
+        run = self.trace(self.DATA + """
+open("a.mindrecord", "w").write('{"rows": 64, "columns": {"ids": {"type": "int32", "shape": [4097]}}}')
+feed(ds.MindDataset("a.mindrecord").batch(8))
+""")
+        self.assertEqual(run.documents[0]["inputs"][0]["shape"], [8, 4097])
+
+    def test_missing_file_is_our_limit_with_a_remedy(self):
+        error = self.error(self.DATA + "feed(ds.MindDataset('none.mindrecord'))")
+        self.assertEqual(error["family"], "unsupported")
+        self.assertIn('"columns"', error["hint"])
+
+    def test_other_files_are_the_users_mistake(self):
+        for text in ("b'no record at all'", "b''", "b'{\"rows\": 3}'"):
+            error = self.error(self.DATA + "open('a', 'wb').write(%s); feed(ds.MindDataset('a'))" % text)
+            self.assertEqual(error["family"], "user", error)
+            self.assertIn("no MindRecord file", error["message"])
+
+    def test_unknown_column(self):
+        error = self.error(self.DATA + "record('a', 3); ds.MindDataset('a', ['idx'])")
+        self.assertIn("ids, mask", error["hint"])
+
+
+class Names(TraceTest):
+    def test_names_from_the_modules_that_define_them(self):
+        self.trace("""
+from mindspore.train.metrics import get_metrics, Perplexity, Metric
+from mindspore.train.metrics.perplexity import Perplexity as Same
+assert isinstance(get_metrics({"loss"})["loss"], Metric)
+import mindspore as ms
+class Net(ms.nn.Cell):
+    def construct(self, x):
+        return x * 2
+Net()(ms.Tensor([1.0]))
+""")
+
+    def test_names_that_no_module_has(self):
+        error = self.error("from mindspore.train.metrics import get_metrix\n")
+        self.assertIn("get_metrics", error["hint"])
+        error = self.error("from mindspore.nn.optim.adam import Adm\n")
+        self.assertIn("Adam", error["hint"])
+
+    def test_pillow_comes_with_its_modules(self):
+        self.trace("""
+import sys, types, os
+os.makedirs("PIL")
+open("PIL/__init__.py", "w").write("")
+open("PIL/Image.py", "w").write("BOX = 4\\n")
+sys.path.insert(0, os.getcwd())
+import mindspore as ms
+assert "PIL" not in sys.modules
+import PIL
+assert PIL.Image.BOX == 4
+class Net(ms.nn.Cell):
+    def construct(self, x):
+        return x * 2
+Net()(ms.Tensor([1.0]))
+""")
+
+
+if __name__ == "__main__":
+    unittest.main()
