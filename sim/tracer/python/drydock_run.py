@@ -65,7 +65,8 @@ def run_script(path, arguments):
     if b"\0" in source:  # a ValueError before Python 3.12
         line = source.count(b"\n", 0, source.index(b"\0")) + 1
         raise SyntaxError("a script cannot contain null bytes", (path, line, 1, ""))
-    exec(compile(source, path, "exec", dont_inherit=True), main.__dict__)
+    from mindspore._drydock import rank_numbers
+    exec(rank_numbers.code_of(source, path), main.__dict__)
 
 
 def run_module(name, here):
@@ -302,8 +303,10 @@ def trace(folder, script, arguments):
     os.environ["DRYDOCK_INSTALLED_RELEASE"] = result["release"]
     import_stand_in()
     from mindspore._drydock.errors import last_refusal
+    from mindspore._drydock import rank_numbers
     from mindspore._drydock.session import session, watch_environment
     watch_environment()
+    rank_numbers.install()
     session.compile_at_once = False
     try:
         try:

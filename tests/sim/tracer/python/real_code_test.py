@@ -75,6 +75,59 @@ step(Tensor(np.zeros((8, 16)), ms.float32))
 """)
 
 
+class Branches(TraceTest):
+    def test_constants_made_in_a_branching_network_are_those_of_its_first_run(self):
+        # Each run of construct() makes the tensors anew; what stands before the branch is recorded once all the same.
+        run = self.trace(NET + """
+class Step(nn.Cell):
+    def __init__(self, net):
+        super().__init__()
+        self.net, self.weights = net, ms.ParameterTuple(net.trainable_params())
+        self.optimizer = nn.Momentum(self.weights, 0.1, 0.9)
+        self.grad = ops.GradOperation(get_by_list=True)
+    def construct(self, x):
+        grads = self.grad(self.net, self.weights)(x)
+        grads = tuple(g * Tensor([0.5], ms.float32) / Tensor([3.0], ms.float32) for g in grads)
+        if (ops.sqrt(ops.addn([ops.square(g).sum() for g in grads])) < Tensor(9.0, ms.float32)):
+            self.optimizer(grads)
+        return grads[0]
+step = Step(Net())
+step.set_train()
+step(Tensor(np.zeros((8, 16)), ms.float32))
+""")
+        self.assertEqual([self.ops(run).count(op) for op in ("_Gradient", "MatMul", "Square", "ApplyMomentum")], [1, 1, 1, 1])
+
+
+class RankNumbers(TraceTest):
+    def run_of(self, text):
+        return self.trace("import os\nfrom os import environ\n" + NET + """
+class Config:
+    def __init__(self, device_id=%s):
+        self.device_id = device_id
+config = Config()
+Net()(Tensor(np.zeros((8, 16)), ms.float32))
+""" % text)
+
+    def test_number_that_is_never_used_costs_no_run_per_rank(self):
+        for text in ('int(os.getenv("DEVICE_ID", "0"))', 'int(os.environ["RANK_ID"])', 'int(environ.get("RANK_ID", 0))'):
+            self.assertEqual(self.run_of(text).result["covered_ranks"], [[0, 7]], text)
+
+    def test_number_that_decides_something_is_still_a_guard(self):
+        self.assertEqual(self.run_of('int(os.getenv("RANK_ID")) < 4').result["covered_ranks"], [[0, 3]])
+
+    def test_other_numbers_are_plain(self):
+        run = self.run_of('int(os.getenv("NO_SUCH_NUMBER", "12")) + int("3")')
+        self.assertEqual(run.result["covered_ranks"], [[0, 7]])
+
+    def test_modules_of_the_script_too(self):
+        run = self.trace(NET + """
+open("settings_of_mine.py", "w").write("import os\\nRANK = int(os.getenv('RANK_ID', '0'))\\n")
+import settings_of_mine
+Net()(Tensor(np.zeros((8, 16)), ms.float32))
+""")
+        self.assertEqual(run.result["covered_ranks"], [[0, 7]])
+
+
 class RecordFiles(TraceTest):
     DATA = """
 import mindspore as ms, mindspore.dataset as ds, json, sqlite3, struct

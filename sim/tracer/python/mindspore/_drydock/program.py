@@ -12,6 +12,7 @@ from mindspore.common.parameter import Parameter
 from mindspore.common.tensor import Tensor, recorded
 
 _serials = itertools.count(1)
+_TOLD_APART = 64  # constants of at most so many elements are told apart by their values
 
 
 class NodeLog:
@@ -27,10 +28,14 @@ class NodeLog:
         self._at = 0
 
     def next(self, key):
-        """The answer to a request that an earlier run made at this point; None if this one is new."""
-        if self._at < len(self._entries) and self._entries[self._at][0] == key:
-            self._at += 1
-            return self._entries[self._at - 1][1]
+        """The answer to a request that an earlier run made at this point; None if this one is new.
+
+        What a remembered call answers is not asked for again: requests in between are passed over.
+        """
+        for at in range(self._at, len(self._entries)):
+            if self._entries[at][0] == key:
+                self._at = at + 1
+                return self._entries[at][1]
         answer = self.outer.next(key) if self.outer is not None else None
         if answer is not None:
             self._push(key, answer)
@@ -176,11 +181,26 @@ class Program:
 
     def _constant_tensor(self, tensor):
         found = self._constants.get(id(tensor))
+        if self._log is None:
+            return self._new_constant(tensor) if found is None else found
+        # A second run of the same code makes such tensors anew: they are the constants of the first.
+        data = values.flat(tensor._source, tensor.dtype) if tensor._known() and tensor.size <= _TOLD_APART else None
+        key = ("constant", tensor.shape, tensor.dtype.name, repr(data))
+        earlier = self._log.next(key)
         if found is None:
-            data = values.flat(tensor._source, tensor.dtype) if tensor._known() else None
-            found = self._constants[id(tensor)] = self._add_constant(tensor.shape, tensor.dtype, data)
-            self._kept.append(tensor)
+            found = self._new_constant(tensor) if earlier is None else self._remember_constant(tensor, earlier)
+        if earlier is None:
+            self._log.append(key, found)
         return found
+
+    def _new_constant(self, tensor):
+        data = values.flat(tensor._source, tensor.dtype) if tensor._known() else None
+        return self._remember_constant(tensor, self._add_constant(tensor.shape, tensor.dtype, data))
+
+    def _remember_constant(self, tensor, constant):
+        self._constants[id(tensor)] = constant
+        self._kept.append(tensor)
+        return constant
 
     def _add_constant(self, shape, dtype, data):
         if data is not None:
