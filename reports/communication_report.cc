@@ -133,6 +133,8 @@ std::string_view CommReasonName(strategies::CommReason reason) {
       return "stage-border";
     case strategies::CommReason::kDataParallelReducer:
       return "data-parallel-reducer";
+    case strategies::CommReason::kOptimizerShard:
+      return "optimizer-shard";
   }
   return "none";
 }

@@ -180,6 +180,29 @@ Status ReadFusion(ObjectReader& job, FusionSettings& fusion) {
   return object.Finish();
 }
 
+/// Fields of "optimizer_sharding".
+struct ShardingNumber {
+  std::string_view name = {};
+  std::int64_t OptimizerSharding::*member = nullptr;
+};
+constexpr std::array<ShardingNumber, 3> kShardingNumbers = {{
+    {"shard_size", &OptimizerSharding::shard_size},
+    {"threshold_kb", &OptimizerSharding::threshold_kb},
+    {"level", &OptimizerSharding::level},
+}};
+
+Status ReadOptimizerSharding(ObjectReader& job, OptimizerSharding& sharding) {
+  const std::optional<JsonView> value = job.Find("optimizer_sharding");
+  if (!value) {
+    return {};
+  }
+  DRYDOCK_TRY(ObjectReader object, ObjectReader::Make(*value, "'optimizer_sharding'"));
+  for (const ShardingNumber& field : kShardingNumbers) {
+    DRYDOCK_TRY(sharding.*field.member, IntField(object, field.name, sharding.*field.member));
+  }
+  return object.Finish();
+}
+
 void AppendDataset(std::string& out, const DatasetStrategy& dataset) {
   switch (dataset.kind) {
     case DatasetStrategy::Kind::kDataParallel:
@@ -219,6 +242,20 @@ void AppendFusion(std::string& out, const FusionSettings& fusion) {
   out += '}';
 }
 
+/// Nothing for a job that has the defaults.
+void AppendOptimizerSharding(std::string& out, const OptimizerSharding& sharding) {
+  if (sharding == OptimizerSharding{}) {
+    return;
+  }
+  AppendName(out, "optimizer_sharding");
+  out += '{';
+  for (const ShardingNumber& field : kShardingNumbers) {
+    AppendName(out, field.name);
+    out += std::to_string(sharding.*field.member);
+  }
+  out += '}';
+}
+
 }  // namespace
 
 Result<JobConfig> ReadJsonJob(JsonView value, const JobConfig& base) {
@@ -233,6 +270,7 @@ Result<JobConfig> ReadJsonJob(JsonView value, const JobConfig& base) {
   DRYDOCK_RETURN_IF_ERROR(ReadDataset(object, job.dataset));
   DRYDOCK_RETURN_IF_ERROR(ReadFullyUse(object, job));
   DRYDOCK_RETURN_IF_ERROR(ReadFusion(object, job.fusion));
+  DRYDOCK_RETURN_IF_ERROR(ReadOptimizerSharding(object, job.optimizer_sharding));
   DRYDOCK_RETURN_IF_ERROR(ReadChoices(object, job));
   for (const BoolMember& field : kBools) {
     DRYDOCK_TRY(job.*field.member, BoolField(object, field.name, job.*field.member));
@@ -267,6 +305,7 @@ void AppendJsonJob(std::string& out, const JobConfig& job) {
   AppendName(out, "save_graphs");
   out += std::to_string(job.save_graphs);
   AppendFusion(out, job.fusion);
+  AppendOptimizerSharding(out, job.optimizer_sharding);
   for (const ChoiceMember& field : kChoices) {
     AppendName(out, field.name);
     AppendJsonText(out, job.*field.member);

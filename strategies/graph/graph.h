@@ -73,14 +73,15 @@ enum class Phase : std::uint8_t { kForward, kBackward, kOptimizer };
 
 /// Why a collective or a helper node of a sharded program exists; shown to users.
 enum class CommReason : std::uint8_t {
-  kNone,                ///< Not inserted by the compiler, or not a communication.
-  kUser,                ///< Written in the script.
-  kPartialSum,          ///< Operator cut along a contracted or reduced dimension.
-  kRedistribution,      ///< Producer and consumer want different layouts.
-  kParameterGradient,   ///< Sum of a parameter's gradient over its replicas (mirror).
-  kBackwardOfForward,   ///< Gradient of a forward collective.
-  kStageBorder,         ///< Passes a tensor from one pipeline stage to another.
-  kDataParallelReducer  ///< Gradient averaging of data_parallel mode.
+  kNone,                 ///< Not inserted by the compiler, or not a communication.
+  kUser,                 ///< Written in the script.
+  kPartialSum,           ///< Operator cut along a contracted or reduced dimension.
+  kRedistribution,       ///< Producer and consumer want different layouts.
+  kParameterGradient,    ///< Sum of a parameter's gradient over its replicas (mirror).
+  kBackwardOfForward,    ///< Gradient of a forward collective.
+  kStageBorder,          ///< Passes a tensor from one pipeline stage to another.
+  kDataParallelReducer,  ///< Gradient averaging of data_parallel mode.
+  kOptimizerShard        ///< A weight gathered from the shards of its replicas, and its gradient.
 };
 
 /// One operator application.

@@ -157,6 +157,22 @@ bool CutsOperators(ParallelMode mode) {
   return mode == ParallelMode::kSemiAutoParallel || mode == ParallelMode::kAutoParallel;
 }
 
+Status CheckOptimizerSharding(const OptimizerSharding& optimizer) {
+  if (optimizer.shard_size != -1 && optimizer.shard_size < 1) {
+    return FailInput("job:parallel-optimizer",
+                     "the shard size of the optimizer is " + std::to_string(optimizer.shard_size),
+                     "use -1, which means all ranks that hold the same slice, or 2 and more");
+  }
+  if (optimizer.threshold_kb < 0 || optimizer.level < 1 || optimizer.level > 3) {
+    return FailInput("job:parallel-optimizer",
+                     "the sharded optimizer has threshold " +
+                         std::to_string(optimizer.threshold_kb) + " KB and level " +
+                         std::to_string(optimizer.level),
+                     "use a threshold from 0 on and a level from 1 to 3");
+  }
+  return {};
+}
+
 Status ValidateJob(const JobConfig& config) {
   DRYDOCK_RETURN_IF_ERROR(CheckWorldSize(config.world_size));
   if (config.pipeline_stages < 1 || config.world_size % config.pipeline_stages != 0) {
@@ -168,10 +184,7 @@ Status ValidateJob(const JobConfig& config) {
     return Unhandled("job:pipeline-stages", "pipeline_stages > 1 is not handled yet",
                      "set pipeline_stages=1 to check one stage");
   }
-  if (config.enable_parallel_optimizer && CutsOperators(config.mode)) {
-    return Unhandled("job:parallel-optimizer", "enable_parallel_optimizer is not handled yet",
-                     "set enable_parallel_optimizer=False to check the sharding without it");
-  }
+  DRYDOCK_RETURN_IF_ERROR(CheckOptimizerSharding(config.optimizer_sharding));
   if (config.mode == ParallelMode::kAutoParallel &&
       config.search_mode != SearchMode::kShardingPropagation) {
     return Unhandled(

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "strategies/graph/dtype.h"
 #include "strategies/graph/fusion_settings.h"
+#include "strategies/graph/optimizer_sharding.h"
 #include "strategies/layout/tensor_layout.h"
 
 namespace drydock::strategies {
@@ -74,6 +75,7 @@ struct JobConfig {
   bool gradient_fp32_sync = true;
   bool enable_alltoall = false;
   bool enable_parallel_optimizer = false;
+  OptimizerSharding optimizer_sharding = {};
   bool elementwise_op_strategy_follow = false;
   FusionSettings fusion = {};
   /// How often the script runs its network, as far as memory asks: the tensors of the step before

@@ -16,18 +16,19 @@ struct OptimizerShard {
   GroupPattern gather_group = {};  ///< AllGather that restores the parameter's slice.
   /// Ranks that hold the same rows after sharding; no digits if the gather group has all replicas.
   GroupPattern mirror_group = {};
-  RankExpr row_begin = {};  ///< First own row inside the parameter's slice.
-  std::int64_t size = -1;   ///< `opt_weight_shard_size` of the strategy checkpoint.
-  std::int64_t step = 0;    ///< `opt_weight_shard_step`: distance of neighbouring replicas.
+  RankExpr row_begin = {};   ///< First own row inside the parameter's slice.
+  TensorLayout layout = {};  ///< Of what each rank stores: rows cut further over the gather group.
+  std::int64_t size = -1;    ///< `opt_weight_shard_size` of the strategy checkpoint.
+  std::int64_t step = 0;     ///< `opt_weight_shard_step`: distance of neighbouring replicas.
   friend bool operator==(const OptimizerShard&, const OptimizerShard&) = default;
 };
 
-/// Shards a parameter of this layout; nullopt if it stays as it is (no replicas, or its rows cannot
-/// be divided).
+/// Shards a parameter of this layout; nullopt if it stays as it is: no replicas, rows that cannot
+/// be divided, replicas that cannot.
 ///
 /// @param layout  valid layout of the parameter
 /// @param shard_size  `optimizer_weight_shard_size`: ranks that share one parameter, -1 = all
-/// @error kInvalidArgument  shard_size is neither -1 nor positive, or does not divide the replicas
+/// @error kInvalidArgument  shard_size is neither -1 nor positive
 /// @error kUnsupported  blocks of replicas of that size do not follow the device matrix
 [[nodiscard]] Result<std::optional<OptimizerShard>> ShardForOptimizer(const TensorLayout& layout,
                                                                       std::int64_t shard_size);

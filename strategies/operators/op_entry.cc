@@ -141,8 +141,9 @@ Result<ValueId> GradientContext::EmitCollective(std::string_view op, ValueId inp
   DRYDOCK_TRY(const ValueId output, Emit(op, {input}, std::move(attrs)));
   Node& emitted = builder.mutable_graph().nodes[ToIndex(builder.graph().at(output).producer)];
   emitted.group = group;
-  emitted.reason = node.reason == CommReason::kParameterGradient ? CommReason::kParameterGradient
-                                                                 : CommReason::kBackwardOfForward;
+  const bool of_parameter =
+      node.reason == CommReason::kParameterGradient || node.reason == CommReason::kOptimizerShard;
+  emitted.reason = of_parameter ? CommReason::kParameterGradient : CommReason::kBackwardOfForward;
   emitted.reason_text = node.reason == CommReason::kParameterGradient
                             ? node.reason_text
                             : "gradient of: " + node.reason_text;

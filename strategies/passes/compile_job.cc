@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "strategies/passes/backward/fuse_kernels.h"
+#include "strategies/passes/backward/regather.h"
 #include "strategies/passes/backward/simplify.h"
 #include "strategies/passes/choose/choose.h"
 #include "strategies/passes/communicate/constant_sums.h"
@@ -59,6 +60,9 @@ Graph Communicate(Graph local, const JobConfig& config) {
     local = FoldConstantSums(std::move(local));
   }
   local = MergeEqualNodes(SimplifyGraph(std::move(local)));
+  if (config.enable_parallel_optimizer && config.optimizer_sharding.level == 3) {
+    local = RegatherWeights(std::move(local));
+  }
   return FuseCollectives(FuseKernels(std::move(local)), config);
 }
 

@@ -31,9 +31,13 @@ std::vector<NodeId> AsIssued(const LocalProgram& program) {
     if (launch.kind != Launch::Kind::kKernel) {
       continue;
     }
-    const NodeId origin = program.kernels.at(launch.kernel).origin;
-    if (origin != kNoNode && ToIndex(origin) < listed.size()) {
-      list(origin);
+    const KernelNode& kernel = program.kernels.at(launch.kernel);
+    if (kernel.origin == kNoNode || ToIndex(kernel.origin) >= listed.size()) {
+      continue;
+    }
+    // What is moved around a collective runs at another time than the collective itself.
+    if (kernel.communication || CollectiveOf(program.local.at(kernel.origin)) == nullptr) {
+      list(kernel.origin);
     }
   }
   for (std::size_t n = 0; n < listed.size(); ++n) {

@@ -71,7 +71,13 @@ def strategies(theirs, mine):
 
 def slices(theirs, mine):
     """@return (equal, of both, text of those that differ); a parameter of which only one side knows is not counted"""
-    shape = lambda one: one["slice"] if isinstance(one, dict) else one
+    def shape(one):
+        """A sharded optimizer divides the rows of the slice among its group, whose name begins with its size."""
+        if not isinstance(one, dict):
+            return one
+        ranks = int(str(one.get("optimizer_group") or "1").split("-")[0])
+        return [one["slice"][0] // ranks] + one["slice"][1:] if ranks > 1 else one["slice"]
+
     both = [name for name in theirs if name in mine]
     other = [name for name in both if list(shape(theirs[name])) != mine[name]]
     return len(both) - len(other), len(both), "; ".join(

@@ -145,7 +145,6 @@ CUTS_OF_LATER_WORK = (
     # what, names that are called, settings and the values that switch it on
     ("pipeline stages", {"PipelineCell", "Pipeline", "pipeline"},
      {"pipeline_stages": lambda value: value not in (None, 1)}),
-    ("sharded optimizer", {"hsdp"}, {"enable_parallel_optimizer": bool}),
     ("accumulated gradients", {"GradAccumulationCell", "GradAccumulation"},
      {"grad_accumulation_step": lambda value: value not in (None, 1)}),
     ("recomputation", {"recompute"}, {}),

@@ -44,8 +44,7 @@ class RecordsTest(unittest.TestCase):
         for text, why in (
                 ("set(pipeline_stages=1, search_mode='sharding_propagation')", ""),
                 ("P = 2\nset(pipeline_stages=P)", "pipeline stages"),
-                ("set(enable_parallel_optimizer=True)", "sharded optimizer"),
-                ("set(enable_parallel_optimizer=False)", ""),
+                ("set(enable_parallel_optimizer=True)", ""),
                 ("cell.recompute()", "recomputation"),
                 ("net = nn.GradAccumulationCell(Net(), 4)", "accumulated gradients"),
                 ("AutoParallel(net, parallel_mode='recursive_programming')", "another search")):
@@ -67,6 +66,8 @@ class DifferencesTest(unittest.TestCase):
 
     def test_slices_and_strategies_count_what_both_know(self):
         self.assertEqual(differences.slices({"w": [4, 8], "v": {"slice": [2]}, "x": [1]}, {"w": [4, 8], "v": [3]})[:2], (1, 2))
+        sharded = {"slice": [8, 4], "optimizer_group": "4-5226697808808137312"}
+        self.assertEqual(differences.slices({"w": sharded}, {"w": [2, 4]})[:2], (1, 1))
         self.assertEqual(differences.strategies({"M": [[2, 1], [1, 4]]}, {"M": "((2, 1), (1, 4))"})[:2], (1, 1))
 
     def test_parts_that_only_one_side_tells_apart_are_put_together(self):

@@ -77,7 +77,8 @@ Status ExpandGradient(LocalDraft& draft, NodeId id) {
     DRYDOCK_TRY(sens, IncomingGradient(draft, id));
   }
   NumberGradientFusion(draft.builder.mutable_graph(), draft.Of(node.inputs.front()).id,
-                       WholeElements(draft), draft.config.fusion);
+                       WholeElements(draft), draft.config.fusion,
+                       draft.config.optimizer_sharding.level < 3);
   DRYDOCK_TRY(const Derivative derivative,
               Differentiate(draft.builder, draft.Of(node.inputs.front()).id, wrt, sens));
   const std::vector<ValueId>& gradients = derivative.gradients;

@@ -122,13 +122,7 @@ void PutInOrder(Graph& graph, const std::vector<std::size_t>& slots) {
   }
 }
 
-}  // namespace
-
-Graph FuseCollectives(Graph local, const JobConfig& config) {
-  const std::vector<Segment> segments = FusionGroups(local, config);
-  if (segments.empty()) {
-    return local;
-  }
+Graph Join(Graph local, const std::vector<Segment>& segments) {
   std::vector<bool> replaced(local.nodes.size(), false);
   std::vector<Node> fused;
   fused.reserve(segments.size());  // `nodes` points into it
@@ -161,6 +155,17 @@ Graph FuseCollectives(Graph local, const JobConfig& config) {
     slots.push_back(position[n]);
   }
   PutInOrder(local, slots);
+  return local;
+}
+
+}  // namespace
+
+Graph FuseCollectives(Graph local, const JobConfig& config) {
+  const std::vector<Segment> segments = FusionGroups(local, config);
+  if (!segments.empty()) {
+    local = Join(std::move(local), segments);
+  }
+  SettleScatteredSums(local, config);
   return local;
 }
 

@@ -5,7 +5,8 @@
 
 namespace drydock::strategies {
 
-/// Joins sums over the same ranks into one collective with several tensors, if the job asks for it.
+/// Joins collectives of the same ranks - sums, gathers of sharded weights, their scattered sums -
+/// into one with several tensors, if the job asks for it.
 ///
 /// FusionGroups says which. Such a node stands at the place of its last member; the order of
 /// everything else stays as near to the old one as the data allow. It takes and gives one

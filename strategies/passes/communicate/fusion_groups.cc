@@ -4,13 +4,16 @@
 #include <map>
 #include <span>
 #include <tuple>
+#include <utility>
 
 #include "strategies/graph/walk.h"
 #include "strategies/operators/op_entry.h"
 
-/// Which sums become one collective.
+/// Which collectives become one.
 ///
-/// The reference's back end takes every AllReduce with an attribute `fusion` other than 0. Those
+/// The reference's back end takes every AllReduce with an attribute `fusion` other than 0, if the
+/// job fuses sums; likewise the gathers of a sharded optimizer and the scattered sums of its
+/// gradients. Those
 /// with equal group, reduction, fusion id, element type and zone are candidates for one node; the
 /// zone counts how many such sums lie between a node and the end of the step, so that none waits
 /// for its own neighbour. The candidates are listed in the order in which a depth-first walk from
@@ -31,15 +34,27 @@ using Key = std::tuple<GroupPattern, std::string, std::int64_t, DType, std::int6
 /// One "MB" of the reference's thresholds.
 constexpr std::int64_t kUnitsPerMb = 262'144;
 
-std::int64_t FusionOf(const Node& node) {
-  if (!ReducesToAll(node)) {
+/// What may become one: sums, gathers of sharded weights, the scattered sums of their gradients.
+enum class FusionKind : std::uint8_t { kAllReduce, kAllGather, kReduceScatter };
+
+FusionKind KindOf(const Node& node) {
+  if (ReducesToAll(node)) {
+    return FusionKind::kAllReduce;
+  }
+  return node.reason == CommReason::kOptimizerShard ? FusionKind::kAllGather
+                                                    : FusionKind::kReduceScatter;
+}
+
+std::int64_t FusionOf(const Node& node, FusionKind kind) {
+  if (CollectiveOf(node) == nullptr || KindOf(node) != kind) {
     return 0;
   }
   return IntAttr(node.attrs, "fusion", 0).value_or(0);
 }
 
-/// Per node: sums with a fusion id from there to the end of the step, itself included.
-std::vector<std::int64_t> Zones(const Graph& graph) {
+/// Per node: collectives of a kind with a fusion id from there to the end of the step, itself
+/// included.
+std::vector<std::int64_t> Zones(const Graph& graph, FusionKind kind) {
   std::vector<std::int64_t> behind_value(graph.values.size(), 0);
   std::vector<std::int64_t> zones(graph.nodes.size(), 0);
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
@@ -47,7 +62,7 @@ std::vector<std::int64_t> Zones(const Graph& graph) {
     for (const ValueId output : node.outputs) {
       zones[n] = std::max(zones[n], behind_value[ToIndex(output)]);
     }
-    zones[n] += FusionOf(node) > 0 ? 1 : 0;
+    zones[n] += FusionOf(node, kind) > 0 ? 1 : 0;
     for (const ValueId input : node.inputs) {
       if (input != kNoValue) {
         behind_value[ToIndex(input)] = std::max(behind_value[ToIndex(input)], zones[n]);
@@ -163,24 +178,18 @@ void AppendParts(const Members& members, std::span<const std::size_t> ends,
   }
 }
 
-}  // namespace
-
-std::vector<Members> FusionGroups(const Graph& local, const JobConfig& config) {
-  std::vector<Members> groups;
-  if (!config.fusion.all_reduce || config.fusion.data_parallel_mb == 0) {
-    return groups;
-  }
-  const std::vector<std::int64_t> zones = Zones(local);
+void AddGroups(const Graph& local, const JobConfig& config, FusionKind kind,
+               const std::vector<std::size_t>& position, std::vector<Members>& groups) {
+  const std::vector<std::int64_t> zones = Zones(local, kind);
   std::map<Key, Members> candidates;
   for (std::size_t n = 0; n < local.nodes.size(); ++n) {
     const Node& node = local.nodes[n];
-    if (const std::int64_t fusion = FusionOf(node); fusion > 0) {
+    if (const std::int64_t fusion = FusionOf(node, kind); fusion > 0) {
       candidates[Key{*node.group, TextAttr(node.attrs, "op", "sum").value_or("sum"), fusion,
                      local.at(node.inputs.front()).type.dtype, zones[n]}]
           .push_back(n);
     }
   }
-  const std::vector<std::size_t> position = WalkFromTheResult(local);
   for (auto& [key, members] : candidates) {
     if (members.size() < 2) {
       continue;
@@ -191,6 +200,36 @@ std::vector<Members> FusionGroups(const Graph& local, const JobConfig& config) {
       ends = ByBytes(local, members, ends, config.fusion.data_parallel_mb * kUnitsPerMb);
     }
     AppendParts(members, ends, groups);
+  }
+}
+
+}  // namespace
+
+void SettleScatteredSums(Graph& local, const JobConfig& config) {
+  if (!config.fusion.reduce_scatter || config.fusion.data_parallel_mb == 0) {
+    return;
+  }
+  for (Node& node : local.nodes) {
+    if (FusionOf(node, FusionKind::kReduceScatter) > 0) {
+      node.attrs.insert_or_assign("fusion", std::int64_t{node.inputs.size() > 1 ? 1 : 0});
+    }
+  }
+}
+
+std::vector<Members> FusionGroups(const Graph& local, const JobConfig& config) {
+  std::vector<Members> groups;
+  const FusionSettings& fusion = config.fusion;
+  const bool any = fusion.all_reduce || fusion.all_gather || fusion.reduce_scatter;
+  if (!any || fusion.data_parallel_mb == 0) {
+    return groups;
+  }
+  const std::vector<std::size_t> position = WalkFromTheResult(local);
+  for (const auto& [kind, on] : {std::pair(FusionKind::kAllReduce, fusion.all_reduce),
+                                 std::pair(FusionKind::kAllGather, fusion.all_gather),
+                                 std::pair(FusionKind::kReduceScatter, fusion.reduce_scatter)}) {
+    if (on) {
+      AddGroups(local, config, kind, position, groups);
+    }
   }
   return groups;
 }

@@ -13,4 +13,8 @@ namespace drydock::strategies {
 [[nodiscard]] std::vector<std::vector<std::size_t>> FusionGroups(const Graph& local,
                                                                  const JobConfig& config);
 
+/// Where the job fuses scattered sums, a fused one has fusion id 1 in the end and one that stays
+/// alone 0: nothing waits for the next one behind it.
+void SettleScatteredSums(Graph& local, const JobConfig& config);
+
 }  // namespace drydock::strategies

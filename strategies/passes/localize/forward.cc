@@ -8,6 +8,7 @@
 #include "strategies/passes/localize/reshape.h"
 #include "strategies/passes/localize/slices.h"
 #include "strategies/passes/localize/stage_edges.h"
+#include "strategies/passes/localize/weight_shard.h"
 
 /// The forward part of a step, node by node, each in the same steps:
 ///
@@ -60,7 +61,7 @@ Status LocalizePassing(LocalDraft& draft, NodeId id) {
   const Shape& shape = draft.traced.at(node.inputs.front()).type.shape;
   for (const ValueId output : node.outputs) {
     if (draft.traced.at(output).type.shape == shape) {
-      draft.Of(output).layout = LayoutOf(draft, node.inputs.front());
+      draft.Of(output).layout = UsedLayout(draft, node.inputs.front());
     }
   }
   return {};

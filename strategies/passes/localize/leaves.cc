@@ -4,14 +4,14 @@
 
 #include "strategies/layout/interleave.h"
 #include "strategies/passes/localize/copies.h"
+#include "strategies/passes/localize/weight_shard.h"
 
 /// What a rank holds before the step begins.
 ///
 /// An input is the rank's part of the batch. A parameter lies as its first user wants it, its
 /// optimizer states like the parameter if they have its shape or that of its rows or columns; what
-/// nobody cuts is whole on every rank. A constant is whole: its users take their slices. A pass
-/// that spreads a parameter further (a sharded optimizer) changes its layout here and gathers it in
-/// front of its users.
+/// nobody cuts is whole on every rank. A constant is whole: its users take their slices. A sharded
+/// optimizer spreads the rows of a parameter further (weight_shard.cc).
 ///
 /// Example: MatMul(x, w) cut ((2, 4), (4, 1)) on 8 ranks: w of shape (64, 32) is (16, 32) here, and
 /// so are its two moments.
@@ -76,7 +76,7 @@ Status AddParameter(LocalDraft& draft, const Parameter& parameter) {
   Counterpart& local = draft.Of(parameter.value);
   TensorType type = value.type;
   if (CutsOperators(draft.config.mode)) {
-    local.layout = LayoutOfParameter(draft, parameter);
+    DRYDOCK_TRY(local.layout, StoredLayout(draft, parameter, LayoutOfParameter(draft, parameter)));
     type.shape = SliceShape(*local.layout);
   }
   Parameter info = parameter;

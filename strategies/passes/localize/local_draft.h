@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "strategies/layout/optimizer_shard.h"
 #include "strategies/operators/builder.h"
 #include "strategies/passes/localize/wanted_layout.h"
 
@@ -33,6 +34,13 @@ struct Arrived {
   ValueId mirrored = kNoValue;  ///< Behind its mirror there.
 };
 
+/// A weight of which a rank holds some rows only, as a sharded optimizer has it.
+struct WeightShard {
+  SharedValue<TensorLayout> used = {};  ///< As the operators of the network want it.
+  OptimizerShard shard = {};            ///< As it is stored; Counterpart::layout of the parameter.
+  ValueId gathered = kNoValue;  ///< Local value in layout `used`, once somebody asked for it.
+};
+
 /// Nodes that stand one behind the other and belong to one part of the step.
 struct NodeRange {
   Region region = Region::kForward;
@@ -54,6 +62,7 @@ struct LocalDraft {
   std::vector<bool> differentiated;  ///< Per traced value: a gradient is asked for.
   std::vector<NodeId> loss_nodes;    ///< Traced nodes that make a loss.
   std::vector<bool> norm_parts;      ///< Per traced value: part of the norm of all gradients.
+  std::map<ValueId, WeightShard> shards = {};  ///< By traced parameter.
   /// Local value in another layout, by the value and the layout as text.
   std::map<std::pair<ValueId, std::string>, ValueId> redistributed = {};
   std::vector<std::int32_t> owners = {};  ///< Per traced parameter: stage that has it; -1 = all.

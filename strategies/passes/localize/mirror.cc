@@ -5,6 +5,7 @@
 
 #include "strategies/operators/known_ops.h"
 #include "strategies/passes/localize/redistribute.h"
+#include "strategies/passes/localize/weight_shard.h"
 
 /// The gradient of a weight is summed over the ranks that hold the same slice of it.
 ///
@@ -50,6 +51,9 @@ bool GivesMirror(const LocalDraft& draft, NodeId user, std::size_t operand) {
 
 Result<ValueId> MirroredWeight(LocalDraft& draft, NodeId user, std::size_t operand) {
   const ValueId weight = draft.traced.at(user).inputs[operand];
+  if (draft.shards.contains(weight)) {
+    return GatheredWeight(draft, weight);
+  }
   if (!GivesMirror(draft, user, operand)) {
     return draft.Of(weight).id;
   }
@@ -57,23 +61,25 @@ Result<ValueId> MirroredWeight(LocalDraft& draft, NodeId user, std::size_t opera
   if (mirrored != kNoValue) {
     return mirrored;
   }
-  mirrored = draft.Of(weight).id;
-  const GroupPattern replicas = ReplicaPattern(*LayoutOf(draft, weight));
+  DRYDOCK_TRY(mirrored, EmitMirror(draft, weight, ReplicaPattern(*LayoutOf(draft, weight))));
+  return mirrored;
+}
+
+Result<ValueId> EmitMirror(LocalDraft& draft, ValueId weight, const GroupPattern& replicas) {
+  const ValueId local = draft.Of(weight).id;
   if (!draft.differentiated[ToIndex(weight)] || GroupSize(replicas) <= 1) {
-    return mirrored;
+    return local;
   }
   const Value& traced = draft.traced.at(weight);
-  NodeSpec spec{.op = ops::kMirror, .inputs = {mirrored}, .scope = "Default"};
+  NodeSpec spec{.op = ops::kMirror, .inputs = {local}, .scope = "Default"};
   spec.instance_name = std::string(ops::kMirror);
   const Parameter& parameter = draft.traced.parameters[static_cast<std::size_t>(traced.detail)];
   spec.attrs = {{"dev_num", GroupSize(replicas)},
                 {"mean_flag", draft.config.gradients_mean},
                 {"fusion", parameter.comm_fusion},
                 {"parameter", traced.name}};
-  DRYDOCK_TRY(mirrored,
-              EmitCollective(draft.builder, std::move(spec), replicas,
-                             CommReason::kParameterGradient, "gradient of " + traced.name));
-  return mirrored;
+  return EmitCollective(draft.builder, std::move(spec), replicas, CommReason::kParameterGradient,
+                        "gradient of " + traced.name);
 }
 
 }  // namespace drydock::strategies

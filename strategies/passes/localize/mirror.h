@@ -6,7 +6,13 @@
 namespace drydock::strategies {
 
 /// Step: the weight behind its mirror, if its gradient has to be summed over ranks that hold the
-/// same slice; else the weight itself. See mirror.cc.
+/// same slice; gathered, if a sharded optimizer spread its rows; else the weight itself. See
+/// mirror.cc.
 [[nodiscard]] Result<ValueId> MirroredWeight(LocalDraft& draft, NodeId user, std::size_t operand);
+
+/// What a rank holds of a weight, behind a mirror over these ranks if a gradient is asked for and
+/// there are several.
+[[nodiscard]] Result<ValueId> EmitMirror(LocalDraft& draft, ValueId weight,
+                                         const GroupPattern& replicas);
 
 }  // namespace drydock::strategies

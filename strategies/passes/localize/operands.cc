@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/passes/localize/mirror.h"
+#include "strategies/passes/localize/weight_shard.h"
 
 /// Operands in the layout that their operator wants.
 ///
@@ -32,7 +33,7 @@ std::string LayoutKey(const TensorLayout& layout) {
 Result<ValueId> BringWeight(LocalDraft& draft, NodeId user, std::size_t operand,
                             const TensorLayout& wanted) {
   const ValueId value = draft.traced.at(user).inputs[operand];
-  const SharedValue<TensorLayout> from = LayoutOf(draft, value);
+  const SharedValue<TensorLayout> from = UsedLayout(draft, value);
   if (!SameOwnership(*from, wanted)) {
     return FailInput("parameter:two-layouts",
                      "parameter '" + draft.traced.at(value).name +

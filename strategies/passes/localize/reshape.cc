@@ -7,6 +7,7 @@
 #include "strategies/passes/localize/copies.h"
 #include "strategies/passes/localize/mirror.h"
 #include "strategies/passes/localize/redistribute.h"
+#include "strategies/passes/localize/weight_shard.h"
 
 /// Reshape has no strategy of its own: it takes what its producer leaves and gives what its first
 /// consumer with a strategy wants, and the redistribution between the two shapes is worked out as
@@ -55,8 +56,8 @@ Result<ValueId> ReshapeChain(LocalDraft& draft, NodeId id, ValueId local, const 
       .cheapest = draft.config.redistribution == RedistributionSearch::kOptimal};
   const std::size_t before = draft.builder.graph().nodes.size();
   DRYDOCK_TRY(const ValueId result,
-              EmitRedistribution(draft.builder, local, *LayoutOf(draft, input), to, options, label,
-                                 SpecOf(draft, id)));
+              EmitRedistribution(draft.builder, local, *UsedLayout(draft, input), to, options,
+                                 label, SpecOf(draft, id)));
   const std::size_t added = draft.builder.graph().nodes.size() - before;
   if (added > 1) {
     ++draft.redistribution_count;
@@ -87,7 +88,7 @@ Status LocalizeReshape(LocalDraft& draft, NodeId id) {
   DRYDOCK_TRY(const bool skip, BoolAttr(node.attrs, "skip_redistribution", false));
   if (!wanted && !skip && draft.wanted.IsReshaped(output, draft.regions)) {
     SetOutputs(draft, id, {local}, {});
-    draft.Of(output).layout = LayoutOf(draft, input);
+    draft.Of(output).layout = UsedLayout(draft, input);
     return {};
   }
   DRYDOCK_TRY(const ValueId result,

@@ -15,6 +15,7 @@
 ///     %7 = UpdateState(%5, %6, %2)                            %8 = Momentum(b, ..., %7)
 ///     %9 = UpdateState(%7, %8), on which what the step returns depends.
 /// A parameter that is first read behind an update (the powers of Adam) gets a Load of that state.
+/// What is gathered from the shards of a weight is read by a Load in place of the weight.
 ///
 /// Source: mindspore/ccsrc/pipeline/jit/ps/static_analysis/auto_monad.cc (ReAutoMonad),
 /// mindspore/ccsrc/frontend/optimizer/auto_monad_eliminate.cc and
@@ -23,7 +24,8 @@ namespace drydock::strategies {
 
 EffectChain::EffectChain(KernelBuilder& builder, std::vector<KernelId> parameters)
     : builder_(builder), parameters_(std::move(parameters)), reads_(parameters_.size()) {
-  state_ = builder_.AddLeaf(KernelKind::kState, "U", {});
+  first_state_ = builder_.AddLeaf(KernelKind::kState, "U", {});
+  state_ = first_state_;
 }
 
 KernelId EffectChain::Current() {
@@ -44,6 +46,14 @@ KernelId EffectChain::Load(std::size_t index) {
     parameter_of_.back() = index;
   }
   return read.load;
+}
+
+KernelId EffectChain::LoadGathered(KernelId gathered, bool counts) {
+  const KernelId load = builder_.Virtual(KernelKind::kLoad, {gathered, first_state_});
+  if (counts) {
+    loads_of_state_.push_back(load);
+  }
+  return load;
 }
 
 void EffectChain::NoteUse(KernelId load, KernelId user) {

@@ -16,6 +16,9 @@ class EffectChain {
 
   /// The Load that reads parameter number `index` now.
   [[nodiscard]] KernelId Load(std::size_t index);
+  /// The Load that reads a gathered weight in place of a parameter; `counts` if the next update
+  /// waits for it.
+  [[nodiscard]] KernelId LoadGathered(KernelId gathered, bool counts);
   /// Notes that a node reads what Load gave.
   void NoteUse(KernelId load, KernelId user);
   /// State that a node which writes these parameters takes as its last operand.
@@ -39,6 +42,7 @@ class EffectChain {
   std::vector<KernelId> parameters_;
   std::vector<Read> reads_;                ///< Per parameter.
   std::vector<std::size_t> parameter_of_;  ///< Per kernel-graph node: what a Load reads.
+  KernelId first_state_ = kNoKernel;       ///< The state at the beginning.
   KernelId state_ = kNoKernel;             ///< Last UpdateState (or the state at the beginning).
   std::vector<KernelId> effects_ = {};     ///< All updates so far.
   bool effect_pending_ = false;            ///< The last effect is not part of `state_` yet.

@@ -121,12 +121,13 @@ class ProgramLowering {
     builder_.SetOrigin(id);
     const std::vector<std::size_t> written = WrittenParameters(node);
     const bool after_step = node.attrs.contains(kAfterStep);
+    const bool shard = node.reason == CommReason::kOptimizerShard;
     // What is taken apart into several kernels shares what these have in common.
     const bool own = !written.empty() && node.entry->lower == nullptr;
+    const bool by_name = after_step || shard || !written.empty();
     std::vector<KernelId> inputs;
     for (const ValueId input : node.inputs) {
-      inputs.push_back(input == kNoValue ? kNoKernel
-                                         : Operand(input, after_step || !written.empty(), own));
+      inputs.push_back(input == kNoValue ? kNoKernel : Operand(input, by_name, own));
     }
     const KernelId state = written.empty() ? kNoKernel : chain_.StateBefore(written);
     const std::size_t first = builder_.graph().nodes.size();
@@ -140,8 +141,10 @@ class ProgramLowering {
                                             std::to_string(results.size()) + " results");
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
-      values_[ToIndex(node.outputs[i])] = results[i];
       NameResult(results[i], node.outputs[i]);
+      values_[ToIndex(node.outputs[i])] =
+          shard && node.group ? chain_.LoadGathered(results[i], node.phase == Phase::kForward)
+                              : results[i];
     }
     Finish(node, first, state, written);
     if (after_step) {
@@ -166,6 +169,11 @@ class ProgramLowering {
               const std::vector<std::size_t>& written) {
     KernelId last = kNoKernel;
     bool state_taken = false;
+    // Entries that put other kernels around a collective say which of them it is.
+    const bool told =
+        std::any_of(builder_.graph().nodes.begin() + static_cast<std::ptrdiff_t>(first),
+                    builder_.graph().nodes.end(),
+                    [](const KernelNode& kernel) { return kernel.communication; });
     for (std::size_t i = first; i < builder_.graph().nodes.size(); ++i) {
       const KernelId id{static_cast<std::int32_t>(i)};
       KernelNode& kernel = builder_.graph().at(id);
@@ -177,7 +185,7 @@ class ProgramLowering {
         continue;
       }
       last = id;
-      if (node.group && !kernel.view) {
+      if (node.group && !kernel.view && (!told || kernel.communication)) {
         kernel.communication = true;
         kernel.group = *node.group;
         kernel.fusion = IntAttr(node.attrs, "fusion", 0).value_or(0);

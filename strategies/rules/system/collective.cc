@@ -11,6 +11,7 @@
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
+#include "strategies/rules/system/fused_collective.h"
 
 /// Collectives between the ranks of a node's group (attribute `rank_size` = ranks in it) and their
 /// gradients, which are collectives of the same group. They cannot be evaluated by one rank alone.
@@ -224,13 +225,14 @@ Result<std::vector<ValueId>> ReduceScatterGradient(const GradientContext& contex
 
 DRYDOCK_OP(AllGather, .family = "communication",
            .signature = "AllGather(group='hccl_world_group')(input_x)", .kind = OpKind::kCollective,
-           .infer = InferAllGather, .gradient = AllGatherGradient, .values = "-", .flops = NoFlops,
-           .cost = CostFamily::kFree, .collective = &kAllGatherFacts);
+           .infer = InferAllGather, .gradient = AllGatherGradient, .lower = LowerAllGather,
+           .values = "-", .flops = NoFlops, .cost = CostFamily::kFree,
+           .collective = &kAllGatherFacts);
 DRYDOCK_OP(ReduceScatter, .family = "communication",
            .signature = "ReduceScatter(op='sum', group='hccl_world_group')(input_x)",
            .kind = OpKind::kCollective, .infer = InferReduceScatter,
-           .gradient = ReduceScatterGradient, .values = "-", .flops = NoFlops,
-           .cost = CostFamily::kFree, .collective = &kReduceScatterFacts);
+           .gradient = ReduceScatterGradient, .lower = LowerReduceScatter, .values = "-",
+           .flops = NoFlops, .cost = CostFamily::kFree, .collective = &kReduceScatterFacts);
 
 // ---- AlltoAll -----------------------------------------------------------------------------------
 

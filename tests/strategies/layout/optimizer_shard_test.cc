@@ -45,11 +45,22 @@ TEST(ShardForOptimizer, StaysAsItIsWithoutReplicasOrDivisibleRows) {
   EXPECT_FALSE(ShardForOptimizer(Plain({8}, {0}, {16}), -1)->has_value());
   EXPECT_FALSE(ShardForOptimizer(Plain({8}, {-1}, {12}), -1)->has_value());
   EXPECT_FALSE(ShardForOptimizer(ReplicatedLayout(8, {}), -1)->has_value());
+  // Four of six replicas: blocks of four do not fill them.
+  EXPECT_FALSE(ShardForOptimizer(Plain({6}, {-1}, {24}), 4)->has_value());
+}
+
+TEST(ShardForOptimizer, LayoutCutsTheRowsFurther) {
+  // Shape (16, 16) on {8}, all whole; groups of two: rows cut by the innermost bit of the rank, so
+  // that rank 5 holds rows 8 to 15, and all columns.
+  const auto shard = ShardForOptimizer(Plain({8}, {-1, -1}, {16, 16}), 2).value();
+  ASSERT_TRUE(shard.has_value());
+  EXPECT_THAT(shard->layout.device_matrix, ElementsAre(4, 2));
+  EXPECT_EQ(SliceOf(shard->layout, 5), (std::vector<Range>{{8, 16}, {0, 16}}));
+  EXPECT_EQ(SliceOf(shard->layout, 4), (std::vector<Range>{{0, 8}, {0, 16}}));
 }
 
 TEST(ShardForOptimizer, SizesThatDoNotFitAreErrors) {
   const TensorLayout layout = Plain({6}, {-1}, {24});
-  EXPECT_EQ(ShardForOptimizer(layout, 4).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(ShardForOptimizer(layout, 0).error().code, ErrorCode::kInvalidArgument);
   // Replicas of D {3, 2, 2} with the middle axis cut have radices (3, 2); blocks of 3 straddle.
   EXPECT_EQ(ShardForOptimizer(Plain({3, 2, 2}, {1}, {24}), 3).error().code,

@@ -255,6 +255,10 @@ def job_settings():
         "device_target": _context["device_target"], "max_device_memory": _context["max_device_memory"],
     }
     job.update(_pipeline_section())
+    if _parallel["enable_parallel_optimizer"]:
+        job["optimizer_sharding"] = _optimizer_sharding()
+    else:
+        _warn_of_sharding()
     section = fusion.job_section(cuts_operators())
     if section:
         job["comm_fusion"] = section
@@ -265,6 +269,23 @@ def job_settings():
     if _algo["fully_use_devices"] is not None:
         job["fully_use_devices"] = _algo["fully_use_devices"]
     return job
+
+
+def _optimizer_sharding():
+    """What parallel_optimizer_config and optimizer_weight_shard_size amount to."""
+    config = _parallel["parallel_optimizer_config"]
+    size = config.get("optimizer_weight_shard_size", -1)
+    level = 2 if config.get("gradient_accumulation_shard") else int(config.get("optimizer_level", "level1")[-1])
+    return {"shard_size": size if size != -1 else _parallel["optimizer_weight_shard_size"],
+            "threshold_kb": config.get("parallel_optimizer_threshold", 64), "level": level}
+
+
+def _warn_of_sharding():
+    """Settings of a sharded optimizer that is off."""
+    for key, default in (("parallel_optimizer_config", {}), ("optimizer_weight_shard_size", -1)):
+        if _parallel[key] != default:
+            session.warn("%s: %s goes for nothing without enable_parallel_optimizer=True; add that, or leave it out"
+                         % (frames.place_text(_places.get(key)), key))
 
 
 def _cuts_of(layout):

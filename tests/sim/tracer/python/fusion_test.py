@@ -107,7 +107,41 @@ class Reducer(TraceTest):
 
 
 class ShardedOptimizer(TraceTest):
-    """Recorded (zero_dp.py): each rank sums other gradients in the group of all ranks, which would hang."""
+    """Settings of a sharded optimizer. In data_parallel mode (recorded: zero_dp.py) each rank sums other gradients in the
+    group of all ranks, which would hang."""
+
+    def sharding(self, source):
+        run = self.trace(source)
+        return run.documents[0]["job"].get("optimizer_sharding"), " ".join(run.result["warnings"])
+
+    def test_the_dictionary_and_the_setting_of_the_context(self):
+        on = "enable_parallel_optimizer=True"
+        for text, wanted in (
+                (on + ", parallel_optimizer_config={'parallel_optimizer_threshold': 0, 'optimizer_level': 'level3'}", (-1, 0, 3)),
+                (on + ", parallel_optimizer_config={'gradient_accumulation_shard': True}", (-1, 64, 2)),
+                (on + ", optimizer_weight_shard_size=4", (4, 64, 1)),
+                (on + ", parallel_optimizer_config={'optimizer_weight_shard_size': 2}", (2, 64, 1))):
+            self.assertEqual(self.sharding(settings("semi_auto_parallel", text)),
+                             (dict(zip(("shard_size", "threshold_kb", "level"), wanted)), ""), text)
+
+    def test_defaults_are_not_written(self):
+        self.assertEqual(self.sharding(settings("semi_auto_parallel", "enable_parallel_optimizer=True")), (None, ""))
+
+    def test_hsdp(self):
+        source = STEP + """
+from mindspore.parallel.auto_parallel import AutoParallel
+step = nn.TrainOneStepCell(net, nn.SGD(net.trainable_params()))
+parallel = AutoParallel(step, parallel_mode="semi_auto")
+parallel.hsdp(shard_size=2, threshold=1, optimizer_level="level2")
+parallel(Tensor(np.ones((8, 8), np.float32)))
+"""
+        self.assertEqual(self.sharding(source)[0], {"shard_size": 2, "threshold_kb": 1, "level": 2})
+
+    def test_a_configuration_that_nothing_reads_is_told(self):
+        asked, warned = self.sharding(settings("semi_auto_parallel",
+                                               "parallel_optimizer_config={'parallel_optimizer_threshold': 0}"))
+        self.assertIsNone(asked)
+        self.assertIn("parallel_optimizer_config goes for nothing without enable_parallel_optimizer", warned)
 
     def test_both_lines_are_named_in_data_parallel(self):
         error = self.error(settings("data_parallel", "enable_parallel_optimizer=True"))

@@ -129,7 +129,7 @@ class Refused(TraceTest):
     HEAD = NET + "init()\n"
 
     def test_before_the_network_is_traced_and_with_the_line(self):
-        for setting in ("pipeline_stages=2", "enable_parallel_optimizer=True"):
+        for setting in ("pipeline_stages=2",):
             error = self.error(self.HEAD + """
 class Net(nn.Cell):
     def construct(self, x):
@@ -141,7 +141,7 @@ Net()(row)
             self.assertEqual((error["family"], error["place"]["line"]), ("unsupported", FIRST + 6), setting)
 
     def test_methods_of_auto_parallel(self):
-        for call in ("hsdp()", "pipeline(2)"):
+        for call in ("pipeline(2)",):
             error = self.error(self.HEAD + """
 from mindspore.parallel.auto_parallel import AutoParallel
 net, opt = made()
