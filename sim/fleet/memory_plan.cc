@@ -76,9 +76,14 @@ class PlanBuilder {
 
   [[nodiscard]] BufferKind ParameterKind(const KernelNode& node) const {
     const auto detail = static_cast<std::size_t>(local_.at(node.results.front().value).detail);
-    return local_.parameters[detail].role == strategies::ParameterRole::kOptimizerState
-               ? BufferKind::kOptimizerState
-               : BufferKind::kParameter;
+    switch (local_.parameters[detail].role) {
+      case strategies::ParameterRole::kOptimizerState:
+        return BufferKind::kOptimizerState;
+      case strategies::ParameterRole::kAccumulatedGradient:
+        return BufferKind::kAccumulatedGradient;
+      default:
+        return BufferKind::kParameter;
+    }
   }
 
   void AddBuffers() {

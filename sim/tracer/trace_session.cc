@@ -9,6 +9,7 @@
 #include "sim/tracer/compile_answer.h"
 #include "sim/tracer/json_values.h"
 #include "strategies/document/json_codec.h"
+#include "strategies/graph/parameter_role.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/operators/op_signature.h"
 #include "strategies/passes/compile_job.h"
@@ -96,16 +97,11 @@ Result<Phase> PhaseFrom(const json& request) {
 
 Result<strategies::ParameterRole> RoleFrom(const json& request) {
   const std::string name = TextFieldOr(request, "role", "weight");
-  if (name == "weight") {
-    return strategies::ParameterRole::kWeight;
+  if (const auto role = strategies::ParseParameterRole(name)) {
+    return *role;
   }
-  if (name == "optimizer_state") {
-    return strategies::ParameterRole::kOptimizerState;
-  }
-  if (name == "hyper") {
-    return strategies::ParameterRole::kHyper;
-  }
-  return BadRequest("role '" + name + "' is none of weight, optimizer_state, hyper");
+  return BadRequest("role '" + name +
+                    "' is none of weight, optimizer_state, hyper, accumulated_gradient");
 }
 
 /// What shard() may say about a node, before or after the node was recorded.

@@ -140,8 +140,9 @@ class DocumentReader {
       DRYDOCK_TRY(const std::string text, ReadJsonText(*role, "role"));
       const std::optional<ParameterRole> parsed = ParseParameterRole(text);
       if (!parsed) {
-        return FailAtJson(*role, "graph:role", "role '" + text + "' is not known",
-                          "use \"weight\", \"optimizer_state\" or \"hyper\"");
+        return FailAtJson(
+            *role, "graph:role", "role '" + text + "' is not known",
+            "use \"weight\", \"optimizer_state\", \"hyper\" or \"accumulated_gradient\"");
       }
       info.role = *parsed;
     }

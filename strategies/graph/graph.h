@@ -34,9 +34,10 @@ enum class ValueKind : std::uint8_t {
 
 /// Why a parameter exists; decides its line in the memory report.
 enum class ParameterRole : std::uint8_t {
-  kWeight,          ///< Owned by the network.
-  kOptimizerState,  ///< Moment or accumulator cloned from a weight (`state_of`).
-  kHyper,           ///< Learning rate, momentum, step counter: small and never cut.
+  kWeight,               ///< Owned by the network.
+  kOptimizerState,       ///< Moment or accumulator cloned from a weight (`state_of`).
+  kHyper,                ///< Learning rate, momentum, step counter: small and never cut.
+  kAccumulatedGradient,  ///< Sum over the micro batches of a step (`state_of`); same layout.
 };
 
 /// A tensor of the graph, named once and used by any number of nodes.

@@ -70,6 +70,9 @@ struct JobConfig {
   std::string pipeline_scheduler = "1f1b";  ///< Order of micro batches: PipelineScheduler's names.
   bool pipeline_interleave = false;         ///< A stage has several parts of the network.
   bool pipeline_result_broadcast = false;   ///< The last stage gives all others what it returns.
+  /// Parts of a batch that run one after the other; their gradients are accumulated. What the
+  /// network says where it cuts the batch (MicroBatchesOf), 1 if it does not.
+  std::int64_t micro_batches = 1;
   bool gradients_mean = false;
   bool loss_repeated_mean = true;
   bool gradient_fp32_sync = true;

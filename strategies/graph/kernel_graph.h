@@ -42,6 +42,15 @@ struct KernelResult {
   friend bool operator==(const KernelResult&, const KernelResult&) = default;
 };
 
+/// How often a node is there when a step has several micro batches
+/// (strategies/passes/schedule/unroll_micro.h).
+enum class MicroUse : std::uint8_t {
+  kFollow,  ///< Once for each micro batch if an operand is, else once.
+  kEach,    ///< Once for each micro batch.
+  kAll,     ///< Once; reads each operand of every micro batch.
+  kFold,    ///< Once for each micro batch but the first: its result so far, the next operand.
+};
+
 /// One node of a kernel graph.
 struct KernelNode {
   KernelKind kind = KernelKind::kKernel;
@@ -56,6 +65,8 @@ struct KernelNode {
   bool view = false;        ///< Moves nothing (Reshape): not launched where it shares its operand.
   std::int64_t fusion = 0;  ///< Collectives: number of the fused node it may be part of, 0 = alone.
   GroupPattern group = {};  ///< Of a collective.
+  MicroUse micro_use = MicroUse::kFollow;
+  std::int32_t micro = -1;  ///< The micro batch that it belongs to, -1 = none.
   friend bool operator==(const KernelNode&, const KernelNode&) = default;
 };
 

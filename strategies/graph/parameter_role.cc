@@ -5,7 +5,8 @@
 namespace drydock::strategies {
 namespace {
 
-constexpr std::array<std::string_view, 3> kNames = {"weight", "optimizer_state", "hyper"};
+constexpr std::array<std::string_view, 4> kNames = {"weight", "optimizer_state", "hyper",
+                                                    "accumulated_gradient"};
 
 }  // namespace
 

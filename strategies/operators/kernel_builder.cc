@@ -77,7 +77,8 @@ KernelId KernelBuilder::Kernel(KernelSpec spec) {
   KernelNode node{.kind = KernelKind::kKernel,
                   .name = std::string(spec.name),
                   .inputs = std::move(spec.inputs),
-                  .view = spec.view};
+                  .view = spec.view,
+                  .micro_use = spec.micro_use};
   if (const OpEntry* entry = FindOp(spec.name)) {
     node.runs_late = entry->runs_late;
     node.view = node.view || entry->kind == OpKind::kView || entry->kind == OpKind::kReshape;
@@ -99,6 +100,11 @@ KernelId KernelBuilder::Once(std::string_view what, std::vector<KernelId> operan
   const KernelId id = make();
   made_.emplace(std::move(key), id);
   return id;
+}
+
+void KernelBuilder::SetCopies(std::vector<KernelId> kernels) {
+  const KernelId first = kernels.front();
+  copies_[first] = std::move(kernels);
 }
 
 std::vector<KernelId> KernelBuilder::Results(KernelId kernel) {

@@ -23,6 +23,7 @@ struct KernelSpec {
   /// Per result the operand whose storage it shares, -1 = none; shorter lists mean -1.
   std::vector<std::int32_t> shares = {};
   bool view = false;  ///< As in KernelNode; operators that are views need not say so.
+  MicroUse micro_use = MicroUse::kFollow;
 };
 
 /// Builds a kernel graph node by node.
@@ -47,6 +48,11 @@ class KernelBuilder {
   [[nodiscard]] KernelId Virtual(KernelKind kind, std::vector<KernelId> inputs,
                                  std::int32_t item = 0);
 
+  /// `kernels` do for each micro batch, in order, what the first of them does for one.
+  void SetCopies(std::vector<KernelId> kernels);
+  /// Per first kernel its copies.
+  [[nodiscard]] const std::map<KernelId, std::vector<KernelId>>& copies() const { return copies_; }
+
   /// Attributes that kernels of an operator take as value arguments, in order.
   [[nodiscard]] const std::vector<SignatureArgument>& ArgumentsOf(const OpEntry& entry);
 
@@ -63,6 +69,7 @@ class KernelBuilder {
   std::map<std::string, KernelId, std::less<>> constants_;
   std::map<const OpEntry*, std::vector<SignatureArgument>> arguments_;
   std::map<std::pair<std::string, std::vector<KernelId>>, KernelId> made_ = {};
+  std::map<KernelId, std::vector<KernelId>> copies_ = {};
 };
 
 /// What OpEntry::lower may use: one node of the local program and where its operands are.
@@ -75,6 +82,7 @@ struct LowerContext {
   /// unless one of its nodes takes it. What comes later waits for that kernel, or for the tuple
   /// that was added last if there is one.
   KernelId state = kNoKernel;
+  KernelId first_state = kNoKernel;  ///< The state at the beginning of the step.
   [[nodiscard]] const TensorType& InputType(std::size_t index) const {
     return graph.at(node.inputs[index]).type;
   }

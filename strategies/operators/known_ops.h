@@ -29,6 +29,14 @@ inline constexpr std::string_view kRealDiv = "RealDiv";
 inline constexpr std::string_view kReduceSum = "ReduceSum";
 inline constexpr std::string_view kSumExt = "SumExt";
 inline constexpr std::string_view kMirror = "_MirrorOperator";
+/// The cut of a batch into micro batches, and the sum of their results.
+inline constexpr std::string_view kMicroBatch = "_MicroBatch";
+inline constexpr std::string_view kMicroSum = "_MicroSum";
+/// In front of a weight and of each of its users where gradients are accumulated.
+inline constexpr std::string_view kMirrorMicroStep = "_MirrorMicroStepOperator";
+inline constexpr std::string_view kVirtualAssignAdd = "_VirtualAssignAdd";
+/// In front of the users of a weight whose gradient is the sum over all micro batches.
+inline constexpr std::string_view kVirtualMicroJoin = "_VirtualMicroJoin";
 inline constexpr std::string_view kVirtualDiv = "_VirtualDiv";
 inline constexpr std::string_view kVirtualDataset = "_VirtualDataset";
 inline constexpr std::string_view kVirtualOutput = "_VirtualOutput";
@@ -45,5 +53,11 @@ namespace drydock::strategies {
 
 /// Attribute of local nodes that run when the step is done, in their order; nothing waits for them.
 inline constexpr std::string_view kAfterStep = "after_step";
+/// Attribute of nodes behind the optimizer that clear what is accumulated for the next step.
+inline constexpr std::string_view kClears = "clear_grad";
+/// Attribute of the first node that has a parameter, and of those that are its gradient: with them
+/// a micro batch ends.
+inline constexpr std::string_view kFirstParameterUser = "first_parameter_cnode";
+inline constexpr std::string_view kEndsMicroBatch = "grad_accu_backward_end";
 
 }  // namespace drydock::strategies

@@ -111,6 +111,16 @@ struct OpEntry {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string_view writes = {};   ///< Input positions written in place, comma separated: "0,1".
   std::string_view mirrored =
       {};  ///< Input positions that may get a mirror; empty = all; "-" = none.
+  /// Its results differ from micro batch to micro batch whatever it reads: the cut of a batch.
+  bool per_micro_batch = false;
+  /// It is done once a step and reads what all micro batches gave.
+  bool joins_micro_batches = false;
+  /// A parameter among its operands is meant, not what it holds when the operator runs.
+  bool takes_reference = false;
+  /// And its result stands for the parameter that is its first operand.
+  bool gives_reference = false;
+  /// What it writes is in no order with other effects; who reads that waits for its results.
+  bool unordered_effect = false;
   /// Behind the gradients: an integrated checkpoint, for which what of the operands is cut is
   /// gathered when the step is done.
   bool saves = false;

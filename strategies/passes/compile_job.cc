@@ -14,6 +14,7 @@
 #include "strategies/passes/prepare/check_graph.h"
 #include "strategies/passes/prepare/clean_traced.h"
 #include "strategies/passes/prepare/hand_cut.h"
+#include "strategies/passes/prepare/micro_batches.h"
 #include "strategies/passes/prepare/rewrite.h"
 #include "strategies/passes/prepare/stages.h"
 #include "strategies/passes/schedule/schedule.h"
@@ -36,6 +37,7 @@ Status Prepare(TracedPlan& plan) {
     return {};
   }
   DRYDOCK_RETURN_IF_ERROR(CheckInputs(plan.traced));
+  DRYDOCK_RETURN_IF_ERROR(PrepareMicroBatches(plan.traced, plan.config));
   plan.traced = InsertDatasetNode(std::move(plan.traced));
   DRYDOCK_TRY(plan.hand_cuts, TakeHandCuts(plan.traced));
   if (RepeatsDatasetOnRight(plan.config) && !plan.traced.inputs.empty()) {
@@ -56,7 +58,8 @@ Status Choose(TracedPlan& plan, std::vector<Region>& regions, RankId rank) {
 
 /// What is left of the nodes and collectives behind differentiation, and which go together.
 Graph Communicate(Graph local, const JobConfig& config) {
-  if (CutsOperators(config.mode)) {
+  // Not with several micro batches: their backward passes begin with one seed, whose sum stays.
+  if (CutsOperators(config.mode) && config.micro_batches == 1) {
     local = FoldConstantSums(std::move(local));
   }
   local = MergeEqualNodes(SimplifyGraph(std::move(local)));

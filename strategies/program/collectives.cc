@@ -1,5 +1,7 @@
 #include "strategies/program/collectives.h"
 
+#include <set>
+
 #include "base/checked.h"
 
 /// Who the collectives are is said by the kind of their entries; what they send by its facts.
@@ -16,14 +18,14 @@ std::int64_t PayloadBytes(const Graph& graph, const Node& node) {
   return bytes;
 }
 
-/// Nodes whose kernels a rank launches, as it does; those that became no kernel of their own
-/// follow.
+/// Nodes whose kernels a rank launches, as it does, once for each micro batch; those that became no
+/// kernel of their own follow.
 std::vector<NodeId> AsIssued(const LocalProgram& program) {
-  std::vector<bool> listed(program.local.nodes.size(), false);
+  // Per node: micro batches whose kernels were met. A node may be several kernels of each.
+  std::vector<std::set<std::int32_t>> listed(program.local.nodes.size());
   std::vector<NodeId> issued;
-  const auto list = [&](NodeId id) {
-    if (!listed[ToIndex(id)]) {
-      listed[ToIndex(id)] = true;
+  const auto list = [&](NodeId id, std::int32_t micro) {
+    if (CollectiveOf(program.local.at(id)) != nullptr && listed[ToIndex(id)].insert(micro).second) {
       issued.push_back(id);
     }
   };
@@ -36,12 +38,14 @@ std::vector<NodeId> AsIssued(const LocalProgram& program) {
       continue;
     }
     // What is moved around a collective runs at another time than the collective itself.
-    if (kernel.communication || CollectiveOf(program.local.at(kernel.origin)) == nullptr) {
-      list(kernel.origin);
+    if (kernel.communication) {
+      list(kernel.origin, kernel.micro);
     }
   }
   for (std::size_t n = 0; n < listed.size(); ++n) {
-    list(NodeId{static_cast<std::int32_t>(n)});
+    if (listed[n].empty()) {
+      list(NodeId{static_cast<std::int32_t>(n)}, -1);
+    }
   }
   return issued;
 }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "strategies/program/micro_nodes.h"
 
 namespace drydock::strategies {
 namespace {
@@ -30,11 +31,7 @@ class LockStep {
   Result<std::vector<RankOutcome>> Run() {
     DRYDOCK_RETURN_IF_ERROR(CheckAlike());
     DRYDOCK_RETURN_IF_ERROR(Feed());
-    for (std::size_t n = 0; n < first_.local.nodes.size(); ++n) {
-      const Node& node = first_.local.nodes[n];
-      DRYDOCK_RETURN_IF_ERROR(
-          node.group && node.entry->kind == OpKind::kCollective ? RunTogether(node) : RunApart(n));
-    }
+    DRYDOCK_RETURN_IF_ERROR(RunNodes());
     std::vector<RankOutcome> outcomes(ranks_.size());
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       for (const ValueId output : first_.local.outputs) {
@@ -48,6 +45,52 @@ class LockStep {
   }
 
  private:
+  /// Nodes in order; those of micro batches once for each, in between.
+  Status RunNodes() {
+    const std::int64_t count = first_.from->config.micro_batches;
+    const std::vector<MicroPart> parts =
+        count > 1 ? MicroParts(first_.local)
+                  : std::vector<MicroPart>(first_.local.nodes.size(), MicroPart::kBefore);
+    DRYDOCK_RETURN_IF_ERROR(RunPart(parts, MicroPart::kBefore));
+    for (micro_batch_ = 0; count > 1 && micro_batch_ < count; ++micro_batch_) {
+      DRYDOCK_RETURN_IF_ERROR(RunPart(parts, MicroPart::kEach));
+      AddUp(parts);
+    }
+    return count > 1 ? RunPart(parts, MicroPart::kAfter) : Status();
+  }
+
+  Status RunPart(const std::vector<MicroPart>& parts, MicroPart part) {
+    for (std::size_t n = 0; n < parts.size(); ++n) {
+      if (parts[n] == part) {
+        const Node& node = first_.local.nodes[n];
+        DRYDOCK_RETURN_IF_ERROR(node.group && node.entry->kind == OpKind::kCollective
+                                    ? RunTogether(node)
+                                    : RunApart(n));
+      }
+    }
+    return {};
+  }
+
+  /// What a sum over micro batches reads becomes what all of them gave so far.
+  void AddUp(const std::vector<MicroPart>& parts) {
+    for (const Node& node : first_.local.nodes) {
+      const ValueId id = node.entry->joins_micro_batches ? node.inputs.front() : kNoValue;
+      if (id == kNoValue || first_.local.at(id).kind != ValueKind::kOutput ||
+          parts[ToIndex(first_.local.at(id).producer)] != MicroPart::kEach) {
+        continue;
+      }
+      std::vector<NdArray>& sums = sums_[id];
+      sums.resize(ranks_.size());
+      for (std::size_t r = 0; r < ranks_.size(); ++r) {
+        NdArray& value = ranks_[r][ToIndex(id)];
+        for (std::size_t i = 0; micro_batch_ > 0 && i < value.data.size(); ++i) {
+          value.data[i] += sums[r].data[i];
+        }
+        sums[r] = value;
+      }
+    }
+  }
+
   [[nodiscard]] const LocalProgram& ProgramOf(std::int64_t rank) const {
     return *programs_[static_cast<std::size_t>(rank)];
   }
@@ -158,6 +201,9 @@ class LockStep {
     for (const auto& [name, attr] : node.attrs) {
       attrs[name] = ResolveAttr(attr, position);
     }
+    if (node.entry->per_micro_batch) {
+      attrs["micro_batch"] = micro_batch_;
+    }
     DRYDOCK_TRY(std::vector<NdArray> results,
                 node.entry->evaluate({.inputs = inputs,
                                       .input_types = input_types,
@@ -221,6 +267,8 @@ class LockStep {
   const LocalProgram& first_;
   const StepData& data_;
   std::vector<RankValues> ranks_;
+  std::int64_t micro_batch_ = 0;
+  std::map<ValueId, std::vector<NdArray>> sums_ = {};  ///< Per rank, of the micro batches so far.
 };
 
 }  // namespace

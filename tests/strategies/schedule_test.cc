@@ -148,8 +148,13 @@ std::vector<const KernelNode*> OfKind(const KernelGraph& graph, KernelKind kind)
   return nodes;
 }
 
+Result<KernelGraph> Lowered(const Graph& local) {
+  DRYDOCK_TRY(LoweredProgram lowered, LowerProgram(local));
+  return std::move(lowered.graph);
+}
+
 TEST(LowerProgram, UpdatesWaitForReadersAndForTheUpdateBefore) {
-  const auto graph = LowerProgram(TwoUpdates());
+  const auto graph = Lowered(TwoUpdates());
   ASSERT_TRUE(graph.has_value()) << graph.error().message;
   const auto states = OfKind(*graph, KernelKind::kUpdateState);
   const auto name = [&](KernelId id) { return graph->at(id).name; };
@@ -168,7 +173,7 @@ TEST(LowerProgram, UpdatesWaitForReadersAndForTheUpdateBefore) {
 }
 
 TEST(LowerProgram, AttributesAreConstantsThatEqualOnesShare) {
-  const auto graph = LowerProgram(TwoUpdates());
+  const auto graph = Lowered(TwoUpdates());
   ASSERT_TRUE(graph.has_value());
   // MatMul(x, w, False, False) twice: one constant False.
   EXPECT_EQ(OfKind(*graph, KernelKind::kConstant).size(), 1U);
@@ -176,7 +181,7 @@ TEST(LowerProgram, AttributesAreConstantsThatEqualOnesShare) {
 }
 
 TEST(ScheduleKernels, UpdatesFollowTheirReaders) {
-  const auto graph = ScheduleKernels(TwoUpdates());
+  const auto graph = ScheduleKernels(TwoUpdates(), {});
   ASSERT_TRUE(graph.has_value());
   EXPECT_EQ(
       Names(*graph, graph->launches),
@@ -196,7 +201,7 @@ std::vector<std::string> ExchangeOf(Shape shape, std::int64_t split_dim, std::in
   Node& node = builder.mutable_graph().nodes[ToIndex(id)];
   node.group = GroupPattern{.digits = {{.stride = 1, .extent = 8}}};
   builder.SetOutputs({node.outputs.front()});
-  const auto lowered = LowerProgram(builder.graph());
+  const auto lowered = Lowered(builder.graph());
   std::vector<std::string> kernels;
   for (std::size_t i = 0; lowered && i < lowered->nodes.size(); ++i) {
     const KernelNode& kernel = lowered->nodes[i];

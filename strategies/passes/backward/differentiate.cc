@@ -86,7 +86,13 @@ class ReverseSweep {
                                   .output_gradients = arriving,
                                   .wanted = wanted_span,
                                   .spec = spec};
+    const std::size_t first = builder_.graph().nodes.size();
     Result<std::vector<ValueId>> results = node.entry->gradient(context);
+    if (node.attrs.contains(kFirstParameterUser)) {
+      for (std::size_t n = first; n < builder_.graph().nodes.size(); ++n) {
+        builder_.mutable_graph().nodes[n].attrs[std::string(kEndsMicroBatch)] = true;
+      }
+    }
     if (!results) {
       return tl::unexpected(
           WithPlace(WithNote(std::move(results).error(), "while differentiating " + node.op),

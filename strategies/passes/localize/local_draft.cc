@@ -61,10 +61,17 @@ LocalDraft StartDraft(const TracedPlan& plan, const std::vector<Region>& regions
                    .builder = GraphBuilder(traced.name),
                    .locals = std::vector<Counterpart>(traced.values.size()),
                    .mirrored = std::vector<ValueId>(traced.values.size(), kNoValue),
+                   .accumulators = std::vector<ValueId>(traced.values.size(), kNoValue),
                    .differentiated = std::vector<bool>(traced.values.size(), false),
                    .loss_nodes = {},
                    .norm_parts = std::vector<bool>(traced.values.size(), false)};
   draft.owners = OwnersOf(traced, regions, plan.config);
+  for (const Parameter& parameter : traced.parameters) {
+    const bool sums = parameter.role == ParameterRole::kAccumulatedGradient;
+    if (sums && parameter.state_of != kNoValue && plan.config.micro_batches > 1) {
+      draft.accumulators[ToIndex(parameter.state_of)] = parameter.value;
+    }
+  }
   Graph& local = draft.builder.mutable_graph();
   local.stacks = traced.stacks;
   // More than programs take: what stays unused is never touched, and nothing moves while it grows.

@@ -57,11 +57,12 @@ struct LocalDraft {
   WantedLayouts wanted;
   std::vector<std::string> full_names;  ///< Per traced node.
   GraphBuilder builder;
-  std::vector<Counterpart> locals;   ///< Per traced value.
-  std::vector<ValueId> mirrored;     ///< Per traced value: local value behind the mirror.
-  std::vector<bool> differentiated;  ///< Per traced value: a gradient is asked for.
-  std::vector<NodeId> loss_nodes;    ///< Traced nodes that make a loss.
-  std::vector<bool> norm_parts;      ///< Per traced value: part of the norm of all gradients.
+  std::vector<Counterpart> locals;    ///< Per traced value.
+  std::vector<ValueId> mirrored;      ///< Per traced value: local value behind the mirror.
+  std::vector<ValueId> accumulators;  ///< Per traced value: parameter that sums its gradients.
+  std::vector<bool> differentiated;   ///< Per traced value: a gradient is asked for.
+  std::vector<NodeId> loss_nodes;     ///< Traced nodes that make a loss.
+  std::vector<bool> norm_parts;       ///< Per traced value: part of the norm of all gradients.
   std::map<ValueId, WeightShard> shards = {};  ///< By traced parameter.
   /// Local value in another layout, by the value and the layout as text.
   std::map<std::pair<ValueId, std::string>, ValueId> redistributed = {};

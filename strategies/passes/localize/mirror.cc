@@ -15,6 +15,10 @@
 ///
 /// Example: w (64, 32) cut (1, 4) on 8 ranks: ranks 0 and 4 hold the same quarter and sum its
 /// gradient. A weight that is cut into 8 needs none.
+///
+/// With several micro batches the gradients of all are added up first: in the accumulator of the
+/// weight if it has one, which each user adds to, else by a sum of them
+/// (strategies/rules/train/accumulation.cc).
 /// Source: mindspore/ccsrc/frontend/parallel/parallel_processer.cc (InsertMirrorOps)
 namespace drydock::strategies {
 namespace {
@@ -47,39 +51,80 @@ bool GivesMirror(const LocalDraft& draft, NodeId user, std::size_t operand) {
          });
 }
 
+NodeSpec MirrorSpec(const LocalDraft& draft, ValueId weight, const GroupPattern& replicas,
+                    std::string_view op) {
+  const Value& traced = draft.traced.at(weight);
+  const Parameter& parameter = draft.traced.parameters[static_cast<std::size_t>(traced.detail)];
+  return {.op = op,
+          .inputs = {draft.Of(weight).id},
+          .attrs = {{"dev_num", GroupSize(replicas)},
+                    {"mean_flag", draft.config.gradients_mean},
+                    {"fusion", parameter.comm_fusion},
+                    {"parameter", traced.name}},
+          .scope = "Default",
+          .instance_name = std::string(op)};
+}
+
+Result<ValueId> EmitOver(LocalDraft& draft, ValueId weight, const GroupPattern& replicas,
+                         NodeSpec spec) {
+  return EmitCollective(draft.builder, std::move(spec), replicas, CommReason::kParameterGradient,
+                        "gradient of " + draft.traced.at(weight).name);
+}
+
+/// The mirror of a weight with an accumulator. It is there also where nobody else holds the slice.
+Result<ValueId> EmitMicroMirror(LocalDraft& draft, ValueId weight, ValueId accumulator) {
+  const GroupPattern replicas = ReplicaPattern(*LayoutOf(draft, weight));
+  NodeSpec spec = MirrorSpec(draft, weight, replicas, ops::kMirrorMicroStep);
+  spec.inputs.push_back(accumulator);
+  return GroupSize(replicas) == 1 ? draft.builder.Emit(std::move(spec))
+                                  : EmitOver(draft, weight, replicas, std::move(spec));
+}
+
+/// A weight whose gradient is the sum of those of all micro batches, if there are several.
+Result<ValueId> JoinMicroBatches(LocalDraft& draft, ValueId weight, ValueId local) {
+  if (draft.config.micro_batches == 1 || !draft.differentiated[ToIndex(weight)]) {
+    return local;
+  }
+  return draft.builder.Emit(
+      {.op = ops::kVirtualMicroJoin, .inputs = {local}, .scope = "Default"});
+}
+
 }  // namespace
 
 Result<ValueId> MirroredWeight(LocalDraft& draft, NodeId user, std::size_t operand) {
   const ValueId weight = draft.traced.at(user).inputs[operand];
   if (draft.shards.contains(weight)) {
-    return GatheredWeight(draft, weight);
+    DRYDOCK_TRY(const ValueId gathered, GatheredWeight(draft, weight));
+    return JoinMicroBatches(draft, weight, gathered);
   }
   if (!GivesMirror(draft, user, operand)) {
     return draft.Of(weight).id;
   }
   ValueId& mirrored = draft.mirrored[ToIndex(weight)];
+  const ValueId summed_in = draft.accumulators[ToIndex(weight)];
+  if (summed_in != kNoValue && draft.differentiated[ToIndex(weight)]) {
+    const ValueId accumulator = draft.Of(summed_in).id;
+    if (mirrored == kNoValue) {
+      DRYDOCK_TRY(mirrored, EmitMicroMirror(draft, weight, accumulator));
+    }
+    return draft.builder.Emit({.op = ops::kVirtualAssignAdd,
+                               .inputs = {mirrored, accumulator},
+                               .scope = "Default"});
+  }
   if (mirrored != kNoValue) {
     return mirrored;
   }
-  DRYDOCK_TRY(mirrored, EmitMirror(draft, weight, ReplicaPattern(*LayoutOf(draft, weight))));
+  DRYDOCK_TRY(const ValueId mirror,
+              EmitMirror(draft, weight, ReplicaPattern(*LayoutOf(draft, weight))));
+  DRYDOCK_TRY(mirrored, JoinMicroBatches(draft, weight, mirror));
   return mirrored;
 }
 
 Result<ValueId> EmitMirror(LocalDraft& draft, ValueId weight, const GroupPattern& replicas) {
-  const ValueId local = draft.Of(weight).id;
   if (!draft.differentiated[ToIndex(weight)] || GroupSize(replicas) <= 1) {
-    return local;
+    return draft.Of(weight).id;
   }
-  const Value& traced = draft.traced.at(weight);
-  NodeSpec spec{.op = ops::kMirror, .inputs = {local}, .scope = "Default"};
-  spec.instance_name = std::string(ops::kMirror);
-  const Parameter& parameter = draft.traced.parameters[static_cast<std::size_t>(traced.detail)];
-  spec.attrs = {{"dev_num", GroupSize(replicas)},
-                {"mean_flag", draft.config.gradients_mean},
-                {"fusion", parameter.comm_fusion},
-                {"parameter", traced.name}};
-  return EmitCollective(draft.builder, std::move(spec), replicas, CommReason::kParameterGradient,
-                        "gradient of " + traced.name);
+  return EmitOver(draft, weight, replicas, MirrorSpec(draft, weight, replicas, ops::kMirror));
 }
 
 }  // namespace drydock::strategies

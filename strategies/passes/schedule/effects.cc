@@ -24,11 +24,45 @@ namespace drydock::strategies {
 
 EffectChain::EffectChain(KernelBuilder& builder, std::vector<KernelId> parameters)
     : builder_(builder), parameters_(std::move(parameters)), reads_(parameters_.size()) {
-  first_state_ = builder_.AddLeaf(KernelKind::kState, "U", {});
-  state_ = first_state_;
+  state_ = builder_.AddLeaf(KernelKind::kState, "U", {});
+  first_state_ = state_;
+}
+
+/// Several are joined under one name.
+void EffectChain::JoinTemporaries() {
+  if (temporaries_.empty()) {
+    return;
+  }
+  const KernelId all = temporaries_.size() == 1
+                           ? temporaries_.front()
+                           : builder_.Virtual(KernelKind::kMakeTuple, temporaries_);
+  state_ = builder_.Virtual(KernelKind::kUpdateState, {state_, all});
+  temporaries_.clear();
+  loads_of_state_.clear();
+}
+
+KernelId EffectChain::StateOfTemporary() {
+  return temporaries_.empty() ? Current() : state_;
+}
+
+void EffectChain::NoteTemporary(KernelId update) {
+  constexpr std::size_t kMostTogether = 3;
+  temporaries_.push_back(update);
+  if (temporaries_.size() == kMostTogether) {
+    JoinTemporaries();
+  }
+}
+
+KernelId EffectChain::LoadBehind(KernelId reference) {
+  const KernelId state = Current();
+  const KernelId load = builder_.Virtual(KernelKind::kLoad, {reference, state});
+  // Whoever overwrites it reads its shape through a Load of its own, which becomes this one.
+  loads_of_state_.insert(loads_of_state_.end(), state == first_state_ ? 1 : 2, load);
+  return load;
 }
 
 KernelId EffectChain::Current() {
+  JoinTemporaries();
   if (effect_pending_) {
     state_ = builder_.Virtual(KernelKind::kUpdateState, {state_, effects_.back()});
     effect_pending_ = false;
@@ -68,6 +102,7 @@ void EffectChain::NoteUse(KernelId load, KernelId user) {
 }
 
 KernelId EffectChain::StateBefore(const std::vector<std::size_t>& written) {
+  JoinTemporaries();
   std::vector<KernelId> inputs = {state_};
   if (effect_pending_) {
     inputs.push_back(effects_.back());

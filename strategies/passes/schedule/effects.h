@@ -19,6 +19,14 @@ class EffectChain {
   /// The Load that reads a gathered weight in place of a parameter; `counts` if the next update
   /// waits for it.
   [[nodiscard]] KernelId LoadGathered(KernelId gathered, bool counts);
+  /// The Load that reads now what stands behind `reference` (a parameter, not before something).
+  [[nodiscard]] KernelId LoadBehind(KernelId reference);
+  /// State that a node takes which overwrites a value that is no parameter.
+  [[nodiscard]] KernelId StateOfTemporary();
+  /// Notes that `update` was that node. Up to three in a row take the same state.
+  void NoteTemporary(KernelId update);
+  /// The state at the beginning of the step.
+  [[nodiscard]] KernelId FirstState() const { return first_state_; }
   /// Notes that a node reads what Load gave.
   void NoteUse(KernelId load, KernelId user);
   /// State that a node which writes these parameters takes as its last operand.
@@ -32,6 +40,7 @@ class EffectChain {
  private:
   /// State behind the last effect, as reads of parameters see it.
   [[nodiscard]] KernelId Current();
+  void JoinTemporaries();
 
   struct Read {
     KernelId load = kNoKernel;         ///< Valid Load, kNoKernel = none since the last update.
@@ -44,8 +53,9 @@ class EffectChain {
   std::vector<std::size_t> parameter_of_;  ///< Per kernel-graph node: what a Load reads.
   KernelId first_state_ = kNoKernel;       ///< The state at the beginning.
   KernelId state_ = kNoKernel;             ///< Last UpdateState (or the state at the beginning).
-  std::vector<KernelId> effects_ = {};     ///< All updates so far.
-  bool effect_pending_ = false;            ///< The last effect is not part of `state_` yet.
+  std::vector<KernelId> temporaries_ = {};     ///< Took `state_` and are not part of it yet.
+  std::vector<KernelId> effects_ = {};         ///< All updates so far.
+  bool effect_pending_ = false;                ///< The last effect is not part of `state_` yet.
   std::vector<KernelId> loads_of_state_ = {};  ///< Loads that read `state_`.
 };
 

@@ -1,6 +1,7 @@
 #include "strategies/passes/schedule/lower.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,9 +28,12 @@ namespace {
 class ProgramLowering {
  public:
   explicit ProgramLowering(const Graph& local)
-      : local_(local), values_(local.values.size(), kNoKernel), chain_(builder_, AddParameters()) {}
+      : local_(local),
+        values_(local.values.size(), kNoKernel),
+        chain_(builder_, AddParameters()),
+        references_(local.values.size(), false) {}
 
-  Result<KernelGraph> Run(bool data_sink) && {
+  Result<LoweredProgram> Run(bool data_sink) && {
     if (data_sink && !local_.inputs.empty()) {
       FetchInputs();
     }
@@ -43,7 +47,9 @@ class ProgramLowering {
       DRYDOCK_RETURN_IF_ERROR(LowerNode(NodeId{static_cast<std::int32_t>(n)}));
     }
     Return();
-    return std::move(builder_.graph());
+    LoweredProgram lowered{.copies = builder_.copies(), .micro_batch_ends = std::move(ends_)};
+    lowered.graph = std::move(builder_.graph());
+    return lowered;
   }
 
  private:
@@ -74,7 +80,7 @@ class ProgramLowering {
   /// Numbers of the parameters that a node writes.
   [[nodiscard]] std::vector<std::size_t> WrittenParameters(const Node& node) const {
     std::vector<std::size_t> written;
-    if (node.entry->writes.empty()) {
+    if (node.entry->writes.empty() || node.entry->unordered_effect) {
       return written;
     }
     for (const std::size_t operand : WrittenOperands(*node.entry)) {
@@ -109,6 +115,13 @@ class ProgramLowering {
     if (value.kind == ValueKind::kConstant && own) {
       return builder_.Constant(value.type, "");
     }
+    if (value.kind == ValueKind::kOutput && !by_name && references_[ToIndex(id)]) {
+      KernelId& load = loads_behind_[id];
+      if (load == kNoKernel) {
+        load = chain_.LoadBehind(values_[ToIndex(id)]);
+      }
+      return load;
+    }
     KernelId& known = values_[ToIndex(id)];
     if (known == kNoKernel && value.kind == ValueKind::kConstant) {
       known = ConstantLeaf(id);
@@ -116,23 +129,62 @@ class ProgramLowering {
     return known;
   }
 
+  /// What a node does to what it is given.
+  enum class Effect : std::uint8_t {
+    kNone,
+    kParameter,  ///< Writes parameters.
+    kReference,  ///< Writes what stands for a parameter.
+    kTemporary,  ///< Writes another value.
+  };
+
+  [[nodiscard]] Effect EffectOf(const Node& node, const std::vector<std::size_t>& written) const {
+    if (!written.empty()) {
+      return Effect::kParameter;
+    }
+    if (node.entry->writes.empty() || node.entry->unordered_effect) {
+      return Effect::kNone;
+    }
+    if (references_[ToIndex(node.inputs.front())]) {
+      return Effect::kReference;
+    }
+    return node.attrs.contains(kClears) ? Effect::kTemporary : Effect::kNone;
+  }
+
+  KernelId StateFor(Effect effect, const std::vector<std::size_t>& written) {
+    switch (effect) {
+      case Effect::kParameter:
+      case Effect::kReference:
+        return chain_.StateBefore(written);
+      case Effect::kTemporary:
+        return chain_.StateOfTemporary();
+      case Effect::kNone:
+        break;
+    }
+    return kNoKernel;
+  }
+
   Status LowerNode(NodeId id) {
     const Node& node = local_.at(id);
     builder_.SetOrigin(id);
     const std::vector<std::size_t> written = WrittenParameters(node);
+    const Effect effect = EffectOf(node, written);
     const bool after_step = node.attrs.contains(kAfterStep);
     const bool shard = node.reason == CommReason::kOptimizerShard;
     // What is taken apart into several kernels shares what these have in common.
-    const bool own = !written.empty() && node.entry->lower == nullptr;
-    const bool by_name = after_step || shard || !written.empty();
+    const bool own = effect != Effect::kNone && node.entry->lower == nullptr;
+    const bool by_name = after_step || shard || effect != Effect::kNone || node.entry->takes_reference;
     std::vector<KernelId> inputs;
     for (const ValueId input : node.inputs) {
       inputs.push_back(input == kNoValue ? kNoKernel : Operand(input, by_name, own));
     }
-    const KernelId state = written.empty() ? kNoKernel : chain_.StateBefore(written);
+    const KernelId state = StateFor(effect, written);
     const std::size_t first = builder_.graph().nodes.size();
-    const LowerContext context{
-        .builder = builder_, .graph = local_, .node = node, .inputs = inputs, .state = state};
+    const LowerContext context{.builder = builder_,
+                               .graph = local_,
+                               .node = node,
+                               .inputs = inputs,
+                               .state = state,
+                               .first_state = chain_.FirstState()};
     DRYDOCK_TRY(const std::vector<KernelId> results, node.entry->lower != nullptr
                                                          ? node.entry->lower(context)
                                                          : LowerByDefault(context));
@@ -146,11 +198,18 @@ class ProgramLowering {
           shard && node.group ? chain_.LoadGathered(results[i], node.phase == Phase::kForward)
                               : results[i];
     }
-    Finish(node, first, state, written);
+    if (node.entry->gives_reference && IsReference(node.inputs.front())) {
+      references_[ToIndex(node.outputs.front())] = true;
+    }
+    Finish(node, first, state, written, effect);
     if (after_step) {
       builder_.graph().after_step.push_back(results.front());
     }
     return {};
+  }
+
+  [[nodiscard]] bool IsReference(ValueId id) const {
+    return local_.at(id).kind == ValueKind::kParameter || references_[ToIndex(id)];
   }
 
   void NameResult(KernelId id, ValueId value) {
@@ -166,7 +225,7 @@ class ProgramLowering {
 
   /// What follows from the kernels that a node became: who read parameters, who wrote them.
   void Finish(const Node& node, std::size_t first, KernelId state,
-              const std::vector<std::size_t>& written) {
+              const std::vector<std::size_t>& written, Effect effect) {
     KernelId last = kNoKernel;
     bool state_taken = false;
     // Entries that put other kernels around a collective say which of them it is.
@@ -191,13 +250,23 @@ class ProgramLowering {
         kernel.fusion = IntAttr(node.attrs, "fusion", 0).value_or(0);
       }
     }
-    if (written.empty() || last == kNoKernel) {
+    if (last != kNoKernel && node.attrs.contains(kEndsMicroBatch)) {
+      ends_.push_back(last);
+    }
+    if (effect == Effect::kNone || last == kNoKernel) {
       return;
     }
     if (!state_taken) {
       builder_.graph().at(last).inputs.push_back(state);
     }
     builder_.graph().at(last).update = true;
+    if (node.attrs.contains(kClears)) {
+      clears_.push_back(last);
+    }
+    if (effect == Effect::kTemporary) {
+      chain_.NoteTemporary(last);
+      return;
+    }
     const KernelId end{static_cast<std::int32_t>(builder_.graph().nodes.size()) - 1};
     const bool named = builder_.graph().at(end).kind == KernelKind::kMakeTuple;
     chain_.NoteEffect(named ? end : last, written);
@@ -236,6 +305,10 @@ class ProgramLowering {
       result = builder_.Virtual(KernelKind::kDepend,
                                 {result, builder_.Virtual(KernelKind::kMakeTuple, std::move(all))});
     }
+    if (!clears_.empty()) {
+      result = builder_.Virtual(KernelKind::kDepend,
+                                {result, builder_.Virtual(KernelKind::kMakeTuple, clears_)});
+    }
     if (chain_.HasEffects()) {
       result = builder_.Virtual(KernelKind::kDepend, {result, chain_.FinalState()});
     }
@@ -253,11 +326,15 @@ class ProgramLowering {
   std::vector<KernelId> values_;  ///< Per local value.
   EffectChain chain_;
   std::vector<Update> successes_ = {};
+  std::vector<bool> references_;                   ///< Per value: it stands for a parameter.
+  std::map<ValueId, KernelId> loads_behind_ = {};  ///< What is read of such a value.
+  std::vector<KernelId> clears_ = {};              ///< Clear accumulators at the end.
+  std::vector<KernelId> ends_ = {};                ///< Last kernels of a micro batch.
 };
 
 }  // namespace
 
-Result<KernelGraph> LowerProgram(const Graph& local, bool data_sink) {
+Result<LoweredProgram> LowerProgram(const Graph& local, bool data_sink) {
   return ProgramLowering(local).Run(data_sink);
 }
 

@@ -4,12 +4,14 @@
 #include "strategies/passes/schedule/exec_order.h"
 #include "strategies/passes/schedule/lower.h"
 #include "strategies/passes/schedule/streams.h"
+#include "strategies/passes/schedule/unroll_micro.h"
 
 /// From the local program to the kernels of a step: the list of what is done.
 namespace drydock::strategies {
 
-Result<KernelGraph> ScheduleKernels(const Graph& local, bool data_sink) {
-  DRYDOCK_TRY(KernelGraph graph, LowerProgram(local, data_sink));
+Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config) {
+  DRYDOCK_TRY(LoweredProgram lowered, LowerProgram(local, config.data_sink));
+  DRYDOCK_TRY(KernelGraph graph, UnrollMicroBatches(std::move(lowered), config.micro_batches));
   const std::vector<KernelId> order = DelayKernels(graph, ExecOrder(graph));
   graph.launches = AssignStreams(graph, order);
   for (const KernelId kernel : graph.after_step) {

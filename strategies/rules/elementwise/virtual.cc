@@ -123,7 +123,8 @@ DRYDOCK_OP(Load, .family = "view", .signature = "Load()(variable)", .kind = OpKi
            .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
 DRYDOCK_OP(Depend, .family = "view", .signature = "Depend()(value, expr)", .kind = OpKind::kView,
            .infer = InferFirst, .gradient = GradientPassedOn, .lower = LowerDepend,
-           .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
+           .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree,
+           .takes_reference = true, .gives_reference = true);
 DRYDOCK_OP(StopGradient, .family = "view", .signature = "StopGradient()(value)",
            .kind = OpKind::kNoGradient, .infer = InferSame, .gradient = GradientNotNeeded,
            .lower = LowerToOperand, .evaluate = EvaluateCopy, .flops = NoFlops,

@@ -153,7 +153,8 @@ class Program:
             origin, role = parameter.origin, parameter.role
             if role == "weight" and origin is not None and (self.losses or session.phase == "optimizer"):
                 role = "optimizer_state"  # a clone that is first used behind the gradients lies as its weight does
-            state_of = self.parameter(origin) if role == "optimizer_state" and origin is not None else -1
+            follows = role in ("optimizer_state", "accumulated_gradient") and origin is not None
+            state_of = self.parameter(origin) if follows else -1
             answer = self.recorder.call(
                 "add_parameter", name=_free_name(parameter.name, self._parameter_names), shape=list(parameter.shape),
                 dtype=parameter.dtype.name, role=role, state_of=state_of,

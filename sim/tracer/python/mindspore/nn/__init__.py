@@ -20,6 +20,7 @@ from mindspore.nn.wrap import (DistributedGradReducer, TrainOneStepCell, Virtual
 
 _LATER = {"MultiFieldEmbeddingLookup": "mindspore.nn.layer.multi_field", "BCELoss": "mindspore.nn.loss.bce",
           "_TrainGradAccuStepCell": "mindspore.nn.wrap.more_wrappers",
+          "_TrainGradAccuWithLossScaleCell": "mindspore.nn.wrap.more_wrappers",
           "_BroadCastCell": "mindspore.nn.wrap.more_wrappers", "Metric": "mindspore.train.metrics",
           "ClipByNorm": "mindspore.nn.layer.basic", "Tril": "mindspore.nn.layer.basic", "Triu": "mindspore.nn.layer.basic"}
 _LATER.update(LATER)

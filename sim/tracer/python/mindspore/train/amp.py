@@ -12,6 +12,7 @@ from mindspore.nn.cell import Cell
 from mindspore.nn.wrap.cell_wrapper import TrainOneStepCell, WithLossCell
 from mindspore.nn.wrap.loss_scale import TrainOneStepWithLossScaleCell
 from mindspore.ops.primitive import Primitive, cast
+from mindspore.parallel._utils import _get_pipeline_stages
 from mindspore.train.loss_scale_manager import DynamicLossScaleManager
 
 LEVELS = ("O0", "O1", "O2", "O3", "auto")
@@ -230,7 +231,24 @@ def build_train_network(network, optimizer, loss_fn=None, level="O0", boost_leve
     return _step(network, optimizer, manager)
 
 
+def _is_grad_accumulation(cell):
+    """True if gradients are accumulated somewhere inside."""
+    return type(cell).__name__ in ("GradAccumulationCell", "GradAccumulation") or any(
+        _is_grad_accumulation(child) for child in cell.cells())
+
+
+def _accumulating_step(network, optimizer, manager):
+    """Training step of a pipeline or of micro batches; a fixed loss scale does not count there, as in the reference."""
+    from mindspore.nn.wrap.more_wrappers import _TrainGradAccuStepCell, _TrainGradAccuWithLossScaleCell
+    update_cell = manager.get_update_cell() if manager is not None else None
+    if update_cell is not None:
+        return _TrainGradAccuWithLossScaleCell(network, optimizer, update_cell).set_train()
+    return _TrainGradAccuStepCell(network, optimizer).set_train()
+
+
 def _step(network, optimizer, manager):
+    if _get_pipeline_stages() > 1 or _is_grad_accumulation(network):
+        return _accumulating_step(network, optimizer, manager)
     if manager is None:
         return TrainOneStepCell(network, optimizer).set_train()
     update_cell = manager.get_update_cell()

@@ -9,4 +9,5 @@ from mindspore.nn.wrap.micro_batch import (GradAccumulation, GradAccumulationCel
 from mindspore.nn.wrap.grad_reducer import DistributedGradReducer  # noqa: F401
 
 __getattr__ = module_getattr(__name__, {"_TrainGradAccuStepCell": "mindspore.nn.wrap.more_wrappers",
+                                        "_TrainGradAccuWithLossScaleCell": "mindspore.nn.wrap.more_wrappers",
                                         "_BroadCastCell": "mindspore.nn.wrap.more_wrappers"})

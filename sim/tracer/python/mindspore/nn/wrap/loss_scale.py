@@ -122,13 +122,16 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             return self.loss_scaling_manager(self.scale_sense, overflow)
         return overflow
 
+    def scale_back(self, grads):
+        scale = P.Reciprocal()(self.scale_sense)
+        return [grad * cast(scale, grad.dtype) for grad in grads]
+
     def construct(self, *inputs):
         loss = self.network(*inputs)
         first = gradient.first_output(loss, False)
         grads = gradient.gradients(first, list(self.weights), _as_first(self.scale_sense, first))
         with phase("backward"):
-            scale = P.Reciprocal()(self.scale_sense)
-            grads = [grad * cast(scale, grad.dtype) for grad in grads]
+            grads = self.scale_back(grads)
         grads = self.grad_reducer(tuple(grads))
         cond = self.get_overflow_status(_status(), grads)
         self.process_loss_scale(cond)

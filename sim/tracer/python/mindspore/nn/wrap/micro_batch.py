@@ -1,10 +1,17 @@
 """Wrappers that call a network once per part of a batch. Source: spec tracing-frontend 8."""
+import contextlib
+
+from mindspore._drydock import tracing
 from mindspore._drydock.errors import user_error
+from mindspore._drydock.gradient import phase
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
+from mindspore.common import dtype as mstype
+from mindspore.common.parameter import Parameter
 from mindspore.common.tensor import Tensor
 from mindspore.nn.cell import Cell
 from mindspore.nn.layer.container import CellList
+from mindspore.nn.wrap import _accumulation
 from mindspore.ops import operations as P
 
 
@@ -45,6 +52,33 @@ class _MicroBatch(Cell):
         return self.strided_slice(item, begin, end, (1,) * item.ndim)
 
 
+@contextlib.contextmanager
+def _scope_of(cell):
+    """What is recorded inside belongs to the cell."""
+    saved, session.scope = session.scope, cell.get_scope() or session.scope
+    try:
+        yield
+    finally:
+        session.scope = saved
+
+
+def _rolled(count):
+    """True where a network is recorded for one micro batch, which stands for all."""
+    from mindspore import context
+    return count > 1 and context.cuts_operators()
+
+
+def _one_of(item, count):
+    """One of `count` pieces of a tensor along dimension 0."""
+    if not isinstance(item, Tensor) or item.ndim == 0:
+        return item
+    if item.shape[0] % count:
+        raise user_error(ValueError, "MicroBatch:not-divisible",
+                         "a batch of %d rows cannot be cut into %d micro batches" % (item.shape[0], count),
+                         "choose a batch that is a multiple of the number of micro batches")
+    return tracing.apply("_MicroBatch", [item], {"micro_size": count})[0]
+
+
 class _Parts(Cell):
     """Calls the network for every part and adds up the results."""
 
@@ -76,7 +110,20 @@ class _Parts(Cell):
         return total
 
 
-class PipelineCell(_Parts):
+class _MicroBatches(_Parts):
+    """Parts that run one after the other and whose gradients are added up: recorded once for all of them."""
+
+    def construct(self, *args, **kwargs):
+        if not _rolled(self._count):
+            return super().construct(*args, **kwargs)
+        with _scope_of(self.micro_inputs[0]):
+            args = [_one_of(item, self._count) for item in args]
+            kwargs = {name: _one_of(item, self._count) for name, item in kwargs.items()}
+        result = self.network(*args, **kwargs)
+        return tracing.map_tensors(result, lambda item, name: tracing.apply("_MicroSum", [item], {})[0], "loss")
+
+
+class PipelineCell(_MicroBatches):
     """See mindspore.nn.PipelineCell: `micro_size` parts run through the stages one after the other."""
 
     def __init__(self, network, micro_size, stage_config=None):
@@ -108,31 +155,34 @@ class MicroBatchInterleaved(_Parts):
         self.interleave_num = interleave_num
 
 
-class GradAccumulationCell(_Parts):
+class GradAccumulationCell(_MicroBatches):
     """See mindspore.parallel.nn.GradAccumulation."""
 
     def __init__(self, network, micro_size):
         super().__init__(network, micro_size, {"grad_accu_num": micro_size}, "forward_end", "micro_size")
         self.micro_size = micro_size
-        if micro_size > 1:
-            session.warn_limit("accumulation of gradients is not modelled: all parts of a batch are reported as alive "
-                               "together, without sums of gradients that are kept", at_line=True)
 
 
 GradAccumulation = GradAccumulationCell
 
 
 class PipelineGradReducer(Cell):
-    """See mindspore.parallel.nn.PipelineGradReducer: scales accumulated gradients."""
+    """See mindspore.parallel.nn.PipelineGradReducer: the accumulated gradients, scaled, for a training step of one's own."""
 
     def __init__(self, parameters, scale_sense=1.0, opt_shard=None):
         super().__init__(auto_prefix=False)
-        self.scale_sense = scale_sense
+        from mindspore import context
+        self.accu_grads = _accumulation.accumulators(parameters)
+        self.degree = Tensor(1, mstype.float32)
+        self.scale_sense = Parameter(Tensor(scale_sense, mstype.float32), name="scale_sense")
+        self.scale_sense.role = "hyper"
+        self.opt_shard = context.get_auto_parallel_context("enable_parallel_optimizer") if opt_shard is None else opt_shard
 
     def construct(self, grads):
-        if isinstance(self.scale_sense, (int, float)) and self.scale_sense == 1:
-            return grads
-        return tuple(gradient / self.scale_sense for gradient in grads)
+        with phase("backward"):
+            scale = self.scale_sense * self.degree
+            unscaled = _accumulation.unscaled_slice if self.opt_shard else _accumulation.unscaled
+            return tuple(unscaled(scale, *pair) for pair in zip(grads, self.accu_grads))
 
 
 __getattr__ = module_getattr("mindspore.nn")

@@ -1,15 +1,59 @@
 """Rarely used wrappers."""
+from mindspore._drydock import gradient
+from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore.nn.cell import Cell
+from mindspore.nn.wrap import _accumulation
 from mindspore.nn.wrap.cell_wrapper import TrainOneStepCell
+from mindspore.nn.wrap.loss_scale import TrainOneStepWithLossScaleCell
 from mindspore.ops import operations as P
 
 
 class _TrainGradAccuStepCell(TrainOneStepCell):
-    """A training step whose network adds up the gradients of several parts of a batch."""
+    """A training step whose network adds up the gradients of several micro batches."""
 
-    def __init__(self, network, optimizer, sens=1.0):
+    def __init__(self, network, optimizer, sens=None):
         super().__init__(network, optimizer, sens)
+        from mindspore import context
+        self.accu_grads = _accumulation.accumulators(self.weights)
+        self.opt_shard = context.get_auto_parallel_context("enable_parallel_optimizer")
+        if not self.sense_flag:
+            counts = [cell.micro_size for _, cell in network.cells_and_names() if hasattr(cell, "micro_size")]
+            self.sens = 1 / (counts[0] if counts else 1.0)
+
+    def construct(self, *inputs):
+        loss = self.network(*inputs)
+        start = self.sens if self.sense_flag else 1.0
+        grads = gradient.gradients(gradient.first_output(loss, False), list(self.weights), start)
+        with gradient.phase("backward"):
+            accumulated = _accumulation.behind(self.accu_grads, grads)
+            used = grads if self.opt_shard else accumulated
+            if not self.sense_flag:
+                used = [_accumulation.scaled(self.sens, one) for one in used]
+        self.optimizer(tuple(used))
+        with gradient.phase("optimizer"):
+            if self.opt_shard:
+                _accumulation.clear(accumulated, used)
+            else:
+                _accumulation.clear(used, grads)
+        return loss
+
+
+class _TrainGradAccuWithLossScaleCell(TrainOneStepWithLossScaleCell):
+    """The same with a loss scale."""
+
+    def __init__(self, network, optimizer, scale_sense):
+        super().__init__(network, optimizer, scale_sense)
+        from mindspore import context
+        if not context.cuts_operators():
+            raise user_error(ValueError, "_TrainGradAccuWithLossScaleCell:mode",
+                             "gradients are accumulated in semi_auto_parallel and auto_parallel only")
+        self.accu_grads = _accumulation.accumulators(self.weights)
+        self.opt_shard = context.get_auto_parallel_context("enable_parallel_optimizer")
+
+    def scale_back(self, grads):
+        unscaled = _accumulation.unscaled_slice if self.opt_shard else _accumulation.unscaled
+        return [unscaled(self.scale_sense, *pair) for pair in zip(grads, self.accu_grads)]
 
 
 class _BroadCastCell(Cell):

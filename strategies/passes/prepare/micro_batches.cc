@@ -1,0 +1,89 @@
+#include "strategies/passes/prepare/micro_batches.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "strategies/operators/known_ops.h"
+#include "strategies/operators/op_entry.h"
+
+/// Micro batches of a network.
+///
+/// The script says how many there are where it cuts its batch. Each rank cuts its own rows, so the
+/// cut has the cuts of the data set; the piece goes on to the operators like any other value. The
+/// first operator that reads a parameter is marked: when the gradient of that is done, the next
+/// micro batch may begin (schedule/unroll_micro.cc).
+///
+/// Source: mindspore/ccsrc/frontend/parallel/graph_util/pipeline_split_utils.cc
+/// (SetStridedSliceStrategy), grad_accumulation_utils.cc (TagMicroBatchBpEndPrim)
+namespace drydock::strategies {
+namespace {
+
+/// Number of the input that a node cuts; absent if it cuts another value.
+std::optional<std::size_t> InputOf(const Graph& traced, const Node& node) {
+  const auto found = std::ranges::find(traced.inputs, node.inputs.front());
+  if (found == traced.inputs.end()) {
+    return std::nullopt;
+  }
+  return static_cast<std::size_t>(found - traced.inputs.begin());
+}
+
+Status CheckRows(const Graph& traced, const Node& node, std::int64_t cuts, std::int64_t count) {
+  const std::int64_t rows = traced.at(node.inputs.front()).type.shape.front();
+  if (rows / cuts % count == 0) {
+    return {};
+  }
+  return tl::unexpected(
+      WithPlace(FailInput("micro-batch:rows",
+                          "each rank has " + std::to_string(rows / cuts) + " of " +
+                              std::to_string(rows) + " rows of the batch, which " +
+                              std::to_string(count) + " micro batches do not divide",
+                          "choose a batch that is a multiple of " + std::to_string(cuts * count))
+                    .value(),
+                PlaceOf(traced, node)));
+}
+
+void MarkFirstParameterUser(Graph& traced) {
+  for (Node& node : traced.nodes) {
+    const bool reads = std::ranges::any_of(node.inputs, [&traced](ValueId id) {
+      return id != kNoValue && traced.at(id).kind == ValueKind::kParameter;
+    });
+    if (reads && node.phase == Phase::kForward) {
+      node.attrs[std::string(kFirstParameterUser)] = true;
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+Status PrepareMicroBatches(Graph& traced, JobConfig& config) {
+  for (Node& node : traced.nodes) {
+    if (!node.entry->per_micro_batch) {
+      continue;
+    }
+    DRYDOCK_TRY(const std::int64_t count, IntAttr(node.attrs, "micro_size", 1));
+    if (config.micro_batches != 1 && config.micro_batches != count) {
+      return tl::unexpected(WithPlace(
+          FailInput("micro-batch:count",
+                    "the network cuts its batch into " + std::to_string(config.micro_batches) +
+                        " micro batches and into " + std::to_string(count),
+                    "use one number of micro batches in a network")
+              .value(),
+          PlaceOf(traced, node)));
+    }
+    config.micro_batches = count;
+    if (const std::optional<std::size_t> input = InputOf(traced, node)) {
+      const std::size_t rank = traced.at(node.inputs.front()).type.shape.size();
+      DRYDOCK_TRY(std::vector<std::int64_t> cuts, DatasetCuts(rank, *input, config));
+      DRYDOCK_RETURN_IF_ERROR(CheckRows(traced, node, cuts.front(), count));
+      node.in_strategy = Strategy{std::move(cuts)};
+    }
+  }
+  if (config.micro_batches > 1) {
+    MarkFirstParameterUser(traced);
+  }
+  return {};
+}
+
+}  // namespace drydock::strategies

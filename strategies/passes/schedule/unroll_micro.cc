@@ -1,0 +1,230 @@
+#include "strategies/passes/schedule/unroll_micro.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+/// From the kernels of one micro batch to those of all.
+///
+/// A program is compiled for one micro batch. What depends on its piece of the batch is there once
+/// for each of the M micro batches; what does not (weights, the seed of the backward pass) is there
+/// once, in front of them; sums over all micro batches and what follows (optimizers) once, behind
+/// them:
+///     x0 = piece 0; y0 = MatMul(x0, w); ...        x1 = piece 1; y1 = MatMul(x1, w); ...
+///     loss = Add(l0, l1); all = AddN(t0, t1); ...
+/// KernelNode::micro_use says what a node is; a state behind reads and effects of the micro
+/// batches reads all of them. Pieces themselves are made when the program is lowered.
+///
+/// Order: micro batch m begins when the backward pass of m - 1 is done with the first operator that
+/// has a parameter: piece m reads Depend(batch, MakeTuple(these kernels)).
+///
+/// Linear in kernels times micro batches; nothing but numbers of nodes is looked up.
+/// Source: mindspore/ccsrc/frontend/parallel/graph_util/grad_accumulation_utils.cc
+/// (ReorderGradAccumulation), graphs "graph_build" of MindSpore 2.10
+namespace drydock::strategies {
+namespace {
+
+enum class Part : std::uint8_t { kBefore, kEach, kAfter };
+
+class Unrolling {
+ public:
+  Unrolling(LoweredProgram rolled, std::int64_t count)
+      : rolled_(std::move(rolled)),
+        count_(static_cast<std::size_t>(count)),
+        parts_(rolled_.graph.nodes.size(), Part::kBefore),
+        moved_(rolled_.graph.nodes.size(), kNoKernel),
+        each_(rolled_.graph.nodes.size(), 0) {}
+
+  Result<KernelGraph> Run() && {
+    DRYDOCK_RETURN_IF_ERROR(FindParts());
+    Move(Part::kBefore);
+    for (std::size_t m = 0; m < count_; ++m) {
+      CopyEach(m);
+    }
+    Move(Part::kAfter);
+    OrderMicroBatches();
+    Finish();
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] static std::size_t Index(KernelId id) { return static_cast<std::size_t>(id); }
+  [[nodiscard]] const KernelNode& Node(std::size_t n) const { return rolled_.graph.nodes[n]; }
+  [[nodiscard]] Part PartOf(KernelId id) const { return parts_[Index(id)]; }
+
+  [[nodiscard]] static MicroUse UseOf(const KernelNode& node) {
+    return node.kind == KernelKind::kUpdateState || node.kind == KernelKind::kReturn
+               ? MicroUse::kAll
+               : node.micro_use;
+  }
+
+  /// Operands have smaller numbers than what uses them.
+  Status FindParts() {
+    for (std::size_t n = 0; n < parts_.size(); ++n) {
+      bool behind_all = false;
+      bool of_each = UseOf(Node(n)) == MicroUse::kEach;
+      for (const KernelId input : Node(n).inputs) {
+        behind_all = behind_all || PartOf(input) == Part::kAfter;
+        of_each = of_each || PartOf(input) == Part::kEach;
+      }
+      const MicroUse use = UseOf(Node(n));
+      const bool once = use == MicroUse::kAll || use == MicroUse::kFold;
+      if (of_each && !once && behind_all) {
+        return Fail(ErrorCode::kUnsupported,
+                    "'" + Node(n).name +
+                        "' of a micro batch needs what all micro batches give: not modelled");
+      }
+      if (of_each && !once) {
+        parts_[n] = Part::kEach;
+        each_[n] = static_cast<std::int32_t>(each_count_++);
+      } else if (behind_all || of_each) {
+        parts_[n] = Part::kAfter;
+      }
+    }
+    // Only the first of several pieces stands for them; the others are copied with it.
+    for (const auto& [first, kernels] : rolled_.copies) {
+      for (const KernelId kernel : kernels) {
+        if (kernel != first) {
+          skipped_.push_back(kernel);
+        }
+      }
+    }
+    std::ranges::sort(skipped_);
+    copied_.resize(each_count_ * count_, kNoKernel);
+    return {};
+  }
+
+  [[nodiscard]] KernelId& Copied(std::size_t n, std::size_t m) {
+    return copied_[m * each_count_ + static_cast<std::size_t>(each_[n])];
+  }
+
+  KernelId Add(KernelNode node) {
+    out_.nodes.push_back(std::move(node));
+    return KernelId{static_cast<std::int32_t>(out_.nodes.size()) - 1};
+  }
+
+  /// What `input` is for micro batch `m`.
+  [[nodiscard]] KernelId MapOf(KernelId input, std::size_t m) {
+    return PartOf(input) == Part::kEach ? Copied(Index(input), m) : moved_[Index(input)];
+  }
+
+  void Move(Part part) {
+    for (std::size_t n = 0; n < parts_.size(); ++n) {
+      if (parts_[n] == part) {
+        moved_[n] = UseOf(Node(n)) == MicroUse::kFold ? Fold(n) : MoveOnce(n);
+      }
+    }
+  }
+
+  KernelId MoveOnce(std::size_t n) {
+    KernelNode node = std::move(rolled_.graph.nodes[n]);
+    node.inputs = OperandsOfAll(node.inputs);
+    return Add(std::move(node));
+  }
+
+  /// Operands of a node that is there once: those of micro batches one micro batch after the other.
+  [[nodiscard]] std::vector<KernelId> OperandsOfAll(const std::vector<KernelId>& inputs) {
+    std::vector<KernelId> operands;
+    for (std::size_t i = 0; i < inputs.size();) {
+      std::size_t end = i;
+      while (end < inputs.size() && PartOf(inputs[end]) == Part::kEach) {
+        ++end;
+      }
+      for (std::size_t m = 0; end > i && m < count_; ++m) {
+        for (std::size_t k = i; k < end; ++k) {
+          operands.push_back(Copied(Index(inputs[k]), m));
+        }
+      }
+      if (end == i) {
+        operands.push_back(moved_[Index(inputs[end++])]);
+      }
+      i = end;
+    }
+    return operands;
+  }
+
+  /// Sums one after the other: those of micro batches 0 and 1, that and 2, ...
+  KernelId Fold(std::size_t n) {
+    const KernelNode node = std::move(rolled_.graph.nodes[n]);
+    const KernelId operand = node.inputs.front();
+    KernelId result = MapOf(operand, 0);
+    for (std::size_t m = 1; m < count_ && PartOf(operand) == Part::kEach; ++m) {
+      KernelNode step = node;
+      step.inputs = {result, MapOf(operand, m)};
+      step.micro = static_cast<std::int32_t>(m);
+      result = Add(std::move(step));
+    }
+    return result;
+  }
+
+  void CopyEach(std::size_t m) {
+    const bool last = m + 1 == count_;
+    for (std::size_t n = 0; n < parts_.size(); ++n) {
+      const KernelId id{static_cast<std::int32_t>(n)};
+      if (parts_[n] != Part::kEach || std::ranges::binary_search(skipped_, id)) {
+        continue;
+      }
+      const auto pieces = rolled_.copies.find(id);
+      const std::size_t from = pieces == rolled_.copies.end() ? n : Index(pieces->second[m]);
+      KernelNode node = last ? std::move(rolled_.graph.nodes[from]) : rolled_.graph.nodes[from];
+      for (KernelId& input : node.inputs) {
+        input = MapOf(input, m);
+      }
+      node.micro = static_cast<std::int32_t>(m);
+      Copied(n, m) = Add(std::move(node));
+    }
+  }
+
+  void OrderMicroBatches() {
+    if (rolled_.micro_batch_ends.empty()) {
+      return;
+    }
+    for (std::size_t m = 1; m < count_; ++m) {
+      std::vector<KernelId> ends;
+      for (const KernelId end : rolled_.micro_batch_ends) {
+        if (PartOf(end) == Part::kEach) {
+          ends.push_back(Copied(Index(end), m - 1));
+        }
+      }
+      const KernelId all = Add({.kind = KernelKind::kMakeTuple, .inputs = std::move(ends)});
+      for (const auto& [first, kernels] : rolled_.copies) {
+        const KernelId piece = Copied(Index(first), m);
+        const KernelId batch = out_.at(piece).inputs.front();
+        const KernelId depend = Add({.kind = KernelKind::kDepend, .inputs = {batch, all}});
+        out_.at(piece).inputs.front() = depend;
+      }
+    }
+  }
+
+  void Finish() {
+    out_.result = moved_[Index(rolled_.graph.result)];
+    for (const KernelId output : rolled_.graph.outputs) {
+      out_.outputs.push_back(MapOf(output, count_ - 1));
+    }
+    for (const KernelId kernel : rolled_.graph.after_step) {
+      out_.after_step.push_back(MapOf(kernel, count_ - 1));
+    }
+  }
+
+  LoweredProgram rolled_;
+  std::size_t count_;
+  KernelGraph out_ = {};
+  std::vector<Part> parts_;         ///< Per rolled node.
+  std::vector<KernelId> moved_;     ///< Per rolled node that is there once: where.
+  std::vector<std::int32_t> each_;  ///< Per rolled node of each micro batch: its number.
+  std::size_t each_count_ = 0;
+  std::vector<KernelId> copied_ = {};   ///< Per micro batch and such a node: where.
+  std::vector<KernelId> skipped_ = {};  ///< Ascending.
+};
+
+}  // namespace
+
+Result<KernelGraph> UnrollMicroBatches(LoweredProgram rolled, std::int64_t micro_batches) {
+  if (micro_batches <= 1 || rolled.copies.empty()) {
+    return std::move(rolled.graph);
+  }
+  return Unrolling(std::move(rolled), micro_batches).Run();
+}
+
+}  // namespace drydock::strategies

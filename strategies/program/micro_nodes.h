@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "strategies/graph/graph.h"
+
+namespace drydock::strategies {
+
+/// How often a node of a program is done in a step.
+enum class MicroPart : std::uint8_t {
+  kBefore,  ///< Once; needs nothing of a micro batch.
+  kEach,    ///< Once for each micro batch.
+  kAfter,   ///< Once, when all micro batches are done.
+};
+
+/// That of every node of a program, which is told for one micro batch.
+/// Source: strategies/rules/train/accumulation.cc
+[[nodiscard]] std::vector<MicroPart> MicroParts(const Graph& local);
+
+}  // namespace drydock::strategies

@@ -1,0 +1,283 @@
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "strategies/operators/kernel_builder.h"
+#include "strategies/operators/known_ops.h"
+#include "strategies/rules/common/array_math.h"
+#include "strategies/rules/common/common_gradients.h"
+#include "strategies/rules/common/common_rules.h"
+
+/// Micro batches and accumulated gradients.
+///
+/// A step takes its batch in M pieces, one after the other, and keeps the sum of their gradients in
+/// parameters `accu_grads.<weight>`. A program tells this for one micro batch: `_MicroBatch` takes
+/// one of M pieces, `_MicroSum` adds up the losses of all. What lies between is there M times when
+/// the kernels are scheduled (strategies/passes/schedule/unroll_micro.h).
+///
+/// A weight w with accumulator a stands behind one `_MirrorMicroStepOperator(w, a)`, each user of
+/// that behind a `_VirtualAssignAdd`. Forward both are nothing. Backward:
+///     t = _AccumulateGradient(a, g)     a += g, once for each micro batch and user
+///     s = _AccumulatedGradient(a, t)    a when all of that is done
+///     r = AllReduce(s)                  over the ranks that hold the same slice, once a step
+///     _FinishGradient(s, r)             a = r
+/// Kernels: AssignAdd and Depend(0, .) for each t, AddN of these, Depend(a, .), AllReduce, Assign.
+///
+/// Source: mindspore/python/mindspore/ops/_grad_experimental/grad_comm_ops.py,
+/// mindspore/ccsrc/frontend/parallel/graph_util/grad_accumulation_utils.cc
+namespace drydock::strategies {
+namespace {
+
+// ---- Pieces of a batch --------------------------------------------------------------------------
+
+Result<std::int64_t> PieceRows(const OpView& op) {
+  DRYDOCK_TRY(const std::int64_t count, IntAttr(*op.attrs, "micro_size", 1));
+  const std::int64_t rows = op.inputs[0].shape.front();
+  if (count < 1 || rows % count != 0) {
+    return FailOp(op, "micro-batch:rows",
+                  "a batch of " + std::to_string(rows) + " rows cannot be cut into " +
+                      std::to_string(count) + " micro batches",
+                  "choose a batch that is a multiple of the number of micro batches");
+  }
+  return rows / count;
+}
+
+Result<std::vector<TensorType>> InferMicroBatch(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, std::string::npos));
+  TensorType type = op.inputs[0];
+  DRYDOCK_TRY(type.shape.front(), PieceRows(op));
+  return std::vector<TensorType>{std::move(type)};
+}
+
+/// Each rank takes the piece of its own rows.
+Result<ShardRule> ShardMicroBatch(const OpView& op, const Strategy& /*strategy*/) {
+  const std::size_t rank = op.inputs[0].shape.size();
+  return ShardRule{.axis_count = static_cast<std::int32_t>(rank),
+                   .inputs = {AxesInOrder(rank)},
+                   .outputs = {AxesInOrder(rank)}};
+}
+
+/// The piece with number `micro_batch`.
+Result<std::vector<NdArray>> EvaluateMicroBatch(const EvaluateContext& context) {
+  DRYDOCK_TRY(const std::int64_t piece, IntAttr(context.attrs, "micro_batch", 0));
+  const Shape& shape = context.output_types[0].shape;
+  std::vector<Range> ranges;
+  for (const std::int64_t extent : shape) {
+    ranges.push_back({.begin = 0, .end = extent});
+  }
+  ranges.front() = {.begin = piece * shape.front(), .end = (piece + 1) * shape.front()};
+  return std::vector<NdArray>{SliceArray(context.inputs[0], ranges)};
+}
+
+/// One slice for each micro batch.
+Result<std::vector<KernelId>> LowerMicroBatch(const LowerContext& context) {
+  const Shape& shape = context.OutputType().shape;
+  const std::int64_t count = context.InputType(0).shape.front() / shape.front();
+  KernelBuilder& builder = context.builder;
+  std::vector<KernelId> pieces;
+  for (std::int64_t m = 0; m < count; ++m) {
+    Shape begin(shape.size(), 0);
+    Shape end = shape;
+    begin.front() = m * shape.front();
+    end.front() = begin.front() + shape.front();
+    KernelSpec spec{
+        .name = ops::kStridedSlice,
+        .inputs = {context.inputs[0], builder.Argument(Attr(begin)), builder.Argument(Attr(end)),
+                   builder.Argument(Attr(Shape(shape.size(), 1)))},
+        .results = {context.OutputType()},
+        .micro_use = MicroUse::kEach};
+    spec.inputs.insert(spec.inputs.end(), 5, builder.Argument(Attr(std::int64_t{0})));
+    pieces.push_back(builder.Kernel(std::move(spec)));
+  }
+  builder.SetCopies(pieces);
+  return std::vector<KernelId>{pieces.front()};
+}
+
+DRYDOCK_OP_NAMED(MicroBatch, "_MicroBatch", .family = "virtual",
+                 .signature = "_MicroBatch(micro_size=1)(input)", .infer = InferMicroBatch,
+                 .shard = ShardMicroBatch, .gradient = GradientNotNeeded, .lower = LowerMicroBatch,
+                 .evaluate = EvaluateMicroBatch, .flops = NoFlops, .cost = CostFamily::kFree,
+                 .accepts_layout = true, .mirrored = "-", .per_micro_batch = true,
+                 .example = "(micro_size=2)((32, 6))");
+
+// ---- Sum of their losses ------------------------------------------------------------------------
+
+Result<std::vector<KernelId>> LowerMicroSum(const LowerContext& context) {
+  return std::vector<KernelId>{context.builder.Kernel({.name = ops::kAdd,
+                                                       .inputs = {context.inputs[0]},
+                                                       .results = {context.OutputType()},
+                                                       .micro_use = MicroUse::kFold})};
+}
+
+DRYDOCK_OP_NAMED(MicroSum, "_MicroSum", .family = "virtual", .signature = "_MicroSum()(input)",
+                 .infer = InferSame, .shard = ShardElementwise, .gradient = GradientPassedOn,
+                 .lower = LowerMicroSum, .evaluate = EvaluateCopy, .flops = NoFlops,
+                 .cost = CostFamily::kFree, .accepts_layout = true, .joins_micro_batches = true);
+
+// ---- In front of weights ------------------------------------------------------------------------
+
+Result<std::vector<ValueId>> VirtualAssignAddGradient(const GradientContext& context) {
+  const ValueId accumulator = context.node.inputs[1];
+  DRYDOCK_TRY(const ValueId token,
+              context.Emit("_AccumulateGradient", {accumulator, OutputGradient(context)}));
+  return std::vector<ValueId>{token, kNoValue};
+}
+
+/// Tokens of all users; their sum itself is not needed.
+std::vector<ValueId> TokensOf(const GradientContext& context) {
+  const ValueId arriving = OutputGradient(context);
+  const Value& value = context.builder.graph().at(arriving);
+  const Node& producer = context.builder.graph().at(value.producer);
+  return producer.entry->unordered_effect ? std::vector<ValueId>{arriving} : producer.inputs;
+}
+
+/// The sum over all micro batches, then over the ranks that hold the same slice.
+Result<std::vector<ValueId>> MirrorMicroStepGradient(const GradientContext& context) {
+  const ValueId accumulator = context.node.inputs[1];
+  std::vector<ValueId> operands = TokensOf(context);
+  operands.insert(operands.begin(), accumulator);
+  DRYDOCK_TRY(const ValueId sum, context.Emit("_AccumulatedGradient", std::move(operands)));
+  ValueId gradient = sum;
+  if (context.node.group.has_value()) {
+    AttrMap attrs = {{"op", "sum"}};
+    if (const auto fusion = context.node.attrs.find("fusion"); fusion != context.node.attrs.end()) {
+      attrs.insert(*fusion);
+    }
+    DRYDOCK_TRY(gradient, context.EmitCollective(ops::kAllReduce, sum, *context.node.group,
+                                                 std::move(attrs)));
+    DRYDOCK_TRY(const bool mean, BoolAttr(context.node.attrs, "mean_flag", false));
+    if (mean) {
+      const auto share = 1.0 / static_cast<double>(GroupSize(*context.node.group));
+      const ValueId scalar = context.builder.AddScalar(share, context.TypeOf(gradient).dtype);
+      DRYDOCK_TRY(gradient, context.Emit(ops::kMul, {gradient, scalar}));
+    }
+  }
+  DRYDOCK_TRY(gradient, context.Emit("_FinishGradient", {sum, gradient}));
+  return std::vector<ValueId>{gradient, kNoValue};
+}
+
+DRYDOCK_OP_NAMED(VirtualAssignAdd, "_VirtualAssignAdd", .family = "virtual",
+                 .signature = "_VirtualAssignAdd()(input, accumulator)", .kind = OpKind::kView,
+                 .infer = InferFirst, .gradient = VirtualAssignAddGradient, .lower = LowerToOperand,
+                 .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree,
+                 .steers = true);
+DRYDOCK_OP_NAMED(MirrorMicroStep, "_MirrorMicroStepOperator", .family = "virtual",
+                 .signature =
+                     "_MirrorMicroStepOperator(group='', dev_num=1, mean_flag=False)"
+                     "(input, accumulator)",
+                 .kind = OpKind::kView, .infer = InferFirst, .gradient = MirrorMicroStepGradient,
+                 .lower = LowerToOperand, .evaluate = EvaluateCopy, .flops = NoFlops,
+                 .cost = CostFamily::kFree, .steers = true, .is_mirror = true);
+
+// ---- Accumulation -------------------------------------------------------------------------------
+
+/// The kernel, known as one that writes in place.
+KernelId Update(const LowerContext& context, std::string_view name, std::vector<KernelId> inputs) {
+  const KernelId kernel = context.builder.Kernel({.name = name,
+                                                  .inputs = std::move(inputs),
+                                                  .results = {context.InputType(0)},
+                                                  .shares = {0}});
+  context.builder.graph().at(kernel).update = true;
+  return kernel;
+}
+
+/// A scalar, not before `kernel` is done.
+KernelId Token(const LowerContext& context, std::string_view text, KernelId kernel) {
+  const KernelId scalar = context.builder.Constant(
+      {.shape = {}, .dtype = context.InputType(0).dtype}, std::string(text));
+  return context.builder.Virtual(KernelKind::kDepend, {scalar, kernel});
+}
+
+Result<std::vector<KernelId>> LowerAccumulate(const LowerContext& context) {
+  const KernelId kernel =
+      Update(context, "AssignAdd", {context.inputs[0], context.inputs[1], context.first_state});
+  return std::vector<KernelId>{Token(context, "tensor 0", kernel)};
+}
+
+Result<std::vector<KernelId>> LowerAccumulated(const LowerContext& context) {
+  const std::vector<KernelId> tokens(context.inputs.begin() + 1, context.inputs.end());
+  const KernelId sum =
+      context.builder.Kernel({.name = ops::kAddN,
+                              .inputs = tokens,
+                              .results = {{.shape = {}, .dtype = context.InputType(0).dtype}},
+                              .micro_use = MicroUse::kAll});
+  return std::vector<KernelId>{
+      context.builder.Virtual(KernelKind::kDepend, {context.inputs[0], sum})};
+}
+
+Result<std::vector<KernelId>> LowerFinish(const LowerContext& context) {
+  const KernelId kernel =
+      Update(context, "Assign", {context.inputs[0], context.inputs[1], context.first_state});
+  return std::vector<KernelId>{Token(context, "tensor 1", kernel)};
+}
+
+Result<std::vector<NdArray>> EvaluateSecond(const EvaluateContext& context) {
+  return std::vector<NdArray>{context.inputs[1]};
+}
+
+Result<std::vector<NdArray>> EvaluateAccumulate(const EvaluateContext& context) {
+  return std::vector<NdArray>{
+      MapArrays(context.inputs[0], context.inputs[1], context.inputs[0].shape, SumOf)};
+}
+
+DRYDOCK_OP_NAMED(AccumulateGradient, "_AccumulateGradient", .family = "virtual",
+                 .signature = "_AccumulateGradient()(accumulator, gradient)",
+                 .kind = OpKind::kUpdate, .infer = InferFirst, .gradient = GradientNotNeeded,
+                 .lower = LowerAccumulate, .evaluate = EvaluateAccumulate,
+                 .flops = FlopsPerOutput<1>, .cost = CostFamily::kFree, .writes = "0",
+                 .takes_reference = true, .unordered_effect = true);
+DRYDOCK_OP_NAMED(AccumulatedGradient, "_AccumulatedGradient", .family = "virtual",
+                 .signature = "_AccumulatedGradient()(accumulator, *tokens)", .kind = OpKind::kView,
+                 .infer = InferFirst, .gradient = GradientNotNeeded, .lower = LowerAccumulated,
+                 .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree,
+                 .joins_micro_batches = true, .takes_reference = true);
+DRYDOCK_OP_NAMED(FinishGradient, "_FinishGradient", .family = "virtual",
+                 .signature = "_FinishGradient()(accumulated, gradient)", .kind = OpKind::kUpdate,
+                 .infer = InferFirst, .gradient = GradientNotNeeded, .lower = LowerFinish,
+                 .evaluate = EvaluateSecond, .flops = NoFlops, .cost = CostFamily::kFree,
+                 .writes = "0", .takes_reference = true, .unordered_effect = true);
+
+// ---- Without accumulators -----------------------------------------------------------------------
+
+/// The sum over all micro batches in one piece.
+Result<std::vector<ValueId>> MicroJoinGradient(const GradientContext& context) {
+  DRYDOCK_TRY(const ValueId sum, context.Emit("_AddMicroBatches", {OutputGradient(context)}));
+  return std::vector<ValueId>{sum};
+}
+
+Result<std::vector<KernelId>> LowerAddMicroBatches(const LowerContext& context) {
+  return std::vector<KernelId>{context.builder.Kernel({.name = ops::kAddN,
+                                                       .inputs = {context.inputs[0]},
+                                                       .results = {context.OutputType()},
+                                                       .micro_use = MicroUse::kAll})};
+}
+
+DRYDOCK_OP_NAMED(VirtualMicroJoin, "_VirtualMicroJoin", .family = "virtual",
+                 .signature = "_VirtualMicroJoin()(input)", .kind = OpKind::kView,
+                 .infer = InferSame, .gradient = MicroJoinGradient, .lower = LowerToOperand,
+                 .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree,
+                 .steers = true);
+DRYDOCK_OP_NAMED(AddMicroBatches, "_AddMicroBatches", .family = "virtual",
+                 .signature = "_AddMicroBatches()(input)", .infer = InferSame,
+                 .gradient = GradientNotNeeded, .lower = LowerAddMicroBatches,
+                 .evaluate = EvaluateCopy, .flops = FlopsPerOutput<1>, .cost = CostFamily::kFree,
+                 .joins_micro_batches = true);
+
+// ---- Behind the gradients -----------------------------------------------------------------------
+
+/// Several values under one name: who waits for it waits for all of them.
+Result<std::vector<KernelId>> LowerAll(const LowerContext& context) {
+  return std::vector<KernelId>{context.builder.Virtual(
+      KernelKind::kMakeTuple, {context.inputs.begin(), context.inputs.end()})};
+}
+
+DRYDOCK_OP_NAMED(All, "_All", .family = "virtual", .signature = "_All()(*values)",
+                 .kind = OpKind::kView, .infer = InferFirst, .gradient = GradientNotNeeded,
+                 .lower = LowerAll, .evaluate = EvaluateCopy, .flops = NoFlops,
+                 .cost = CostFamily::kFree, .takes_reference = true);
+
+}  // namespace
+}  // namespace drydock::strategies
