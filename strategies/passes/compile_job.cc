@@ -59,10 +59,12 @@ Status Choose(TracedPlan& plan, std::vector<Region>& regions, RankId rank) {
 /// What is left of the nodes and collectives behind differentiation, and which go together.
 Graph Communicate(Graph local, const JobConfig& config) {
   // Not with several micro batches: their backward passes begin with one seed, whose sum stays.
-  if (CutsOperators(config.mode) && config.micro_batches == 1) {
+  const bool one = config.micro_batches == 1;
+  if (CutsOperators(config.mode) && one) {
     local = FoldConstantSums(std::move(local));
   }
-  local = MergeEqualNodes(SimplifyGraph(std::move(local)));
+  const ConstantWork work = one ? ConstantWork::kAll : ConstantWork::kOneStep;
+  local = MergeEqualNodes(SimplifyGraph(std::move(local), work));
   if (config.enable_parallel_optimizer && config.optimizer_sharding.level == 3) {
     local = RegatherWeights(std::move(local));
   }
@@ -75,7 +77,7 @@ Result<std::vector<LocalProgram>> MakeLocal(TracedPlan plan, const std::vector<R
   const SharedValue<TracedPlan> from(std::move(plan));
   for (LocalProgram& program : programs) {
     program.local = Communicate(std::move(program.local), from->config);
-    DRYDOCK_TRY(program.kernels, ScheduleKernels(program.local, from->config.data_sink));
+    DRYDOCK_TRY(program.kernels, ScheduleKernels(program.local, from->config));
     program.from = from;
   }
   return programs;

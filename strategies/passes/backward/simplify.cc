@@ -1,6 +1,7 @@
 #include "strategies/passes/backward/simplify.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/checked.h"
 #include "strategies/operators/op_entry.h"
@@ -29,8 +30,9 @@ constexpr int kMostRounds = 8;
 
 class Simplifier {
  public:
-  explicit Simplifier(Graph graph)
+  Simplifier(Graph graph, ConstantWork work)
       : builder_(std::move(graph)),
+        work_(work),
         keep_(builder_.graph().nodes.size(), true),
         written_(builder_.graph().values.size(), false) {
     Grow();
@@ -170,12 +172,25 @@ class Simplifier {
     if (node.entry->folding == Folding::kElementwise && !ShapesAgree(node)) {
       return false;
     }
+    const ValueId result = node.outputs.front();
+    if (work_ == ConstantWork::kOneStep && ReadsWorkedOut(node)) {
+      return false;
+    }
     const std::optional<double> number = UniformResult(node);
     if (number) {
       ReplaceByNumber(n, *number);
-      return true;
+    } else if (!FoldContents(n)) {
+      return false;
     }
-    return FoldContents(n);
+    if (replacement_[ToIndex(result)] != kNoValue) {
+      worked_out_.insert(replacement_[ToIndex(result)]);
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool ReadsWorkedOut(const Node& node) const {
+    return std::ranges::any_of(node.inputs,
+                               [this](ValueId id) { return worked_out_.contains(id); });
   }
 
   [[nodiscard]] bool ShapesAgree(const Node& node) const {
@@ -301,7 +316,9 @@ class Simplifier {
   }
 
   GraphBuilder builder_;
-  bool changes_operators_ = false;  ///< Only forms by another operator are taken.
+  ConstantWork work_;
+  std::set<ValueId> worked_out_ = {};  ///< Constants that were results of operators.
+  bool changes_operators_ = false;     ///< Only forms by another operator are taken.
   std::vector<bool> keep_;
   std::vector<bool> written_;              ///< Per value: some node writes it in place.
   std::vector<ValueId> replacement_ = {};  ///< Per value: what is read in its place.
@@ -310,8 +327,8 @@ class Simplifier {
 
 }  // namespace
 
-Graph SimplifyGraph(Graph graph) {
-  return Simplifier(std::move(graph)).Run();
+Graph SimplifyGraph(Graph graph, ConstantWork work) {
+  return Simplifier(std::move(graph), work).Run();
 }
 
 }  // namespace drydock::strategies

@@ -85,8 +85,7 @@ Result<ValueId> JoinMicroBatches(LocalDraft& draft, ValueId weight, ValueId loca
   if (draft.config.micro_batches == 1 || !draft.differentiated[ToIndex(weight)]) {
     return local;
   }
-  return draft.builder.Emit(
-      {.op = ops::kVirtualMicroJoin, .inputs = {local}, .scope = "Default"});
+  return draft.builder.Emit({.op = ops::kVirtualMicroJoin, .inputs = {local}, .scope = "Default"});
 }
 
 }  // namespace
@@ -107,9 +106,8 @@ Result<ValueId> MirroredWeight(LocalDraft& draft, NodeId user, std::size_t opera
     if (mirrored == kNoValue) {
       DRYDOCK_TRY(mirrored, EmitMicroMirror(draft, weight, accumulator));
     }
-    return draft.builder.Emit({.op = ops::kVirtualAssignAdd,
-                               .inputs = {mirrored, accumulator},
-                               .scope = "Default"});
+    return draft.builder.Emit(
+        {.op = ops::kVirtualAssignAdd, .inputs = {mirrored, accumulator}, .scope = "Default"});
   }
   if (mirrored != kNoValue) {
     return mirrored;

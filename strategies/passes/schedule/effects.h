@@ -49,13 +49,13 @@ class EffectChain {
 
   KernelBuilder& builder_;
   std::vector<KernelId> parameters_;
-  std::vector<Read> reads_;                ///< Per parameter.
-  std::vector<std::size_t> parameter_of_;  ///< Per kernel-graph node: what a Load reads.
-  KernelId first_state_ = kNoKernel;       ///< The state at the beginning.
-  KernelId state_ = kNoKernel;             ///< Last UpdateState (or the state at the beginning).
-  std::vector<KernelId> temporaries_ = {};     ///< Took `state_` and are not part of it yet.
-  std::vector<KernelId> effects_ = {};         ///< All updates so far.
-  bool effect_pending_ = false;                ///< The last effect is not part of `state_` yet.
+  std::vector<Read> reads_;                 ///< Per parameter.
+  std::vector<std::size_t> parameter_of_;   ///< Per kernel-graph node: what a Load reads.
+  KernelId first_state_ = kNoKernel;        ///< The state at the beginning.
+  KernelId state_ = kNoKernel;              ///< Last UpdateState (or the state at the beginning).
+  std::vector<KernelId> temporaries_ = {};  ///< Took `state_` and are not part of it yet.
+  std::vector<KernelId> effects_ = {};      ///< All updates so far.
+  bool effect_pending_ = false;             ///< The last effect is not part of `state_` yet.
   std::vector<KernelId> loads_of_state_ = {};  ///< Loads that read `state_`.
 };
 

@@ -172,7 +172,8 @@ class ProgramLowering {
     const bool shard = node.reason == CommReason::kOptimizerShard;
     // What is taken apart into several kernels shares what these have in common.
     const bool own = effect != Effect::kNone && node.entry->lower == nullptr;
-    const bool by_name = after_step || shard || effect != Effect::kNone || node.entry->takes_reference;
+    const bool by_name =
+        after_step || shard || effect != Effect::kNone || node.entry->takes_reference;
     std::vector<KernelId> inputs;
     for (const ValueId input : node.inputs) {
       inputs.push_back(input == kNoValue ? kNoKernel : Operand(input, by_name, own));
