@@ -39,17 +39,17 @@ def modules(root):
 
 
 def names_of(module):
-    """Public names of MindSpore's own in a module; none if it cannot be imported here."""
+    """Public names of MindSpore's own in a module, without its modules; none if it cannot be imported here."""
     try:
         loaded = importlib.import_module(module)
     except Exception:  # noqa: B902 (parts for other devices)
         return []
     return sorted(name for name, value in vars(loaded).items()
-                  if not name.startswith("_") and not is_foreign(value))
+                  if not name.startswith("_") and not isinstance(value, types.ModuleType) and not is_foreign(value))
 
 
 def is_foreign(value):
-    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", "mindspore")
+    home = getattr(value, "__module__", "mindspore")
     return isinstance(home, str) and not home.startswith("mindspore")
 
 

@@ -56,6 +56,12 @@ ProofCase AddcmulCase(Draw& draw) {
 }
 PROOF_CASES(AddcmulExt, AddcmulCase);
 
+/// Divisors stay away from zero.
+ProofCase AddQuotientCase(Draw& draw) {
+  return Broadcasting(draw, 4, 0.5, 2.0);
+}
+PROOF_CASES_OF(Addcmul, AddQuotientCase, "Addcmul", "Addcdiv");
+
 ProofCase LerpCase(Draw& draw) {
   ProofCase one = Broadcasting(draw, 3, -2.0, 2.0);
   if (draw.Chance(3)) {

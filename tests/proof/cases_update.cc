@@ -120,6 +120,14 @@ ProofCase AmsgradCase(Draw& draw) {
                        GradientOperand(shape)}};
 }
 
+ProofCase AdamWCase(Draw& draw) {
+  const Shape shape = WeightShape(draw);
+  return {
+      .operands = {Floats(shape), State(shape), State(shape), State(shape), GradientOperand(shape),
+                   Number(2), Number(0.1), Number(0.9), Number(0.99), Number(0.1), Number(1e-6)},
+      .attrs = {{"amsgrad", draw.Chance(2)}}};
+}
+
 PROOF_CASES_OF(Assign, AssignCase, "Assign", "AssignAdd", "AssignSub", "InplaceMul");
 PROOF_CASES(ApplyRMSProp, RmsPropCase);
 PROOF_CASES(ApplyCenteredRMSProp, CenteredRmsPropCase);
@@ -127,6 +135,7 @@ PROOF_CASES(ApplyAdaMax, AdaMaxCase);
 PROOF_CASES(ApplyAdadelta, AdadeltaCase);
 PROOF_CASES(ApplyProximalAdagrad, ProximalAdagradCase);
 PROOF_CASES(ApplyAdamWithAmsgradV2, AmsgradCase);
+PROOF_CASES(AdamW, AdamWCase);
 PROOF_NONE(Lars, "stands between gradients and an update, with norms that the ranks take of slices",
            "LARSUpdate");
 PROOF_NONE(SaveCheckpoint, "gathers what of the parameters is cut; it has no kernel",

@@ -146,6 +146,16 @@ TEST(ApplyAdamWithAmsgrad, DividesByTheLargestSecondMoment) {
              {0.975, 0.2, 0.04, 4});
 }
 
+TEST(AdamW, DecaysTheWeightFirstAndCorrectsTheMoments) {
+  // First step: m = 0.2 and v = 0.04 corrected are 2 and 4; weight = 1 - 0.5 * 0.1 - 0.5 * 2 / 2 =
+  // 0.45. With amsgrad and a largest moment of 0.16: sqrt(0.16 / 0.01) = 4, so 0.95 - 0.25 = 0.7.
+  const std::vector<NdArray> operands = {Vector({1}),  Vector({0}), Vector({0}), Vector({0.16}),
+                                         Vector({2}),  Vector({1}), Scalar(0.5), Scalar(0.9),
+                                         Scalar(0.99), Scalar(0.1), Scalar(0)};
+  ExpectNear(Step("AdamW", operands), {0.45, 0.2, 0.04});
+  ExpectNear(Step("AdamW", operands, {{"amsgrad", true}}), {0.7, 0.2, 0.04});
+}
+
 TEST(LarsUpdate, ScalesTheDecayedGradientByTheQuotientOfNorms) {
   // Squares 4 and 1: ratio = 2 / (1 + 0.5 * 2) = 1; 1 + 0.5 * 2 = 2. Clipped to 1 / 2 by rate 2.
   const std::vector<NdArray> operands = {Vector({2}), Vector({1}), Scalar(4),

@@ -264,6 +264,17 @@ def say_framework(result, script):
             "frames": [], "place": None}
 
 
+def say_empty(result):
+    """A network was called, but it has no operators: that, and not that none was called."""
+    from mindspore._drydock.session import session
+    empty = [program for program in session.programs if not program.node_count and not program.failed]
+    if empty and not result["programs"] and not result["error"] and result["exit_code"] == 0:
+        result["error"] = {
+            "family": "user", "type": "RuntimeError", "message": "the network that the script calls has no operators",
+            "hint": "nothing is computed or communicated: a network whose result an operator computes has something to report",
+            "reason": "script:nothing-traced", "notes": [], "frames": [], "place": None}
+
+
 def collect(folder):
     """Writes the documents of all recorded programs; their file names and facts."""
     programs = []
@@ -330,6 +341,7 @@ def trace(folder, script, arguments):
             result["programs"] = collect(folder)
             note_late_failure(result, late_text(result["error"]))
     say_framework(result, script)
+    say_empty(result)
     result["warnings"] = session.warnings
     result["job"] = settings()
     result.update(rank_facts())

@@ -99,6 +99,7 @@ Result<std::vector<NdArray>> EvaluateAddcmul(const EvaluateContext& context) {
 
 DRYDOCK_OP(Addcmul, .family = "same_shape_nary",
            .signature = "Addcmul()(input_data, x1, x2, value)", .infer = InferAddProduct,
+           .replicated_without_rule = true,
            .gradient = OperandGradients<GradientItself, ByFactor<2>, ByFactor<1>, AddcmulByValue>,
            .evaluate = EvaluateAddcmul, .flops = FlopsPerOutput<3>, .elementwise = true);
 
@@ -130,11 +131,12 @@ Result<std::vector<NdArray>> EvaluateAddcdiv(const EvaluateContext& context) {
   return std::vector<NdArray>{MapArrays(context.inputs[0], added, shape, SumOf)};
 }
 
-DRYDOCK_OP(Addcdiv, .family = "same_shape_nary",
-           .signature = "Addcdiv()(input_data, x1, x2, value)", .infer = InferAddProduct,
-           .gradient = OperandGradients<GradientItself, AddcdivByDividend, AddcdivByDivisor,
-                                        AddcdivByValue>,
-           .evaluate = EvaluateAddcdiv, .flops = FlopsPerOutput<3>, .elementwise = true);
+DRYDOCK_OP(
+    Addcdiv, .family = "same_shape_nary", .signature = "Addcdiv()(input_data, x1, x2, value)",
+    .infer = InferAddProduct, .replicated_without_rule = true,
+    .gradient =
+        OperandGradients<GradientItself, AddcdivByDividend, AddcdivByDivisor, AddcdivByValue>,
+    .evaluate = EvaluateAddcdiv, .flops = FlopsPerOutput<3>, .elementwise = true);
 
 // ---- MaskedFill: value where mask, else input
 

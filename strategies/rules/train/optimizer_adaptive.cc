@@ -143,6 +143,37 @@ Result<std::vector<NdArray>> EvaluateAmsgrad(const EvaluateContext& context) {
   return state;
 }
 
+// ---- AdamW: var, m, v, max_v, gradient, step, lr, beta1, beta2, decay, eps
+
+Result<std::vector<TensorType>> InferAdamW(const OpView& op) {
+  return InferUpdate(op, 11, {4, 1, 2, 3}, 3);
+}
+
+/// `step` is the number of this step; decay shrinks the weight before it moves. With amsgrad the
+/// kernel keeps max_v as well, which belongs to the weight and not to this step's results.
+Result<std::vector<NdArray>> EvaluateAdamW(const EvaluateContext& context) {
+  DRYDOCK_TRY(const bool amsgrad, BoolAttr(context.attrs, "amsgrad", false));
+  DRYDOCK_TRY(const bool maximize, BoolAttr(context.attrs, "maximize", false));
+  std::vector<NdArray> state = Written(context, 3);
+  const double step = NumberOperand(context, 5);
+  const double rate = NumberOperand(context, 6);
+  const double beta1 = NumberOperand(context, 7);
+  const double beta2 = NumberOperand(context, 8);
+  for (std::size_t i = 0; i < state[0].data.size(); ++i) {
+    const double gradient = (maximize ? -1 : 1) * context.inputs[4].data[i];
+    double& first = state[1].data[i];
+    double& second = state[2].data[i];
+    first = beta1 * first + (1 - beta1) * gradient;
+    second = beta2 * second + (1 - beta2) * gradient * gradient;
+    const double largest = amsgrad ? std::max(second, context.inputs[3].data[i]) : second;
+    const double spread = std::sqrt(largest / (1 - std::pow(beta2, step)));
+    double& weight = state[0].data[i];
+    weight -= rate * NumberOperand(context, 9) * weight;
+    weight -= rate / (1 - std::pow(beta1, step)) * first / (spread + NumberOperand(context, 10));
+  }
+  return state;
+}
+
 // ---- LARSUpdate: weight, gradient, norm_weight, norm_gradient, weight_decay, learning_rate
 
 /// The gradient's type; norms are sums of squares.
@@ -194,6 +225,11 @@ DRYDOCK_STEP(ApplyAdamWithAmsgradV2,
              "(use_locking=False)"
              "(var, m, v, vhat, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad)",
              (InferStep<11, 4, 10>), EvaluateAmsgrad, 14, "0,1,2,3");
+
+DRYDOCK_STEP(AdamW,
+             "()(var, m, v, max_v, gradient, step, lr, beta1, beta2, decay, eps, #amsgrad=False, "
+             "#maximize=False)",
+             InferAdamW, EvaluateAdamW, 14, "0,1,2");
 
 DRYDOCK_OP(LARSUpdate, .family = "optimizer",
            .signature =

@@ -75,6 +75,69 @@ step(Tensor(np.zeros((8, 16)), ms.float32))
 """)
 
 
+class OptimizersOfMint(TraceTest):
+    def step(self, optimizer):
+        return self.trace(NET + """
+net = Net()
+optimizer = ms.mint.optim.%s
+grad = ms.value_and_grad(net, None, optimizer.parameters)
+@ms.jit
+def step(x):
+    loss, gradients = grad(x)
+    optimizer(gradients)
+    return loss
+step(Tensor(np.zeros((8, 16)), ms.float32))
+""" % optimizer)
+
+    def test_one_kernel_for_each_parameter(self):
+        run = self.step("AdamW(net.trainable_params(), 0.1)")
+        self.assertEqual(self.ops(run).count("AdamW"), 1)
+        roles = {item["name"]: item.get("role") for item in run.documents[0]["parameters"]}
+        self.assertEqual(roles["exp_avg.w"], "optimizer_state")
+        self.assertNotIn("max_exp_avg_sq.w", roles)
+
+    def test_amsgrad_keeps_a_third_state(self):
+        run = self.step("Adam(net.trainable_params(), 0.1, weight_decay=0.5, amsgrad=True)")
+        self.assertIn("max_exp_avg_sq.w", [item["name"] for item in run.documents[0]["parameters"]])
+        self.assertIn("AddExt", self.ops(run))  # the decay is part of the gradient
+
+    def test_groups(self):
+        self.step("SGD([{'params': net.trainable_params(), 'lr': 0.5}], 0.1, momentum=0.9)")
+
+    def test_bad_arguments(self):
+        for text, kind in (("AdamW([], 0.1)", "ValueError"), ("SGD([net.w], -1.0)", "ValueError"),
+                           ("AdamW([net.w], betas=(1.0, 0.9))", "ValueError"), ("AdamW([net.w], amsgrad=1)", "TypeError"),
+                           ("SGD([net.w], 0.1, nesterov=True)", "ValueError"), ("AdamW([1], 0.1)", "TypeError")):
+            error = self.error(NET + "net = Net()\nms.mint.optim." + text)
+            self.assertEqual((error["family"], error["type"]), ("user", kind), text)
+
+
+class NetworksWithoutOperators(TraceTest):
+    def test_are_told_from_scripts_that_call_none(self):
+        for body in ("return x", "return ops.eye(4, 4, ms.float32)"):
+            error = self.error(NET + """
+class Same(nn.Cell):
+    def construct(self, x):
+        %s
+Same()(Tensor(np.zeros((8, 16)), ms.float32))
+""" % body)
+            self.assertEqual(error["reason"], "script:nothing-traced")
+            self.assertIn("no operators", error["message"])
+
+
+class Dumps(TraceTest):
+    def test_are_counted(self):
+        run = self.trace(NET + """
+class Dumping(Net):
+    def construct(self, x):
+        ops.tensordump("a", x)
+        return super().construct(ops.DumpGradient()("b", x, "out"))
+Dumping()(Tensor(np.zeros((8, 16)), ms.float32))
+""")
+        self.assertEqual([text.startswith("unsupported: ") for text in run.result["warnings"] if "writes no file" in text],
+                         [True, True])
+
+
 class Branches(TraceTest):
     def test_constants_made_in_a_branching_network_are_those_of_its_first_run(self):
         # Each run of construct() makes the tensors anew; what stands before the branch is recorded once all the same.

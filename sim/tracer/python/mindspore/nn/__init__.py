@@ -29,6 +29,9 @@ _LATER.update({name: "mindspore.nn.layer.transformer" for name in (
     "Transformer")})
 _LATER.update({name: "mindspore.nn.loss.loss" for name in (
     "BCEWithLogitsLoss", "HuberLoss", "KLDivLoss", "RMSELoss", "SmoothL1Loss", "SoftMarginLoss")})
+_LATER.update({name: "mindspore.nn.loss.more_losses" for name in (
+    "CosineEmbeddingLoss", "DiceLoss", "FocalLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "MarginRankingLoss",
+    "MultiClassDiceLoss", "PoissonNLLLoss")})
 _LATER.update({name: "mindspore.nn.dynamic_lr" for name in (
     "piecewise_constant_lr", "exponential_decay_lr", "natural_exp_decay_lr", "inverse_decay_lr", "cosine_decay_lr",
     "polynomial_decay_lr", "warmup_lr")})

@@ -412,7 +412,8 @@ def print_(*args):
 
 
 def tensordump(file_name, tensor, mode="out"):
-    return None
+    from mindspore.ops.operations import TensorDump
+    TensorDump()(file_name, tensor)
 
 
 def cast_attr(value):

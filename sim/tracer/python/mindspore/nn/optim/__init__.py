@@ -8,7 +8,8 @@ from mindspore.nn.optim.optimizer import Optimizer, opt_init_args_register  # no
 
 LATER = {"LARS": "mindspore.nn.optim.lars", "AdaFactor": "mindspore.nn.optim.adafactor",
          "Adadelta": "mindspore.nn.optim.adagrad", "ProximalAdagrad": "mindspore.nn.optim.adagrad",
-         "AdaMax": "mindspore.nn.optim.adam", "AdaSumByGradWrapCell": "mindspore.nn.optim.adasum",
+         "AdaMax": "mindspore.nn.optim.adam", "ASGD": "mindspore.nn.optim.composed",
+         "Rprop": "mindspore.nn.optim.composed", "AdaSumByGradWrapCell": "mindspore.nn.optim.adasum",
          "AdaSumByDeltaWeightWrapCell": "mindspore.nn.optim.adasum"}
 
 __getattr__ = module_getattr(__name__, LATER)

@@ -1,0 +1,4 @@
+"""mindspore.experimental."""
+from mindspore._drydock.lazy import module_getattr
+
+__getattr__ = module_getattr(__name__)
