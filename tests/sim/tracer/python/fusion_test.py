@@ -137,6 +137,22 @@ parallel(Tensor(np.ones((8, 8), np.float32)))
 """
         self.assertEqual(self.sharding(source)[0], {"shard_size": 2, "threshold_kb": 1, "level": 2})
 
+    def test_levels_two_and_three_accumulate_in_shared_graphs(self):
+        # Recorded: zero2_accu_error.py is refused, zero2_accu.py with lazy_inline is not.
+        source = """
+from mindspore.parallel.auto_parallel import AutoParallel
+from mindspore.parallel.nn import GradAccumulation
+parallel = AutoParallel(nn.TrainOneStepCell(GradAccumulation(net, 2), nn.SGD(net.trainable_params())), parallel_mode="semi_auto")
+parallel.dataset_strategy("full_batch")
+parallel.hsdp(threshold=0, optimizer_level="%s")
+parallel(Tensor(np.ones((8, 8), np.float32)))
+"""
+        for level in ("level2", "level3"):
+            error = self.error(STEP + source % level)
+            self.assertEqual(error["reason"], "GradAccumulation:lazy-inline")
+        self.trace(STEP + source % "level1")
+        self.trace(STEP.replace("    def __init__", "    @ms.lazy_inline\n    def __init__", 1) + source % "level2")
+
     def test_a_configuration_that_nothing_reads_is_told(self):
         asked, warned = self.sharding(settings("semi_auto_parallel",
                                                "parallel_optimizer_config={'parallel_optimizer_threshold': 0}"))
