@@ -61,7 +61,9 @@ TensorLayout LayoutOfParameter(const LocalDraft& draft, const Parameter& paramet
   if (parameter.state_of != kNoValue) {
     const TensorLayout& weight = *draft.Of(parameter.state_of).layout;
     if (weight.shape == shape) {
-      return weight;
+      return parameter.role == ParameterRole::kAccumulatedGradient
+                 ? AccumulatorLayout(draft, parameter.state_of)
+                 : weight;
     }
     const std::string_view name = draft.traced.at(parameter.value).name;
     if (std::optional<TensorLayout> part = LayoutOfRowsOrColumns(weight, shape, name)) {

@@ -71,15 +71,6 @@ Result<ValueId> EmitOver(LocalDraft& draft, ValueId weight, const GroupPattern& 
                         "gradient of " + draft.traced.at(weight).name);
 }
 
-/// The mirror of a weight with an accumulator. It is there also where nobody else holds the slice.
-Result<ValueId> EmitMicroMirror(LocalDraft& draft, ValueId weight, ValueId accumulator) {
-  const GroupPattern replicas = ReplicaPattern(*LayoutOf(draft, weight));
-  NodeSpec spec = MirrorSpec(draft, weight, replicas, ops::kMirrorMicroStep);
-  spec.inputs.push_back(accumulator);
-  return GroupSize(replicas) == 1 ? draft.builder.Emit(std::move(spec))
-                                  : EmitOver(draft, weight, replicas, std::move(spec));
-}
-
 /// A weight whose gradient is the sum of those of all micro batches, if there are several.
 Result<ValueId> JoinMicroBatches(LocalDraft& draft, ValueId weight, ValueId local) {
   if (draft.config.micro_batches == 1 || !draft.differentiated[ToIndex(weight)]) {
@@ -92,19 +83,20 @@ Result<ValueId> JoinMicroBatches(LocalDraft& draft, ValueId weight, ValueId loca
 
 Result<ValueId> MirroredWeight(LocalDraft& draft, NodeId user, std::size_t operand) {
   const ValueId weight = draft.traced.at(user).inputs[operand];
+  const ValueId accumulator = AccumulatorOf(draft, weight);
   if (draft.shards.contains(weight)) {
     DRYDOCK_TRY(const ValueId gathered, GatheredWeight(draft, weight));
-    return JoinMicroBatches(draft, weight, gathered);
+    return accumulator == kNoValue ? JoinMicroBatches(draft, weight, gathered)
+                                   : AccumulatedUse(draft, weight, gathered);
   }
   if (!GivesMirror(draft, user, operand)) {
     return draft.Of(weight).id;
   }
   ValueId& mirrored = draft.mirrored[ToIndex(weight)];
-  const ValueId summed_in = draft.accumulators[ToIndex(weight)];
-  if (summed_in != kNoValue && draft.differentiated[ToIndex(weight)]) {
-    const ValueId accumulator = draft.Of(summed_in).id;
+  if (accumulator != kNoValue) {
     if (mirrored == kNoValue) {
-      DRYDOCK_TRY(mirrored, EmitMicroMirror(draft, weight, accumulator));
+      const GroupPattern replicas = ReplicaPattern(*LayoutOf(draft, weight));
+      DRYDOCK_TRY(mirrored, EmitMicroMirror(draft, weight, draft.Of(weight).id, replicas));
     }
     return draft.builder.Emit(
         {.op = ops::kVirtualAssignAdd, .inputs = {mirrored, accumulator}, .scope = "Default"});
@@ -123,6 +115,21 @@ Result<ValueId> EmitMirror(LocalDraft& draft, ValueId weight, const GroupPattern
     return draft.Of(weight).id;
   }
   return EmitOver(draft, weight, replicas, MirrorSpec(draft, weight, replicas, ops::kMirror));
+}
+
+ValueId AccumulatorOf(const LocalDraft& draft, ValueId weight) {
+  const ValueId summed_in = draft.accumulators[ToIndex(weight)];
+  return summed_in == kNoValue || !draft.differentiated[ToIndex(weight)] ? kNoValue
+                                                                         : draft.Of(summed_in).id;
+}
+
+Result<ValueId> EmitMicroMirror(LocalDraft& draft, ValueId weight, ValueId value,
+                                const GroupPattern& replicas) {
+  NodeSpec spec = MirrorSpec(draft, weight, replicas, ops::kMirrorMicroStep);
+  spec.inputs = {value, AccumulatorOf(draft, weight)};
+  spec.attrs["hands_over"] = draft.config.enable_parallel_optimizer;
+  return GroupSize(replicas) == 1 ? draft.builder.Emit(std::move(spec))
+                                  : EmitOver(draft, weight, replicas, std::move(spec));
 }
 
 }  // namespace drydock::strategies

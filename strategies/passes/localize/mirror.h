@@ -15,4 +15,13 @@ namespace drydock::strategies {
 [[nodiscard]] Result<ValueId> EmitMirror(LocalDraft& draft, ValueId weight,
                                          const GroupPattern& replicas);
 
+/// What a rank holds of the accumulator of a weight's gradients, if they are accumulated and asked
+/// for; else kNoValue.
+[[nodiscard]] ValueId AccumulatorOf(const LocalDraft& draft, ValueId weight);
+
+/// A value of a weight that has an accumulator behind its mirror over these ranks, which may be
+/// one.
+[[nodiscard]] Result<ValueId> EmitMicroMirror(LocalDraft& draft, ValueId weight, ValueId value,
+                                              const GroupPattern& replicas);
+
 }  // namespace drydock::strategies

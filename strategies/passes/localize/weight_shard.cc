@@ -15,9 +15,12 @@
 /// Its optimizer states lie as the weight does. In front of the operators of the network stands one
 /// AllGather for all of them; its derivative is the ReduceScatter that leaves each rank the sum of
 /// its rows, so there is no mirror. If not all replicas share one copy (shard_size), the mirror
-/// stands in front of the gather and sums over the ranks with the same rows. A weight whose only
-/// use is a cast to half precision is cast first, so that half as much is sent. Level 3 gathers
-/// once more for the backward pass (backward/regather.cc).
+/// stands in front of the gather and sums over the ranks with the same rows. In a pipeline a
+/// weight whose first user casts it to half precision is cast first, so that half as much is sent.
+/// Level 3 gathers once more for the backward pass (backward/regather.cc).
+///
+/// Accumulated gradients are those of the slice that operators use, and scattered once a step;
+/// level 2 scatters each and keeps the sum of the rank's rows.
 ///
 /// Stays whole: what is smaller than the threshold (the whole parameter counts), what says
 /// parallel_optimizer=False, what has no replicas, what its rows or the group size do not allow,
@@ -108,7 +111,7 @@ void NoteForeignMirror(LocalDraft& draft, ValueId value, const OptimizerShard& s
 
 /// The half precision to which the first operator casts the weight, if it does.
 std::optional<DType> HalfPrecision(const LocalDraft& draft, ValueId weight) {
-  if (draft.traced.at(weight).type.dtype != DType::kFloat32) {
+  if (draft.traced.at(weight).type.dtype != DType::kFloat32 || draft.config.pipeline_stages == 1) {
     return std::nullopt;
   }
   for (const NodeId user : draft.wanted.UsersOf(weight)) {
@@ -121,6 +124,39 @@ std::optional<DType> HalfPrecision(const LocalDraft& draft, ValueId weight) {
     return node.entry->is_cast && half ? std::optional(type) : std::nullopt;
   }
   return std::nullopt;
+}
+
+/// The rows of a weight as they are sent.
+Result<ValueId> InHalfPrecision(LocalDraft& draft, ValueId weight, ValueId rows) {
+  const std::optional<DType> half = HalfPrecision(draft, weight);
+  if (!half) {
+    return rows;
+  }
+  NodeSpec cast{.op = ops::kCast, .inputs = {rows}, .scope = "Default"};
+  cast.attrs = {{"dtype", std::string(DTypeName(*half))}};
+  DRYDOCK_TRY(const ValueId result, draft.builder.Emit(std::move(cast)));
+  draft.builder.mutable_graph().nodes.back().reason = CommReason::kOptimizerShard;
+  return result;
+}
+
+NodeSpec GatherSpec(const LocalDraft& draft, ValueId weight, ValueId rows) {
+  const Value& traced = draft.traced.at(weight);
+  const Parameter& parameter = draft.traced.parameters[static_cast<std::size_t>(traced.detail)];
+  const std::string_view name = draft.config.optimizer_sharding.level == 3
+                                    ? "parallel_optimizer_allgather"
+                                    : "parallel_optimizer_allgather_not_recompute";
+  return {.op = ops::kAllGather,
+          .inputs = {rows},
+          .attrs = {{"mean_flag", draft.config.gradients_mean},
+                    {"fusion", parameter.comm_fusion},
+                    {"parameter", traced.name}},
+          .scope = "Default",
+          .instance_name = std::string(name)};
+}
+
+/// Gradients of micro batches are scattered one by one.
+bool ScattersEach(const LocalDraft& draft) {
+  return draft.config.optimizer_sharding.level == 2;
 }
 
 }  // namespace
@@ -153,27 +189,43 @@ Result<ValueId> GatheredWeight(LocalDraft& draft, ValueId weight) {
   if (shard.gathered != kNoValue) {
     return shard.gathered;
   }
-  DRYDOCK_TRY(ValueId rows, EmitMirror(draft, weight, shard.shard.mirror_group));
-  const Value& traced = draft.traced.at(weight);
-  const Parameter& parameter = draft.traced.parameters[static_cast<std::size_t>(traced.detail)];
-  if (const std::optional<DType> half = HalfPrecision(draft, weight)) {
-    NodeSpec cast{.op = ops::kCast, .inputs = {rows}, .scope = "Default"};
-    cast.attrs = {{"dtype", std::string(DTypeName(*half))}};
-    DRYDOCK_TRY(rows, draft.builder.Emit(std::move(cast)));
-    draft.builder.mutable_graph().nodes.back().reason = CommReason::kOptimizerShard;
+  const bool accumulates = AccumulatorOf(draft, weight) != kNoValue;
+  const bool scatters_each = accumulates && ScattersEach(draft);
+  ValueId rows = draft.Of(weight).id;
+  if (scatters_each) {
+    DRYDOCK_TRY(rows, EmitMicroMirror(draft, weight, rows, shard.shard.mirror_group));
+  } else if (!accumulates) {
+    DRYDOCK_TRY(rows, EmitMirror(draft, weight, shard.shard.mirror_group));
   }
-  const std::string_view name = draft.config.optimizer_sharding.level == 3
-                                    ? "parallel_optimizer_allgather"
-                                    : "parallel_optimizer_allgather_not_recompute";
-  NodeSpec spec{.op = ops::kAllGather, .inputs = {rows}, .scope = "Default"};
-  spec.instance_name = std::string(name);
-  spec.attrs = {{"mean_flag", draft.config.gradients_mean},
-                {"fusion", parameter.comm_fusion},
-                {"parameter", traced.name}};
-  DRYDOCK_TRY(shard.gathered,
-              EmitCollective(draft.builder, std::move(spec), shard.shard.gather_group,
-                             CommReason::kOptimizerShard, "rows of " + traced.name));
+  DRYDOCK_TRY(rows, InHalfPrecision(draft, weight, rows));
+  NodeSpec spec = GatherSpec(draft, weight, rows);
+  if (scatters_each) {
+    spec.attrs["scattered"] = true;
+  }
+  DRYDOCK_TRY(shard.gathered, EmitCollective(draft.builder, std::move(spec),
+                                             shard.shard.gather_group, CommReason::kOptimizerShard,
+                                             "rows of " + draft.traced.at(weight).name));
+  if (accumulates && !scatters_each) {
+    DRYDOCK_TRY(shard.gathered,
+                EmitMicroMirror(draft, weight, shard.gathered, shard.shard.mirror_group));
+  }
   return shard.gathered;
+}
+
+Result<ValueId> AccumulatedUse(LocalDraft& draft, ValueId weight, ValueId gathered) {
+  NodeSpec spec{.op = ops::kVirtualAssignAdd,
+                .inputs = {gathered, AccumulatorOf(draft, weight)},
+                .scope = "Default"};
+  if (!ScattersEach(draft)) {
+    return draft.builder.Emit(std::move(spec));
+  }
+  return EmitCollective(draft.builder, std::move(spec), draft.shards.at(weight).shard.gather_group,
+                        CommReason::kParameterGradient,
+                        "gradient of " + draft.traced.at(weight).name);
+}
+
+TensorLayout AccumulatorLayout(const LocalDraft& draft, ValueId weight) {
+  return ScattersEach(draft) ? *LayoutOf(draft, weight) : *UsedLayout(draft, weight);
 }
 
 }  // namespace drydock::strategies

@@ -14,7 +14,13 @@ namespace drydock::strategies {
 /// it is a weight that is gathered in front of them.
 [[nodiscard]] SharedValue<TensorLayout> UsedLayout(const LocalDraft& draft, ValueId value);
 
+/// The layout of the sum of a weight's gradients over micro batches.
+[[nodiscard]] TensorLayout AccumulatorLayout(const LocalDraft& draft, ValueId weight);
+
 /// Step: the gathered weight, the same value for all who ask. @pre it is one of `draft.shards`
 [[nodiscard]] Result<ValueId> GatheredWeight(LocalDraft& draft, ValueId weight);
+
+/// Step: the gathered weight for one more user, whose gradient is accumulated.
+[[nodiscard]] Result<ValueId> AccumulatedUse(LocalDraft& draft, ValueId weight, ValueId gathered);
 
 }  // namespace drydock::strategies

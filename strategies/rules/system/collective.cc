@@ -189,6 +189,10 @@ Result<std::vector<TensorType>> InferAllGather(const OpView& op) {
 }
 
 Result<std::vector<ValueId>> AllGatherGradient(const GradientContext& context) {
+  DRYDOCK_TRY(const bool done, BoolAttr(context.node.attrs, "scattered", false));
+  if (done) {  // by the users, one by one
+    return GradientPassedOn(context);
+  }
   DRYDOCK_TRY(const GroupPattern group, GroupOf(context));
   DRYDOCK_TRY(
       const ValueId scattered,

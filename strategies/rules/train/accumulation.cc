@@ -23,6 +23,9 @@
 ///     s = _AccumulatedGradient(a, t)    a when all of that is done
 ///     r = AllReduce(s)                  over the ranks that hold the same slice, once a step
 ///     _FinishGradient(s, r)             a = r
+/// Where the optimizer is sharded the gradient is r itself, and a stays as it is; a weight that is
+/// gathered has the scattered sum for r, and with level 2 each g is scattered instead
+/// (strategies/passes/localize/weight_shard.cc).
 /// Kernels: AssignAdd and Depend(0, .) for each t, AddN of these, Depend(a, .), AllReduce, Assign.
 ///
 /// Source: mindspore/python/mindspore/ops/_grad_experimental/grad_comm_ops.py,
@@ -121,8 +124,16 @@ DRYDOCK_OP_NAMED(MicroSum, "_MicroSum", .family = "virtual", .signature = "_Micr
 
 Result<std::vector<ValueId>> VirtualAssignAddGradient(const GradientContext& context) {
   const ValueId accumulator = context.node.inputs[1];
-  DRYDOCK_TRY(const ValueId token,
-              context.Emit("_AccumulateGradient", {accumulator, OutputGradient(context)}));
+  ValueId gradient = OutputGradient(context);
+  if (context.node.group.has_value()) {
+    const DType dtype = context.TypeOf(accumulator).dtype;
+    if (context.TypeOf(gradient).dtype != dtype) {
+      DRYDOCK_TRY(gradient, CastTo(context, gradient, dtype));
+    }
+    DRYDOCK_TRY(gradient, context.EmitCollective(ops::kReduceScatter, gradient, *context.node.group,
+                                                 {{"op", "sum"}}));
+  }
+  DRYDOCK_TRY(const ValueId token, context.Emit("_AccumulateGradient", {accumulator, gradient}));
   return std::vector<ValueId>{token, kNoValue};
 }
 
@@ -155,7 +166,10 @@ Result<std::vector<ValueId>> MirrorMicroStepGradient(const GradientContext& cont
       DRYDOCK_TRY(gradient, context.Emit(ops::kMul, {gradient, scalar}));
     }
   }
-  DRYDOCK_TRY(gradient, context.Emit("_FinishGradient", {sum, gradient}));
+  DRYDOCK_TRY(const bool hands_over, BoolAttr(context.node.attrs, "hands_over", false));
+  if (!hands_over) {
+    DRYDOCK_TRY(gradient, context.Emit("_FinishGradient", {sum, gradient}));
+  }
   return std::vector<ValueId>{gradient, kNoValue};
 }
 

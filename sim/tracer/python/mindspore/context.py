@@ -280,6 +280,11 @@ def _optimizer_sharding():
             "threshold_kb": config.get("parallel_optimizer_threshold", 64), "level": level}
 
 
+def optimizer_level():
+    """Level of the sharded optimizer, 0 if it is off."""
+    return _optimizer_sharding()["level"] if _parallel["enable_parallel_optimizer"] else 0
+
+
 def _warn_of_sharding():
     """Settings of a sharded optimizer that is off."""
     for key, default in (("parallel_optimizer_config", {}), ("optimizer_weight_shard_size", -1)):

@@ -162,6 +162,20 @@ class GradAccumulationCell(_MicroBatches):
         super().__init__(network, micro_size, {"grad_accu_num": micro_size}, "forward_end", "micro_size")
         self.micro_size = micro_size
 
+    def construct(self, *args, **kwargs):
+        self._check_sharded_optimizer()
+        return super().construct(*args, **kwargs)
+
+    def _check_sharded_optimizer(self):
+        """Levels 2 and 3 accumulate in graphs that micro batches share (parallel_preprocessor.cc)."""
+        from mindspore import context
+        level = context.optimizer_level()
+        shared = any(getattr(type(cell).__init__, "is_lazy_inline", False) for _, cell in self.cells_and_names())
+        if _rolled(self._count) and level > 1 and not shared:
+            raise user_error(RuntimeError, "GradAccumulation:lazy-inline",
+                             "optimizer_level 'level%d' with accumulated gradients needs a network whose graph is shared"
+                             % level, "write @lazy_inline above __init__ of the network, or use optimizer_level='level1'")
+
 
 GradAccumulation = GradAccumulationCell
 
