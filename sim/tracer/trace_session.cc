@@ -10,6 +10,7 @@
 #include "sim/tracer/json_values.h"
 #include "strategies/document/json_codec.h"
 #include "strategies/graph/parameter_role.h"
+#include "strategies/operators/checkpoint_transform.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/operators/op_signature.h"
 #include "strategies/passes/compile_job.h"
@@ -194,6 +195,30 @@ Result<std::vector<strategies::TensorType>> StatedTypes(const json& request) {
   return types;
 }
 
+/// Operators that turn slices of one layout into slices of another, for every rank that is needed.
+Result<json> Reshard(const json& request) {
+  DRYDOCK_TRY(const auto layouts, LayoutsField(request, "layouts"));
+  if (!layouts || layouts->size() != 2) {
+    return BadRequest("'reshard' takes two layouts");
+  }
+  strategies::TensorLayout from = layouts->front();
+  strategies::TensorLayout to = layouts->back();
+  DRYDOCK_TRY(from.shape, IntListField(request, "from_shape"));
+  DRYDOCK_TRY(to.shape, IntListField(request, "to_shape"));
+  DRYDOCK_TRY(const std::int64_t position, IntFieldOr(request, "position", 0));
+  DRYDOCK_TRY(const std::int64_t begin, IntFieldOr(request, "stage_begin", 0));
+  DRYDOCK_TRY(const auto by_rank, strategies::ReshardOps(from, to, position, begin));
+  json ranks = json::array();
+  for (const auto& [rank, operators] : by_rank) {
+    json listed = json::array();
+    for (const strategies::TransformOp& op : operators) {
+      listed.push_back({op.name, op.args});
+    }
+    ranks.push_back({rank, std::move(listed)});
+  }
+  return json{{"ranks", std::move(ranks)}};
+}
+
 }  // namespace
 
 std::string TraceSession::Call(std::string_view method, std::string_view request) {
@@ -216,6 +241,9 @@ std::string TraceSession::Call(std::string_view method, std::string_view request
 Result<json> TraceSession::Dispatch(std::string_view method, const json& request) {
   if (method == "operators") {
     return OperatorTable();
+  }
+  if (method == "reshard") {
+    return Reshard(request);
   }
   if (method == "begin") {
     return Begin(request);

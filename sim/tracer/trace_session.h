@@ -41,6 +41,8 @@ inline constexpr std::size_t kMaxRequestBytes = std::size_t{256} << 20U;
 ///     update_node   node, attrs (added or replaced), strategy, out_strategy, in_layout, out_layout
 ///     {} finish        outputs (ids)                                              {"document",
 ///     "nodes"}
+///     reshard       layouts (from, to), from_shape, to_shape, position (in the stage), stage_begin
+///     {"ranks": [[rank, [[operator, numbers]]]]}
 ///
 /// Shapes are inferred by the operator's entry, the only place that knows them.
 class TraceSession {

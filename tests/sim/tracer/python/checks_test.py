@@ -159,7 +159,8 @@ class Ranks(TraceTest):
         self.assertEqual(self.covered("for i in range(get_rank() % 2):\n    pass\n"), [[0, 0], [2, 2], [4, 4], [6, 6]])
 
     def test_environment(self):
-        self.assertEqual(self.covered("import os\nint(os.environ['RANK_ID'])\n", rank=5), [[5, 5]])
+        self.assertEqual(self.covered("import os\nint(os.environ['RANK_ID'])\n", rank=5), [[0, 7]])
+        self.assertEqual(self.covered("import os\n[0] * int(os.environ['RANK_ID'])\n", rank=5), [[5, 5]])
         self.assertEqual(self.covered("import os\nprint(os.getenv('RANK_ID'))\n", rank=5), [[0, 7]])
         self.assertEqual(self.covered("import os\nif os.getenv('RANK_ID') == '0':\n    pass\n"), [[0, 0]])
 

@@ -325,7 +325,7 @@ Sum()(Tensor(shape=%s, dtype=ms.float32), Tensor(shape=(16, 64), dtype=ms.float3
 """
 
     def test_shapes_that_fit_no_example_are_a_limit(self):
-        error = self.error(HEAD + self.SUM % "(None, 64)")
+        error = self.error(HEAD + self.SUM % "(None, 32)")
         self.assertEqual((error["type"], error["family"]), ("Unsupported", "unsupported"))
         self.assertIn("cannot broadcast", error["message"])
         self.assertIn("set_inputs", error["reason"])

@@ -112,6 +112,38 @@ step(Tensor(np.zeros((8, 16)), ms.float32))
             self.assertEqual((error["family"], error["type"]), ("user", kind), text)
 
 
+class OpenExtents(TraceTest):
+    NET = """
+import mindspore as ms
+from mindspore import nn, ops, Tensor, Parameter, Symbol
+import numpy as np
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor(np.zeros((8, 16)), ms.float32), name="w")
+    def construct(self, x):
+        return %s
+net = Net()
+x = Tensor(shape=%s, dtype=ms.float32)
+net.set_inputs(x)
+net(x)
+"""
+
+    def shape_of(self, body, shape):
+        return self.trace(self.NET % (body, shape)).documents[0]["inputs"][0]["shape"]
+
+    def test_extents_that_the_network_wants_are_found(self):
+        self.assertEqual(self.shape_of("x * self.w", "(None, 16)"), [8, 16])
+        self.assertEqual(self.shape_of("x * self.w", "(None, None)"), [8, 16])
+        # 6 rows of x are one of the operator's: the extent is a multiple of 6.
+        self.assertEqual(self.shape_of("ops.reshape(x, (3, -1, 2, 16)) * 2", "(None, 16)")[0] % 6, 0)
+
+    def test_promises_of_a_symbol_are_kept(self):
+        self.assertEqual(self.shape_of("x * self.w", "(Symbol(divisor=4), 16)"), [8, 16])
+        error = self.error(self.NET % ("x * self.w", "(Symbol(divisor=3), 16)"))
+        self.assertEqual(error["family"], "unsupported")
+
+
 class NetworksWithoutOperators(TraceTest):
     def test_are_told_from_scripts_that_call_none(self):
         for body in ("return x", "return ops.eye(4, 4, ms.float32)"):

@@ -2,7 +2,7 @@
 import itertools
 import math
 
-from mindspore._drydock import frames, values
+from mindspore._drydock import examples, frames, values
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.frames import place_text, user_place
 from mindspore._drydock.native import Recorder
@@ -95,7 +95,7 @@ class Program:
         self.update_count = 0          # operators that write parameters
         self.step_update_count = 0     # those of optimizers among them
         self._log = None               # NodeLog of the running construct()
-        self.examples = []             # shapes of inputs with open extents, as they are compiled
+        self.examples = []             # inputs with open extents and their shapes, as they are compiled
         self._kept = []                # objects whose id() is used as a key
 
     # -- values -------------------------------------------------------------------------------------
@@ -120,8 +120,8 @@ class Program:
     def _input_shape(self, tensor):
         if tensor._open is None:
             return tensor.shape
-        example = values.example_shape(tensor._open)
-        self.examples.append(example)
+        example = examples.shape_of(tensor)
+        self.examples.append((tensor, example))
         session.warn_limit("an input with open extents is compiled for one example of them: %s" % (example,))
         return example
 
@@ -407,11 +407,12 @@ class Program:
         return ids
 
 
-def _limit_of_examples(error, examples):
+def _limit_of_examples(error, used):
     """Shapes that do not fit may do so for other extents than those of the examples: no mistake of the user."""
     limit = Unsupported("mindspore.Tensor.set_inputs", "with open extents, for which inputs are taken as %s: %s"
-                        % (", ".join(map(str, examples)), error),
+                        % (", ".join(str(shape) for _, shape in used), error),
                         "give inputs whole shapes, or Symbols that promise what the network needs")
+    limit.drydock_open = used
     limit.drydock_place = error.drydock_place
     limit.drydock_notes = error.drydock_notes
     return limit

@@ -43,6 +43,7 @@ class Session:
         self.program = None        # the one being recorded
         self.programs = []         # all, in order
         self.read_zeros = False    # the script has looked at values that were computed
+        self.fitted_examples = {}  # id of a tensor with open extents -> extents that its network wants
         self.failures = []         # exceptions that ended the recording of a network
         self.warnings = []         # texts, first occurrence only
         self._limits_said = set()  # texts without their lines

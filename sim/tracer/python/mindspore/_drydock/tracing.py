@@ -1,8 +1,8 @@
 """Calls of networks and functions by the script: what is recorded, once per signature."""
 import contextlib
 
-from mindspore._drydock import branches
-from mindspore._drydock.errors import ZEROS_HINT, Unsupported
+from mindspore._drydock import branches, examples
+from mindspore._drydock.errors import ZEROS_HINT, Unsupported, last_refusal
 from mindspore._drydock.program import Program
 from mindspore._drydock.session import session
 from mindspore.common.parameter import Parameter
@@ -99,19 +99,23 @@ def run(owner, body, args, kwargs, names, identity=None, jit_config=None):
         found[2].add_steps(key, steps)
         _check_end(key)
         return found[1]
-    _join_or_begin(args, kwargs)
-    program = current_program()
-    program.add_steps(key, steps)
-    program.jit_config.update(jit_config or {})
-    program.data_sink = program.data_sink or session.data_sink
-    try:
-        result = _record_call(program, body, args, kwargs, names)
-        if session.compile_at_once and program.node_count:
-            _publish_layouts(owner, program.compile())
-    except BaseException as error:
-        session.program = None  # what is half recorded is not continued
-        program.fail(error)
-        raise
+    def record():
+        _join_or_begin(args, kwargs)
+        program = current_program()
+        program.add_steps(key, steps)
+        program.jit_config.update(jit_config or {})
+        program.data_sink = program.data_sink or session.data_sink
+        try:
+            result = _record_call(program, body, args, kwargs, names)
+            if session.compile_at_once and program.node_count:
+                _publish_layouts(owner, program.compile())
+        except BaseException as error:
+            session.program = None  # what is half recorded is not continued
+            program.fail(error)
+            raise
+        return result, program
+
+    result, program = _with_fitting_examples(record)
     _calls[key] = ((owner, args, kwargs), result, program)
     return result
 
@@ -149,6 +153,22 @@ def call_once(fn, args, kwargs):
 
 def compile_alone(owner, body, args, kwargs, names):
     """Records and compiles one call as a program of its own, whatever was recorded before; the program."""
+    return _with_fitting_examples(lambda: _compile_alone(owner, body, args, kwargs, names))
+
+
+def _with_fitting_examples(record):
+    """Records once more with other extents where those that stand for open ones do not fit."""
+    for left in reversed(range(examples.MAX_TRIES)):
+        count, failures = len(session.programs), len(session.failures)
+        try:
+            return record()
+        except Unsupported as error:
+            if not left or len(session.programs) == count or not examples.improve(error):
+                raise
+            del session.programs[count:], session.failures[failures:], last_refusal[:]
+
+
+def _compile_alone(owner, body, args, kwargs, names):
     program = Program()
     session.programs.append(program)
     saved, session.program = session.program, program

@@ -29,6 +29,10 @@ class Symbol:
             return self.min + (self.remainder - self.min) % self.divisor
         return extent
 
+    def allows(self, extent):
+        return (self.min <= extent and (not self.max or extent <= self.max)
+                and extent % self.divisor == self.remainder % self.divisor)
+
     def __repr__(self):
         return "Symbol(max=%d, min=%d, divisor=%d, remainder=%d)" % (self.max, self.min, self.divisor, self.remainder)
 
