@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "strategies/graph/kept_constant.h"
 #include "strategies/operators/op_entry.h"
 
 /// From kernels to buffers.
@@ -108,6 +109,11 @@ class PlanBuilder {
         Buffer(BufferOf(operand)).graph_output = true;
       }
     }
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (IsKeptUnread(graph_.nodes[n])) {
+        Buffer(first_[n]).graph_output = true;
+      }
+    }
   }
 
   /// Buffers that are written in place, and those whose storage they are.
@@ -183,7 +189,11 @@ class PlanBuilder {
     }
     kernel.continuous_inputs = node.communication && kernel.inputs.size() > 1;
     kernel.continuous_outputs = node.communication && kernel.outputs.size() > 1;
-    last_of_stream_[launch.stream] = static_cast<std::int32_t>(plan_.kernels.size());
+    const auto index = static_cast<std::int32_t>(plan_.kernels.size());
+    if (!graph_.after_step.empty() && launch.kernel == graph_.after_step.front()) {
+      plan_.first_after_step = index;
+    }
+    last_of_stream_[launch.stream] = index;
     plan_.kernels.push_back(std::move(kernel));
   }
 

@@ -135,17 +135,20 @@ class PlanRun {
     for (auto& [stream, uses] : uses_of_stream_) {
       Release(uses, kNeverFreed);
     }
-    if (step_ > 0) {
-      for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
-        if (!IsInput(b)) {
-          FreeOld(b, kernel_);
-        }
-      }
-    }
+    DropOldResults();
     if (peak_in_step_) {
       at_peak_ = profile_;
       at_peak_.at_step = static_cast<std::int32_t>(step_);
       DescribePeak(at_peak_);
+    }
+  }
+
+  /// What the step before returned.
+  void DropOldResults() {
+    for (std::size_t b = 0; step_ > 0 && b < plan_.buffers.size(); ++b) {
+      if (!IsInput(b)) {
+        FreeOld(b, kernel_);
+      }
     }
   }
 
@@ -278,6 +281,9 @@ class PlanRun {
     kernel_ = static_cast<std::int32_t>(k);
     const PlannedKernel& kernel = plan_.kernels[k];
     RunEvents(kernel.events);
+    if (kernel_ == plan_.first_after_step) {
+      DropOldResults();
+    }
     Begin(TrackedTaskKind::kKernel);
     for (const std::int32_t input : kernel.inputs) {
       if (last_reader_[Root(input)] == kernel_) {

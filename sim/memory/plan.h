@@ -71,6 +71,9 @@ struct MemoryPlan {
   std::vector<PlannedBuffer> buffers = {};
   std::vector<PlannedKernel> kernels = {};
   std::vector<PlannedEvent> last_events = {};  ///< Behind the last kernel.
+  /// The first kernel that runs when the script has the results of the step and no longer those of
+  /// the step before (a checkpoint's gathers); -1 = none.
+  std::int32_t first_after_step = -1;
   /// Data sinking: graph inputs are outputs of GetNext (common pool) instead of copies of host
   /// tensors (persistent pool).
   bool sink_inputs = false;

@@ -15,9 +15,15 @@ void AppendReal(const KernelGraph& graph, KernelId id, std::int32_t item,
     case KernelKind::kDepend:
       AppendReal(graph, node.inputs.front(), item, operands);
       return;
-    case KernelKind::kTupleGetItem:
-      AppendReal(graph, node.inputs.front(), node.item, operands);
+    case KernelKind::kTupleGetItem: {
+      const KernelNode& from = graph.at(node.inputs.front());
+      if (from.kind == KernelKind::kMakeTuple) {
+        AppendReal(graph, from.inputs[static_cast<std::size_t>(node.item)], 0, operands);
+      } else {
+        AppendReal(graph, node.inputs.front(), node.item, operands);
+      }
       return;
+    }
     case KernelKind::kMakeTuple:
     case KernelKind::kReturn:
       for (const KernelId input : node.inputs) {

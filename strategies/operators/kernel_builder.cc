@@ -127,10 +127,12 @@ const TensorType& KernelBuilder::TypeOf(KernelId id) const {
   const KernelNode* node = &graph_.at(id);
   std::size_t item = 0;
   while (node->results.empty()) {
-    if (node->kind == KernelKind::kTupleGetItem) {
-      item = static_cast<std::size_t>(node->item);
+    const bool member = node->kind == KernelKind::kMakeTuple;
+    const KernelId from = node->inputs[member ? item : 0];
+    if (member || node->kind == KernelKind::kTupleGetItem) {
+      item = member ? 0 : static_cast<std::size_t>(node->item);
     }
-    node = &graph_.at(node->inputs.front());
+    node = &graph_.at(from);
   }
   return node->results[item].type;
 }
@@ -187,6 +189,11 @@ std::vector<std::string> NamesIn(std::string_view list) {
   return names;
 }
 
+bool IsEmptyList(const Attr& value) {
+  const auto* const list = std::get_if<Attr::List>(&value.value);
+  return list != nullptr && list->empty();
+}
+
 /// The attribute of the node, else the default of the signature; none where neither is known.
 void AddArgument(const LowerContext& context, const SignatureArgument& argument,
                  std::vector<KernelId>& arguments) {
@@ -194,7 +201,7 @@ void AddArgument(const LowerContext& context, const SignatureArgument& argument,
   const Attr* const value = given != context.node.attrs.end() ? &given->second
                             : argument.default_value          ? &*argument.default_value
                                                               : nullptr;
-  if (value != nullptr && !IsNone(*value)) {  // None takes no memory
+  if (value != nullptr && !IsNone(*value) && !IsEmptyList(*value)) {  // Which take no memory.
     arguments.push_back(context.builder.Argument(*value));
   }
 }

@@ -20,7 +20,8 @@
 /// walk from the return node finds last: independent kernels lie on a stack.
 ///
 /// Source: mindspore/ccsrc/backend/common/session/exec_order_builder.cc (BuildLinkInfo,
-/// FindIndependentNodes, BuildByBFS). Nodes all of whose operands are leaves or such nodes
+/// FindIndependentNodes, BuildByBFS, BuildByDFS: exec_order="dfs" follows each user at once). Nodes
+/// all of whose operands are leaves or such nodes
 /// ("trivial": the first Load of a parameter) take no part there.
 namespace drydock::strategies {
 namespace {
@@ -34,11 +35,15 @@ class ExecOrderBuilder {
         used_by_(graph.nodes.size(), 0),
         trivial_(graph.nodes.size(), Trivial::kUnknown) {}
 
-  std::vector<KernelId> Build() && {
+  std::vector<KernelId> Build(VisitOrder visit) && {
     FindTrivial();
     Link();
     FindIndependent();
-    Visit();
+    if (visit == VisitOrder::kDepthFirst) {
+      VisitInDepth();
+    } else {
+      Visit();
+    }
     return std::move(order_);
   }
 
@@ -127,6 +132,35 @@ class ExecOrderBuilder {
     ++waits_for_[Index(held)];
   }
 
+  /// Every user as soon as it waits for nothing more, before the next user of the same node.
+  void VisitInDepth() {
+    struct Place {
+      KernelId node = kNoKernel;
+      std::size_t next = 0;  ///< User to look at.
+    };
+    std::vector<Place> path;
+    const auto enter = [&](KernelId id) {
+      if (IsReal(id)) {
+        order_.push_back(id);
+      }
+      path.push_back({.node = id});
+    };
+    for (; !independent_.empty(); independent_.pop_back()) {
+      enter(independent_.back());
+      while (!path.empty()) {
+        const std::vector<KernelId>& users = users_[Index(path.back().node)];
+        if (path.back().next == users.size()) {
+          path.pop_back();
+          continue;
+        }
+        const KernelId user = users[path.back().next++];
+        if (waits_for_[Index(user)] > 0 && --waits_for_[Index(user)] == 0) {
+          enter(user);
+        }
+      }
+    }
+  }
+
   void Visit() {
     while (!independent_.empty() || pending_ != kNoKernel || !delayed_.empty()) {
       if (!delayed_.empty()) {
@@ -207,8 +241,8 @@ class ExecOrderBuilder {
 
 }  // namespace
 
-std::vector<KernelId> ExecOrder(const KernelGraph& graph) {
-  return ExecOrderBuilder(graph).Build();
+std::vector<KernelId> ExecOrder(const KernelGraph& graph, VisitOrder visit) {
+  return ExecOrderBuilder(graph).Build(visit);
 }
 
 }  // namespace drydock::strategies

@@ -170,10 +170,14 @@ class ProgramLowering {
     const Effect effect = EffectOf(node, written);
     const bool after_step = node.attrs.contains(kAfterStep);
     const bool shard = node.reason == CommReason::kOptimizerShard;
-    // What is taken apart into several kernels shares what these have in common.
-    const bool own = effect != Effect::kNone && node.entry->lower == nullptr;
-    const bool by_name =
-        after_step || shard || effect != Effect::kNone || node.entry->takes_reference;
+    // What is taken apart into several kernels, and what optimizers' kernels have in common, is
+    // shared.
+    const bool own =
+        effect != Effect::kNone && node.entry->lower == nullptr && !node.entry->returns_success;
+    // What moves statistics, and its gradient, name their parameters.
+    DRYDOCK_TRY(const bool in_training, BoolAttr(node.attrs, "is_training", false));
+    const bool by_name = after_step || shard || in_training || effect != Effect::kNone ||
+                         node.entry->takes_reference;
     std::vector<KernelId> inputs;
     for (const ValueId input : node.inputs) {
       inputs.push_back(input == kNoValue ? kNoKernel : Operand(input, by_name, own));
@@ -203,10 +207,25 @@ class ProgramLowering {
       references_[ToIndex(node.outputs.front())] = true;
     }
     Finish(node, first, state, written, effect);
+    if (effect == Effect::kNone) {
+      NoteMovedStatistics(first);
+    }
     if (after_step) {
       builder_.graph().after_step.push_back(results.front());
     }
     return {};
+  }
+
+  /// A kernel that its operator's entry marked changes parameters, too, but waits for no state.
+  void NoteMovedStatistics(std::size_t first) {
+    for (std::size_t i = first; i < builder_.graph().nodes.size(); ++i) {
+      if (builder_.graph().nodes[i].update) {
+        builder_.graph().nodes[i].update = false;
+        (void)chain_.StateBefore({});
+        chain_.NoteEffect(KernelId{static_cast<std::int32_t>(i)}, {});
+        return;
+      }
+    }
   }
 
   [[nodiscard]] bool IsReference(ValueId id) const {
@@ -214,10 +233,12 @@ class ProgramLowering {
   }
 
   void NameResult(KernelId id, ValueId value) {
-    const KernelNode& read = builder_.graph().at(id);
-    const bool item = read.kind == KernelKind::kTupleGetItem;
-    KernelNode& kernel = builder_.graph().at(item ? read.inputs.front() : id);
-    const auto index = static_cast<std::size_t>(item ? read.item : 0);
+    const std::vector<KernelOperand> real = RealOperands(builder_.graph(), id);
+    if (real.size() != 1) {
+      return;
+    }
+    KernelNode& kernel = builder_.graph().at(real.front().node);
+    const auto index = static_cast<std::size_t>(real.front().item);
     if (kernel.kind == KernelKind::kKernel && index < kernel.results.size() &&
         kernel.results[index].value == kNoValue) {
       kernel.results[index].value = value;
@@ -269,15 +290,20 @@ class ProgramLowering {
       return;
     }
     const KernelId end{static_cast<std::int32_t>(builder_.graph().nodes.size()) - 1};
-    const bool named = builder_.graph().at(end).kind == KernelKind::kMakeTuple;
+    const KernelKind kind = builder_.graph().at(end).kind;
+    const bool named = kind == KernelKind::kMakeTuple || kind == KernelKind::kDepend;
     chain_.NoteEffect(named ? end : last, written);
     if (node.entry->returns_success) {
-      successes_.push_back({.parameter = written.front(), .update = last});
+      const bool waits = kind == KernelKind::kDepend;
+      successes_.push_back({.parameter = written.front(), .update = waits ? end : last});
     }
   }
 
-  /// True, not before the update was done.
+  /// True, not before the update was done; or what the operator says itself.
   KernelId Success(KernelId update) {
+    if (builder_.graph().at(update).kind == KernelKind::kDepend) {
+      return update;
+    }
     const std::vector<KernelId> items = builder_.Results(update);
     const KernelId what =
         items.size() == 1 ? items.front() : builder_.Virtual(KernelKind::kMakeTuple, items);

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "strategies/graph/kept_constant.h"
 #include "strategies/operators/kernel_builder.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
@@ -102,6 +103,20 @@ KernelId DoMaskKernel(KernelBuilder& builder, KernelId x, KernelId mask) {
       {.name = "DropoutDoMask", .inputs = {x, mask, keep}, .results = {builder.TypeOf(x)}});
 }
 
+/// The operator's own numbers stay when it has become kernels: the probability of each, and two
+/// more of all.
+void KeepNumbers(KernelBuilder& builder) {
+  const TensorType number = {.shape = {}, .dtype = DType::kFloat32};
+  const auto keep = [&builder, number] {
+    const KernelId id = builder.Constant(number, "");
+    KeepUnread(builder.graph(), id);
+    return id;
+  };
+  (void)keep();
+  (void)builder.Once("first seed", {}, keep);
+  (void)builder.Once("second seed", {}, keep);
+}
+
 /// On Ascend the mask is made first, one bit per element.
 Result<std::vector<KernelId>> LowerDropout(const LowerContext& context) {
   KernelBuilder& builder = context.builder;
@@ -113,7 +128,11 @@ Result<std::vector<KernelId>> LowerDropout(const LowerContext& context) {
                       .inputs = {builder.Constant(extents, ""),
                                  builder.Constant({.shape = {}, .dtype = DType::kFloat32}, "")},
                       .results = {{.shape = {MaskBytes(elements)}, .dtype = DType::kUInt8}}});
-  return std::vector<KernelId>{DoMaskKernel(builder, context.inputs[0], mask), mask};
+  KeepNumbers(builder);
+  const KernelId both = builder.Virtual(KernelKind::kMakeTuple,
+                                        {DoMaskKernel(builder, context.inputs[0], mask), mask});
+  return std::vector<KernelId>{builder.Virtual(KernelKind::kTupleGetItem, {both}, 0),
+                               builder.Virtual(KernelKind::kTupleGetItem, {both}, 1)};
 }
 
 Result<std::vector<KernelId>> LowerDropoutGrad(const LowerContext& context) {

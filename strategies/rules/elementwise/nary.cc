@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
@@ -241,13 +242,20 @@ Result<std::vector<NdArray>> EvaluateBiasAddGrad(const EvaluateContext& context)
   return std::vector<NdArray>{ReshapeArray(sum, {shape[channel]})};
 }
 
+/// Formats are numbers there, which share the constants of others.
+Result<std::vector<KernelId>> LowerWithFormat(const LowerContext& context) {
+  DRYDOCK_TRY(const std::string format, TextAttr(context.node.attrs, "data_format", "NCHW"));
+  const std::int64_t number = format == "NHWC" ? 1 : format == "NCDHW" ? 2 : 0;
+  return LowerTo(context, context.node.op, {context.builder.Argument(number)});
+}
+
 DRYDOCK_OP(BiasAdd, .family = "normalisation",
            .signature = "BiasAdd(data_format='NCHW')(input_x, bias)", .infer = InferBiasAdd,
            .shard = ShardBiasAdd, .default_strategy = DefaultFirst, .gradient = BiasAddGradient,
-           .evaluate = EvaluateBiasAdd, .flops = FlopsPerInput<1>, .cost = CostFamily::kArithmetic,
-           .accepts_layout = true, .example = "()((4, 6), (6))");
+           .lower = LowerWithFormat, .evaluate = EvaluateBiasAdd, .flops = FlopsPerInput<1>,
+           .cost = CostFamily::kArithmetic, .accepts_layout = true, .example = "()((4, 6), (6))");
 DRYDOCK_OP(BiasAddGrad, .family = "gradient", .signature = "BiasAddGrad(data_format='NCHW')(dout)",
-           .infer = InferBiasAddGrad, .gradient = GradientNotNeeded,
+           .infer = InferBiasAddGrad, .gradient = GradientNotNeeded, .lower = LowerWithFormat,
            .evaluate = EvaluateBiasAddGrad, .flops = FlopsPerInput<1>);
 
 }  // namespace

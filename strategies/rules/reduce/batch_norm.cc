@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "strategies/graph/kept_constant.h"
 #include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/rules/common/array_math.h"
@@ -369,7 +370,38 @@ Result<std::vector<NdArray>> EvaluateReduceGrad(const EvaluateContext& context) 
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
-/// In training: sums over the batch, then what follows from them.
+/// Members of the tuple of `kernels`.
+std::vector<KernelId> Members(KernelBuilder& builder, std::vector<KernelId> kernels) {
+  const std::size_t count = kernels.size();
+  const KernelId tuple = builder.Virtual(KernelKind::kMakeTuple, std::move(kernels));
+  std::vector<KernelId> members;
+  for (std::size_t i = 0; i < count; ++i) {
+    members.push_back(
+        builder.Virtual(KernelKind::kTupleGetItem, {tuple}, static_cast<std::int32_t>(i)));
+  }
+  return members;
+}
+
+/// Operands of BNTrainingUpdate that it moves in place.
+constexpr std::int32_t kMean = 5;
+constexpr std::int32_t kVariance = 6;
+
+/// Numbers of BatchNorm and its gradient that stay when both have become kernels.
+constexpr int kNumbers = 6;
+
+void KeepNumbers(KernelBuilder& builder) {
+  KeepUnread(builder.graph(), builder.Argument(true));
+  for (int i = 0; i < kNumbers; ++i) {
+    (void)builder.Once("number " + std::to_string(i) + " of BatchNorm", {}, [&builder] {
+      const KernelId id = builder.Constant({.shape = {}, .dtype = DType::kFloat32}, "");
+      KeepUnread(builder.graph(), id);
+      return id;
+    });
+  }
+}
+
+/// In training: sums over the batch, then what follows from them. The format is a constant of its
+/// own.
 Result<std::vector<KernelId>> LowerBatchNorm(const LowerContext& context) {
   DRYDOCK_TRY(const bool training, IsTraining(context.node.attrs));
   if (!training) {
@@ -377,7 +409,8 @@ Result<std::vector<KernelId>> LowerBatchNorm(const LowerContext& context) {
   }
   const auto in = context.inputs;  // x, scale, bias, mean, variance
   KernelBuilder& builder = context.builder;
-  const KernelId format = builder.Argument(std::int64_t{0});
+  const KernelId format = builder.Constant({.shape = {}, .dtype = DType::kInt64}, "");
+  KeepNumbers(builder);
   const TensorType& channels = context.OutputType(1);
   const std::vector<KernelId> sums = builder.Results(builder.Kernel(
       {.name = "BNTrainingReduce", .inputs = {in[0], format}, .results = {channels, channels}}));
@@ -385,10 +418,13 @@ Result<std::vector<KernelId>> LowerBatchNorm(const LowerContext& context) {
   for (std::size_t i = 0; i < context.node.outputs.size(); ++i) {
     results.push_back(context.OutputType(i));
   }
-  return builder.Results(
+  const KernelId update =
       builder.Kernel({.name = "BNTrainingUpdate",
                       .inputs = {in[0], sums[0], sums[1], in[1], in[2], in[3], in[4], format},
-                      .results = std::move(results)}));
+                      .results = std::move(results),
+                      .shares = {-1, kMean, kVariance}});
+  builder.graph().at(update).update = true;  // Moves mean and variance, and waits for no state.
+  return Members(builder, builder.Results(update));
 }
 
 Result<std::vector<KernelId>> LowerBatchNormGrad(const LowerContext& context) {
@@ -406,7 +442,7 @@ Result<std::vector<KernelId>> LowerBatchNormGrad(const LowerContext& context) {
       builder.Kernel({.name = "BNTrainingReduceGrad",
                       .inputs = {in[0], in[1], sums[0], sums[1], in[2], in[3], in[4]},
                       .results = {context.OutputType(0)}});
-  return std::vector<KernelId>{dx, sums[0], sums[1]};
+  return Members(builder, {dx, sums[0], sums[1]});
 }
 
 #define DRYDOCK_BN_ATTRS "(is_training=False, epsilon=1e-5, momentum=0.1, data_format='NCHW')"

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
@@ -194,36 +195,58 @@ Result<std::vector<NdArray>> EvaluateReduction(const EvaluateContext& context) {
   return std::vector<NdArray>{std::move(out)};
 }
 
+/// Axes are a tuple; where none are given, the back end makes a tensor of all of them, for every
+/// kernel. Source: mindspore/ccsrc/backend/common/pass (reduce_axis_update).
+Result<std::vector<KernelId>> LowerReduction(const LowerContext& context) {
+  const AttrMap& attrs = context.node.attrs;
+  KernelBuilder& builder = context.builder;
+  DRYDOCK_TRY(const auto axes, IntListAttr(attrs, "axis"));
+  const std::int64_t rank = std::ssize(context.InputType(0).shape);
+  std::vector<KernelId> arguments = {
+      axes && !axes->empty() ? builder.Argument(Attr(*axes))
+                             : builder.Constant({.shape = {rank}, .dtype = DType::kInt64}, "")};
+  for (const SignatureArgument& argument : builder.ArgumentsOf(*context.node.entry)) {
+    if (argument.name != "axis") {
+      DRYDOCK_TRY(const bool flag, BoolAttr(attrs, argument.name, false));
+      arguments.push_back(builder.Argument(flag));
+    }
+  }
+  return LowerTo(context, context.node.op, std::move(arguments));
+}
+
 DRYDOCK_OP(ReduceSum, .family = "reduction",
            .signature = "ReduceSum(keep_dims=False, skip_mode=False)(x, #axis=())",
            .folding = Folding::kWhole, .infer = InferReduction,
            .shard = ShardReduction<Reducer::kSum>, .gradient = GradientOfSum,
-           .values = "axis,keep_dims,skip_mode", .evaluate = EvaluateReduction<Reducer::kSum>,
-           .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce);
+           .lower = LowerReduction, .values = "axis,keep_dims,skip_mode",
+           .evaluate = EvaluateReduction<Reducer::kSum>, .flops = FlopsPerInput<1>,
+           .cost = CostFamily::kReduce);
 
 DRYDOCK_OP(ReduceMean, .family = "reduction",
            .signature = "ReduceMean(keep_dims=False)(x, #axis=())", .folding = Folding::kWhole,
            .infer = InferReduction, .shard = ShardReduction<Reducer::kMean>,
-           .gradient = GradientOfMean, .values = "axis,keep_dims",
+           .gradient = GradientOfMean, .lower = LowerReduction, .values = "axis,keep_dims",
            .evaluate = EvaluateReduction<Reducer::kMean>, .flops = FlopsPerInput<1>,
            .cost = CostFamily::kReduce);
 
 DRYDOCK_OP(ReduceMax, .family = "reduction", .signature = "ReduceMax(keep_dims=False)(x, #axis=())",
            .folding = Folding::kWhole, .infer = InferReduction,
            .shard = ShardReduction<Reducer::kMax>, .gradient = GradientOfExtreme,
-           .values = "axis,keep_dims", .evaluate = EvaluateReduction<Reducer::kMax>,
-           .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce);
+           .lower = LowerReduction, .values = "axis,keep_dims",
+           .evaluate = EvaluateReduction<Reducer::kMax>, .flops = FlopsPerInput<1>,
+           .cost = CostFamily::kReduce);
 
 DRYDOCK_OP(ReduceMin, .family = "reduction", .signature = "ReduceMin(keep_dims=False)(x, #axis=())",
            .folding = Folding::kWhole, .infer = InferReduction,
            .shard = ShardReduction<Reducer::kMin>, .gradient = GradientOfExtreme,
-           .values = "axis,keep_dims", .evaluate = EvaluateReduction<Reducer::kMin>,
-           .flops = FlopsPerInput<1>, .cost = CostFamily::kReduce);
+           .lower = LowerReduction, .values = "axis,keep_dims",
+           .evaluate = EvaluateReduction<Reducer::kMin>, .flops = FlopsPerInput<1>,
+           .cost = CostFamily::kReduce);
 
 DRYDOCK_OP(ReduceProd, .family = "reduction",
            .signature = "ReduceProd(keep_dims=False)(x, #axis=())", .folding = Folding::kWhole,
            .infer = InferReduction, .shard = ShardReduction<Reducer::kProd>,
-           .gradient = GradientOfProduct, .values = "axis,keep_dims",
+           .gradient = GradientOfProduct, .lower = LowerReduction, .values = "axis,keep_dims",
            .evaluate = EvaluateReduction<Reducer::kProd>, .flops = FlopsPerInput<1>,
            .cost = CostFamily::kReduce);
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
@@ -127,10 +128,17 @@ Result<std::vector<NdArray>> EvaluateLogSoftmaxGrad(const EvaluateContext& conte
   return std::vector<NdArray>{MapArrays(dy, parts, y.shape, DifferenceOf)};
 }
 
+/// The kernel takes a tuple of axes; that of the gradient takes one axis.
+Result<std::vector<KernelId>> LowerSoftmax(const LowerContext& context) {
+  DRYDOCK_TRY(const auto listed, IntListAttr(context.node.attrs, "axis"));
+  return LowerTo(context, context.node.op,
+                 {context.builder.Argument(Attr(listed.value_or(std::vector<std::int64_t>{-1})))});
+}
+
 DRYDOCK_OP(Softmax, .family = "axis_local", .signature = "Softmax(axis=-1)(input)",
            .infer = InferSoftmax, .shard = ShardSoftmax, .gradient = GradientOfSoftmax,
-           .evaluate = EvaluateSoftmax, .flops = FlopsPerInput<5>, .cost = CostFamily::kSoftmax,
-           .accepts_layout = true, .accepts_interleaved = true);
+           .lower = LowerSoftmax, .evaluate = EvaluateSoftmax, .flops = FlopsPerInput<5>,
+           .cost = CostFamily::kSoftmax, .accepts_layout = true, .accepts_interleaved = true);
 
 DRYDOCK_OP(LogSoftmax, .family = "axis_local", .signature = "LogSoftmax(axis=-1)(logits)",
            .infer = InferSoftmax, .shard = ShardSoftmax, .gradient = GradientOfLogSoftmax,

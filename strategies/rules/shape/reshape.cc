@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
@@ -72,11 +73,24 @@ std::optional<Simplification> SimplerReshape(const SimplifyContext& context) {
   return Simplification{.inputs = {inner->inputs[0]}, .attrs = std::move(attrs)};
 }
 
+/// Set where the back end makes the Reshape, from a Transpose.
+constexpr char kLate[] = "late";
+
+/// The shape of a late one is a constant of its own.
+Result<std::vector<KernelId>> LowerReshape(const LowerContext& context) {
+  if (!context.node.attrs.contains(kLate)) {
+    return LowerByDefault(context);
+  }
+  const std::int64_t rank = std::ssize(context.OutputType().shape);
+  return LowerTo(context, context.node.op,
+                 {context.builder.Constant({.shape = {rank}, .dtype = DType::kInt64}, "")});
+}
+
 DRYDOCK_OP(Reshape, .family = "shape", .signature = "Reshape()(input, #shape)",
            .kind = OpKind::kReshape, .folding = Folding::kSpread, .simplify = SimplerReshape,
            .infer = InferReshape, .localize = LocalizeReshape, .gradient = GradientReshaped,
-           .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree,
-           .accepts_layout = true, .example = "(shape=(2, 12))((4, 6))");
+           .lower = LowerReshape, .evaluate = EvaluateCopy, .flops = NoFlops,
+           .cost = CostFamily::kFree, .accepts_layout = true, .example = "(shape=(2, 12))((4, 6))");
 
 /// All dimensions but the first become one.
 Result<std::vector<TensorType>> InferFlatten(const OpView& op) {
@@ -274,7 +288,7 @@ std::optional<Simplification> SimplerTranspose(const SimplifyContext& context) {
   if (!std::ranges::is_sorted(moved)) {
     return std::nullopt;
   }
-  AttrMap attrs = {{"shape", context.TypeOf(context.node.outputs[0]).shape}};
+  AttrMap attrs = {{"shape", context.TypeOf(context.node.outputs[0]).shape}, {kLate, true}};
   return Simplification{.op = ops::kReshape, .inputs = {x}, .attrs = std::move(attrs)};
 }
 

@@ -303,7 +303,9 @@ bool IsFirstInEffect(const Shape& shape, std::size_t dim) {
 }
 
 KernelId ReshapeKernel(const LowerContext& context, KernelId value, Shape shape) {
-  const KernelId target = context.builder.Argument(Attr(std::vector<std::int64_t>(shape)));
+  // The back end makes it when equal constants have been merged.
+  const KernelId target =
+      context.builder.Constant({.shape = {std::ssize(shape)}, .dtype = DType::kInt64}, "");
   return context.builder.Kernel(
       {.name = ops::kReshape,
        .inputs = {value, target},

@@ -1,15 +1,22 @@
 #include "strategies/rules/train/optimizer_kernels.h"
 
-#include <string_view>
+#include <string>
 #include <utility>
+
+#include "base/text.h"
+#include "strategies/graph/kept_constant.h"
 
 /// Optimizer steps that MindSpore's back end for Ascend takes apart into several kernels.
 ///
 /// AdamWeightDecay: %1 = Sub(1, beta1); %2 = Sub(1, beta2), which all parameters share;
-/// AdamApplyOneWithDecayAssign(gradient, v, m, weight, lr, beta1, %1, beta2, %2, decay, eps).
+/// AdamApplyOneWithDecayAssign(Depend(gradient, state), v, m, weight, lr, beta1, %1, beta2, %2,
+/// decay, eps): the gradient waits for what is before, and what comes later for all three results.
+/// Of the constants among these, only beta1 and the first beta2 are shared: the front end merges
+/// tensors of one type and shape only with the first of them (mindspore/ccsrc/utils/cse.cc).
 /// Lamb: %3 = Cast(TensorMove(global_step)); %4 = LambApplyOptimizerAssign(gradient, v, m, weight,
 /// beta1, %1, beta2, %2, eps, %3, 1, decay); the norms Sqrt(ReduceSum(Square(x))) of weight and %4;
-/// LambApplyWeightAssign(norm, norm, lr, %4, weight).
+/// LambApplyWeightAssign(norm, norm, lr, %4, weight). Each waits for what was read before it, and
+/// what comes later for Depend(LambApplyWeightAssign, UpdateState of it).
 /// Norms are those of the rank's slices. Source: passes adam_weight_decay_fission, lamb_fission of
 /// mindspore/ccsrc/plugin/device/ascend; graphs "graph_build" of MindSpore 2.10.
 namespace drydock::strategies {
@@ -41,9 +48,34 @@ KernelId Norm(KernelBuilder& builder, KernelId x) {
   return builder.Kernel({.name = "Sqrt", .inputs = {sum}, .results = {kOne}});
 }
 
-/// Results of a node (weight, m, v) that a kernel writes as (v, m, weight).
-std::vector<KernelId> WeightFirst(const std::vector<KernelId>& items) {
-  return {items[2], items[1], items[0]};
+/// A constant like `id` that no other kernel reads; what is computed stays.
+KernelId OwnOne(KernelBuilder& builder, KernelId id) {
+  return builder.graph().at(id).kind == KernelKind::kConstant
+             ? builder.Constant(TensorType(builder.TypeOf(id)), "")
+             : id;
+}
+
+bool IsNewest(const KernelBuilder& builder, KernelId id) {
+  return static_cast<std::size_t>(id) + 1 == builder.graph().nodes.size();
+}
+
+/// Decays are made into tensors once per shape of weights if these come in groups, else for every
+/// weight; of those only the ones of the first weight are merged.
+KernelId Decay(const LowerContext& context, KernelId decay) {
+  KernelBuilder& builder = context.builder;
+  const auto own = [&builder, decay] { return OwnOne(builder, decay); };
+  if (builder.graph().at(decay).name != "0.000000") {
+    // The number itself stays, too, which no kernel reads.
+    KeepUnread(builder.graph(), builder.Once("decay", {decay}, own));
+  }
+  if (!context.node.attrs.contains("by_groups")) {
+    return own();
+  }
+  const KernelId first = builder.Once("decay of the first weight", {}, own);
+  const KernelId made = IsNewest(builder, first) ? first : kNoKernel;
+  const KernelId known = builder.Once("decay of " + TupleText(context.OutputType(0).shape), {decay},
+                                      [made] { return made; });
+  return known == kNoKernel ? own() : known;
 }
 
 }  // namespace
@@ -51,15 +83,24 @@ std::vector<KernelId> WeightFirst(const std::vector<KernelId>& items) {
 Result<std::vector<KernelId>> LowerAdamWeightDecay(const LowerContext& context) {
   const auto in = context.inputs;  // weight, m, v, lr, beta1, beta2, epsilon, decay, gradient
   KernelBuilder& builder = context.builder;
+  const KernelId gradient = builder.Virtual(KernelKind::kDepend, {in[8], context.state});
   const KernelId rest1 = Rest(builder, in[4]);
   const KernelId rest2 = Rest(builder, in[5]);
+  const KernelId beta2 = IsNewest(builder, rest2) ? in[5] : OwnOne(builder, in[5]);
   const TensorType& weight = context.OutputType(0);
-  const KernelId step = builder.Kernel(
-      {.name = "AdamApplyOneWithDecayAssign",
-       .inputs = {in[8], in[2], in[1], in[0], in[3], in[4], rest1, in[5], rest2, in[7], in[6]},
-       .results = {context.OutputType(2), context.OutputType(1), weight},
-       .shares = {1, 2, 3}});
-  return WeightFirst(builder.Results(step));
+  const KernelId step =
+      builder.Kernel({.name = "AdamApplyOneWithDecayAssign",
+                      .inputs = {gradient, in[2], in[1], in[0], in[3], in[4], rest1, beta2, rest2,
+                                 Decay(context, in[7]), OwnOne(builder, in[6])},
+                      .results = {context.OutputType(2), context.OutputType(1), weight},
+                      .shares = {1, 2, 3}});
+  const KernelId all = builder.Virtual(KernelKind::kMakeTuple, builder.Results(step));
+  std::vector<KernelId> weight_first;
+  for (const std::int32_t item : {2, 1, 0}) {
+    weight_first.push_back(builder.Virtual(KernelKind::kTupleGetItem, {all}, item));
+  }
+  (void)builder.Virtual(KernelKind::kMakeTuple, weight_first);  // What comes later waits for.
+  return weight_first;
 }
 
 Result<std::vector<KernelId>> LowerLamb(const LowerContext& context) {
@@ -67,27 +108,40 @@ Result<std::vector<KernelId>> LowerLamb(const LowerContext& context) {
   const auto in = context.inputs;
   KernelBuilder& builder = context.builder;
   const TensorType& weight = context.OutputType(0);
+  const KernelId before = builder.Virtual(KernelKind::kLoad, {in[0], context.state});
+  const KernelId of_weight = Norm(builder, before);
   const KernelId rest1 = Rest(builder, in[4]);
   const KernelId rest2 = Rest(builder, in[5]);
-  const KernelId of_weight = Norm(builder, in[0]);
+  if (!IsNewest(builder, rest2)) {
+    // The 1 of differences that were merged into the first.
+    KeepUnread(builder.graph(), builder.Constant(kScalar, ""));
+  }
+  const KernelId steps = builder.Virtual(KernelKind::kLoad, {in[8], context.state});
   const KernelId moved =
-      builder.Kernel({.name = "TensorMove", .inputs = {in[8]}, .results = {context.InputType(8)}});
+      builder.Kernel({.name = "TensorMove", .inputs = {steps}, .results = {context.InputType(8)}});
   const KernelId count = builder.Kernel({.name = "Cast", .inputs = {moved}, .results = {kOne}});
-  const KernelId step = builder.Kernel(
-      {.name = "LambApplyOptimizerAssign",
-       .inputs = {in[9], in[2], in[1], in[0], in[4], rest1, in[5], rest2, in[6], count,
-                  builder.Constant(kScalar, "1.000000"), in[7], context.state},
-       .results = {weight, context.OutputType(2), context.OutputType(1)},
-       .shares = {-1, 1, 2}});
-  const std::vector<KernelId> items = builder.Results(step);
-  const KernelId state = builder.Virtual(KernelKind::kUpdateState, {context.state, items.front()});
-  const KernelId of_step = Norm(builder, items.front());
+  const KernelId read = builder.Virtual(KernelKind::kMakeTuple, {before, moved});
+  const KernelId state = builder.Virtual(KernelKind::kUpdateState, {context.state, read});
+  const KernelId step =
+      builder.Kernel({.name = "LambApplyOptimizerAssign",
+                      .inputs = {in[9], in[2], in[1], before, in[4], rest1, in[5], rest2, in[6],
+                                 count, builder.Constant(kScalar, ""), in[7], state},
+                      .results = {weight, context.OutputType(2), context.OutputType(1)},
+                      .shares = {-1, 1, 2}});
+  const KernelId all = builder.Virtual(KernelKind::kMakeTuple, builder.Results(step));
+  const KernelId change = builder.Virtual(KernelKind::kTupleGetItem, {all}, 0);
+  const KernelId of_change = Norm(builder, change);
+  const KernelId changed = builder.Virtual(KernelKind::kUpdateState, {state, change});
   const KernelId applied =
       builder.Kernel({.name = "LambApplyWeightAssign",
-                      .inputs = {of_weight, of_step, in[3], items.front(), in[0], state},
+                      .inputs = {of_weight, of_change, in[3], change, before, changed},
                       .results = {weight},
                       .shares = {4}});
-  return std::vector<KernelId>{applied, items[2], items[1]};
+  const KernelId after = builder.Virtual(KernelKind::kUpdateState, {changed, applied});
+  const KernelId moment2 = builder.Virtual(KernelKind::kTupleGetItem, {all}, 1);
+  const KernelId moment1 = builder.Virtual(KernelKind::kTupleGetItem, {all}, 2);
+  const KernelId done = builder.Virtual(KernelKind::kDepend, {applied, after});
+  return std::vector<KernelId>{done, moment1, moment2};
 }
 
 }  // namespace drydock::strategies

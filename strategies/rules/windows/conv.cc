@@ -352,14 +352,14 @@ double BackFilterFlops(const OpView& op) {
 DRYDOCK_OP(
     Conv2D, .family = "conv_pool",
     .signature = DRYDOCK_CONV_SIGNATURE("Conv2D", "", "NCHW", "x, weight"), .infer = InferConv<4>,
-    .shard = ShardConv, .localize = LocalizeConv, .gradient = ConvGradient<kPlane>,
+    .shard = ShardConv, .localize = LocalizeConv, .gradient = ConvGradient<kPlane>, .values = "-",
     .evaluate = EvaluateConv, .flops = ConvFlops, .cost = CostFamily::kMatMul,
     .example = "(kernel_size=(3, 3), out_channel=4, pad_mode='same')((2, 3, 8, 6), (4, 3, 3, 3))");
 DRYDOCK_OP(Conv3D, .family = "conv_pool",
            .signature = DRYDOCK_CONV_SIGNATURE("Conv3D", "", "NCDHW", "x, weight"),
            .infer = InferConv<5>, .shard = ShardConv, .localize = LocalizeConv,
-           .gradient = ConvGradient<kVolume>, .evaluate = EvaluateConv, .flops = ConvFlops,
-           .cost = CostFamily::kMatMul,
+           .gradient = ConvGradient<kVolume>, .values = "-", .evaluate = EvaluateConv,
+           .flops = ConvFlops, .cost = CostFamily::kMatMul,
            .example = "(kernel_size=2, out_channel=4)((2, 3, 4, 4, 4), (4, 3, 2, 2, 2))");
 
 /// A plane convolution backwards.
@@ -367,13 +367,13 @@ constexpr std::string_view kBackInputExample =
     "(input_size=(2, 3, 8, 6), kernel_size=(3, 3), out_channel=4, pad_mode='same')"
     "((2, 4, 8, 6), (4, 3, 3, 3))";
 
-#define DRYDOCK_BACK_INPUT(id, family_name, rank, kernels, format, example_call, ...)             \
-  DRYDOCK_OP(id, .family = family_name,                                                           \
-             .signature = DRYDOCK_CONV_SIGNATURE(#id, "pad_list=None, ", format,                  \
-                                                 "dout, weight, #input_size"),                    \
-             .infer = InferBackInput<rank>, __VA_ARGS__.gradient = BackInputGradient<kernels>,    \
-             .evaluate = EvaluateBackInput, .flops = BackInputFlops, .cost = CostFamily::kMatMul, \
-             .example = example_call)
+#define DRYDOCK_BACK_INPUT(id, family_name, rank, kernels, format, example_call, ...)          \
+  DRYDOCK_OP(id, .family = family_name,                                                        \
+             .signature = DRYDOCK_CONV_SIGNATURE(#id, "pad_list=None, ", format,               \
+                                                 "dout, weight, #input_size"),                 \
+             .infer = InferBackInput<rank>, __VA_ARGS__.gradient = BackInputGradient<kernels>, \
+             .values = "input_size", .evaluate = EvaluateBackInput, .flops = BackInputFlops,   \
+             .cost = CostFamily::kMatMul, .example = example_call)
 
 DRYDOCK_BACK_INPUT(Conv2DBackpropInput, "conv_pool", 4, kPlane, "NCHW", kBackInputExample,
                    .shard = ShardBackInput, .localize = LocalizeBackInput, );
@@ -381,10 +381,10 @@ DRYDOCK_BACK_INPUT(Conv2DTranspose, "conv_pool", 4, kPlane, "NCHW", kBackInputEx
                    .shard = ShardBackInput, .localize = LocalizeBackInput, );
 DRYDOCK_BACK_INPUT(Conv3DBackpropInput, "gradient", 5, kVolume, "NCDHW", "", );
 
-#define DRYDOCK_BACK_FILTER(id, format)                                                     \
-  DRYDOCK_OP(id, .family = "gradient",                                                      \
-             .signature = DRYDOCK_CONV_SIGNATURE(#id, "", format, "dout, x, #filter_size"), \
-             .infer = InferBackFilter, .gradient = GradientNotNeeded,                       \
+#define DRYDOCK_BACK_FILTER(id, format)                                                        \
+  DRYDOCK_OP(id, .family = "gradient",                                                         \
+             .signature = DRYDOCK_CONV_SIGNATURE(#id, "", format, "dout, x, #filter_size"),    \
+             .infer = InferBackFilter, .gradient = GradientNotNeeded, .values = "filter_size", \
              .evaluate = EvaluateBackFilter, .flops = BackFilterFlops)
 
 DRYDOCK_BACK_FILTER(Conv2DBackpropFilter, "NCHW");

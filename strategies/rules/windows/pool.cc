@@ -256,11 +256,12 @@ constexpr char kMaxPoolGrad[] = "MaxPoolGrad";
 constexpr char kMaxPool3DGrad[] = "MaxPool3DGrad";
 constexpr char kAvgPoolGrad[] = "AvgPoolGrad";
 
-#define DRYDOCK_POOL(id, is_max, rank, arguments, gradient_fn, evaluate_fn, example_call)        \
-  DRYDOCK_OP(id, .family = "conv_pool", .signature = #id "(" arguments ")(x)",                   \
-             .infer = InferPool<is_max, rank>, .shard = ShardPool<is_max>,                       \
-             .localize = LocalizePool<is_max>, .gradient = gradient_fn, .evaluate = evaluate_fn, \
-             .flops = PoolFlops, .cost = CostFamily::kActivation, .example = example_call)
+#define DRYDOCK_POOL(id, is_max, rank, arguments, gradient_fn, evaluate_fn, example_call) \
+  DRYDOCK_OP(id, .family = "conv_pool", .signature = #id "(" arguments ")(x)",            \
+             .infer = InferPool<is_max, rank>, .shard = ShardPool<is_max>,                \
+             .localize = LocalizePool<is_max>, .gradient = gradient_fn,                   \
+             .values = is_max ? "-" : "", .evaluate = evaluate_fn, .flops = PoolFlops,    \
+             .cost = CostFamily::kActivation, .example = example_call)
 
 DRYDOCK_POOL(MaxPool, true, 4, "kernel_size=1, strides=1, pad_mode='valid', data_format='NCHW'",
              GradientOfPool<kMaxPoolGrad>, EvaluateMax,
@@ -278,16 +279,16 @@ DRYDOCK_POOL(AvgPool3D, false, 5,
              "count_include_pad=True, divisor_override=0, data_format='NCDHW'",
              GradientOfAverage3D, EvaluateAverage, "(kernel_size=2, strides=2)((2, 3, 4, 4, 4))");
 
-#define DRYDOCK_POOL_GRAD(id, operands, infer_fn, evaluate_fn)                              \
+#define DRYDOCK_POOL_GRAD(id, operands, infer_fn, values_, evaluate_fn)                     \
   DRYDOCK_OP(id, .family = "gradient",                                                      \
              .signature = #id "(kernel_size=1, strides=1, pad_mode='valid')(" operands ")", \
-             .infer = infer_fn, .gradient = GradientNotNeeded, .evaluate = evaluate_fn,     \
-             .flops = PoolFlops)
+             .infer = infer_fn, .gradient = GradientNotNeeded, .values = values_,           \
+             .evaluate = evaluate_fn, .flops = PoolFlops)
 
-DRYDOCK_POOL_GRAD(MaxPoolGrad, "x, out, dout", InferFirst, EvaluateMaxGrad);
-DRYDOCK_POOL_GRAD(MaxPool3DGrad, "x, out, dout", InferFirst, EvaluateMaxGrad);
-DRYDOCK_POOL_GRAD(AvgPoolGrad, "x, out, dout", InferFirst, EvaluateAverageGrad);
-DRYDOCK_POOL_GRAD(AvgPool3DGrad, "dout, #origin_input_shape", InferAverage3DGrad,
+DRYDOCK_POOL_GRAD(MaxPoolGrad, "x, out, dout", InferFirst, "-", EvaluateMaxGrad);
+DRYDOCK_POOL_GRAD(MaxPool3DGrad, "x, out, dout", InferFirst, "-", EvaluateMaxGrad);
+DRYDOCK_POOL_GRAD(AvgPoolGrad, "x, out, dout", InferFirst, "", EvaluateAverageGrad);
+DRYDOCK_POOL_GRAD(AvgPool3DGrad, "dout, #origin_input_shape", InferAverage3DGrad, "",
                   EvaluateAverageGrad);
 
 }  // namespace

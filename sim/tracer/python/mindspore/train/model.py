@@ -88,8 +88,9 @@ class Model:
                              % (initial_epoch,))
         context = RunContext(_CallbackParameters(self, epoch, train_dataset, dataset_sink_mode))
         parameters = context.original_args()
-        steps = (epoch - initial_epoch) * (sink_size if dataset_sink_mode and sink_size > 0 else parameters.batch_num)
         on_device = _device_target() != "CPU"  # a CPU has no queue of its own
+        # With a queue, what is left of a run is one launch per epoch.
+        steps = (epoch - initial_epoch) * (1 if dataset_sink_mode and on_device else parameters.batch_num)
         hooks = callback_list(callbacks)
         hooks.call("on_train_begin", context)
         hooks.call("on_train_epoch_begin", context)

@@ -88,6 +88,8 @@ class AdamWeightDecay(_Moments):
         self.moments1 = self.states("adam_m")
         self.moments2 = self.states("adam_v")
         self.fused_opt = P.AdamWeightDecay()
+        if self.is_group:
+            self.fused_opt.add_prim_attr("by_groups", True)
 
     def update(self, gradients):
         decays, rates = self.decays_of_step(), self.rates_of_step()

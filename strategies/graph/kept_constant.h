@@ -1,0 +1,17 @@
+#pragma once
+
+#include "strategies/graph/kernel_graph.h"
+
+/// Constants that no kernel reads and that lie in memory all the same: the back end took apart who
+/// read them.
+namespace drydock::strategies {
+
+inline void KeepUnread(KernelGraph& graph, KernelId constant) {
+  graph.at(constant).runs_late = true;  // Of a kernel this is an order; of a constant it is free.
+}
+
+[[nodiscard]] inline bool IsKeptUnread(const KernelNode& node) {
+  return node.kind == KernelKind::kConstant && node.runs_late;
+}
+
+}  // namespace drydock::strategies
