@@ -60,6 +60,11 @@ class GraphMaker {
                     .data_parallel_mb = Number(-1, 64),
                     .split_indices = {1, Number(2, 9)}};
     }
+    job.enable_parallel_optimizer = Flag();
+    if (Flag()) {
+      job.optimizer_sharding = {
+          .shard_size = Number(2, 8), .threshold_kb = Number(0, 512), .level = Number(1, 3)};
+    }
     if (Flag()) {
       job.fully_use_devices = Flag();
     }

@@ -379,9 +379,10 @@ TEST(GraphSchema, HasTheFieldsOfAJobThatIsWritten) {
   const auto written = JsonReader::Parse(text, "written");
   ASSERT_TRUE(written);
   const JsonView job = field(field(field(json->root(), "$defs"), "job"), "properties");
-  // A job that fuses nothing is written without this.
+  // A job that fuses nothing and shards no optimizer is written without these.
   std::vector<std::string> all = names(field(written->root(), "job"));
   all.emplace_back("comm_fusion");
+  all.emplace_back("optimizer_sharding");
   EXPECT_THAT(names(job), UnorderedElementsAreArray(all));
   EXPECT_THAT(names(written->root()),
               UnorderedElementsAreArray(names(field(json->root(), "properties"))));
