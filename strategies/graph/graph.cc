@@ -72,6 +72,10 @@ std::vector<std::string> FullNames(const Graph& graph) {
   return names;
 }
 
+bool IsInRecomputedScope(const Node& node) {
+  return node.scope.starts_with("recompute_");
+}
+
 std::vector<std::vector<NodeId>> UsersOf(const Graph& graph) {
   std::vector<std::vector<NodeId>> users(graph.values.size());
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {

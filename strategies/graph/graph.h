@@ -110,6 +110,8 @@ struct Node {
   CommReason reason = CommReason::kNone;
   std::string reason_text = {};  ///< "partial sum of MatMul-op0 over k", "gradient of w".
   NodeId origin = kNoNode;       ///< Node of the traced graph this one comes from.
+  /// Number that a forward node shares with the nodes of its derivative, -1 = it has none.
+  std::int32_t pair = -1;
 };
 
 /// Source frames of a node, innermost (the operator's own line) first.
@@ -147,6 +149,10 @@ struct Graph {
 /// Full names of all nodes, "<scope>/<op>-op<n>"; n counts per scope and operator in node order.
 /// Source: spec tracing-frontend 5.3.
 [[nodiscard]] std::vector<std::string> FullNames(const Graph& graph);
+
+/// True for what is applied in a Cell that the script recomputes: scopes of such Cells begin with
+/// "recompute_".
+[[nodiscard]] bool IsInRecomputedScope(const Node& node);
 
 /// Nodes that consume each value, in node order.
 [[nodiscard]] std::vector<std::vector<NodeId>> UsersOf(const Graph& graph);

@@ -60,4 +60,17 @@ inline constexpr std::string_view kClears = "clear_grad";
 inline constexpr std::string_view kFirstParameterUser = "first_parameter_cnode";
 inline constexpr std::string_view kEndsMicroBatch = "grad_accu_backward_end";
 
+/// Attribute of local nodes that are second runs of forward nodes.
+inline constexpr std::string_view kDuplicated = "duplicated";
+/// Attribute of local nodes that run though nobody reads their results.
+inline constexpr std::string_view kRunsUnread = "runs_unread";
+/// Attribute of local nodes that hold a second run back until gradients are there.
+inline constexpr std::string_view kRecomputeDepend = "recompute_depend";
+
+/// Attribute of nodes, true or false: they run a second time in backward, or never. Without it the
+/// scope decides (passes/backward/recompute_blocks.h).
+inline constexpr std::string_view kRecompute = "recompute";
+/// The same of the communication that completes a node's result or brings it to its users.
+inline constexpr std::string_view kRecomputeCommunication = "recompute_comm_op";
+
 }  // namespace drydock::strategies

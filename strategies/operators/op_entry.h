@@ -97,6 +97,12 @@ struct OpEntry {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string_view values = {};
   /// An update whose result optimizers return, so that the loss of a step waits for it.
   bool returns_success = false;
+  /// Recomputation keeps its results whatever the script says: a second run would be another one
+  /// (random masks, what another rank sends once).
+  bool runs_once = false;
+  /// Operator that stands for it where it is recomputed; its operands are the first operand and the
+  /// last result of the first run, its result is the first one (Dropout: the mask is kept).
+  std::string_view recomputed_as = {};
   /// Kernels of it that need no other kernel run just before their first user.
   bool runs_late = false;
   EvaluateFn evaluate = nullptr;

@@ -4,8 +4,10 @@
 #include <iterator>
 
 #include "strategies/passes/backward/fuse_kernels.h"
+#include "strategies/passes/backward/recompute.h"
 #include "strategies/passes/backward/regather.h"
 #include "strategies/passes/backward/simplify.h"
+#include "strategies/passes/backward/slice_activations.h"
 #include "strategies/passes/choose/choose.h"
 #include "strategies/passes/communicate/constant_sums.h"
 #include "strategies/passes/communicate/fuse.h"
@@ -57,14 +59,21 @@ Status Choose(TracedPlan& plan, std::vector<Region>& regions, RankId rank) {
 }
 
 /// What is left of the nodes and collectives behind differentiation, and which go together.
-Graph Communicate(Graph local, const JobConfig& config) {
+Result<Graph> Communicate(Graph local, const TracedPlan& plan) {
+  const JobConfig& config = plan.config;
   // Not with several micro batches: their backward passes begin with one seed, whose sum stays.
   const bool one = config.micro_batches == 1;
   if (CutsOperators(config.mode) && one) {
     local = FoldConstantSums(std::move(local));
   }
   const ConstantWork work = one ? ConstantWork::kAll : ConstantWork::kOneStep;
-  local = MergeEqualNodes(SimplifyGraph(std::move(local), work));
+  const bool recomputes = AsksForRecomputation(local);
+  local = MergeEqualNodes(SimplifyGraph(std::move(local), work), false);
+  if (recomputes) {
+    local = RecomputeActivations(std::move(local), CutsOperators(config.mode));
+    DRYDOCK_TRY(local, SliceActivations(MergeEqualNodes(std::move(local)), plan));
+    local = CleanLocal(std::move(local));
+  }
   if (config.enable_parallel_optimizer && config.optimizer_sharding.level == 3) {
     local = RegatherWeights(std::move(local));
   }
@@ -76,7 +85,7 @@ Result<std::vector<LocalProgram>> MakeLocal(TracedPlan plan, const std::vector<R
   DRYDOCK_TRY(std::vector<LocalProgram> programs, BuildLocalPrograms(plan, regions));
   const SharedValue<TracedPlan> from(std::move(plan));
   for (LocalProgram& program : programs) {
-    program.local = Communicate(std::move(program.local), from->config);
+    DRYDOCK_TRY(program.local, Communicate(std::move(program.local), *from));
     DRYDOCK_TRY(program.kernels, ScheduleKernels(program.local, from->config));
     program.from = from;
   }

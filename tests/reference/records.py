@@ -147,7 +147,6 @@ CUTS_OF_LATER_WORK = (
      {"pipeline_stages": lambda value: value not in (None, 1)}),
     ("accumulated gradients", {"GradAccumulationCell", "GradAccumulation"},
      {"grad_accumulation_step": lambda value: value not in (None, 1)}),
-    ("recomputation", {"recompute"}, {}),
     ("another search", set(), {
         "search_mode": lambda value: value in ("dynamic_programming", "recursive_programming"),
         "parallel_mode": lambda value: value in ("dynamic_programming", "recursive_programming")}),

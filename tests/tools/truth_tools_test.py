@@ -45,7 +45,6 @@ class RecordsTest(unittest.TestCase):
                 ("set(pipeline_stages=1, search_mode='sharding_propagation')", ""),
                 ("P = 2\nset(pipeline_stages=P)", "pipeline stages"),
                 ("set(enable_parallel_optimizer=True)", ""),
-                ("cell.recompute()", "recomputation"),
                 ("net = nn.GradAccumulationCell(Net(), 4)", "accumulated gradients"),
                 ("AutoParallel(net, parallel_mode='recursive_programming')", "another search")):
             self.assertEqual(records.not_compared(text), why, text)

@@ -88,6 +88,7 @@ class ReverseSweep {
                                   .spec = spec};
     const std::size_t first = builder_.graph().nodes.size();
     Result<std::vector<ValueId>> results = node.entry->gradient(context);
+    NoteDerivative(id, first);
     if (node.attrs.contains(kFirstParameterUser)) {
       for (std::size_t n = first; n < builder_.graph().nodes.size(); ++n) {
         builder_.mutable_graph().nodes[n].attrs[std::string(kEndsMicroBatch)] = true;
@@ -104,6 +105,16 @@ class ReverseSweep {
       }
     }
     return {};
+  }
+
+  /// The node and what its derivative added get one number.
+  void NoteDerivative(NodeId id, std::size_t first_new_node) {
+    std::vector<Node>& nodes = builder_.mutable_graph().nodes;
+    const auto number = static_cast<std::int32_t>(ToInt(id));
+    nodes[ToIndex(id)].pair = number;
+    for (std::size_t n = first_new_node; n < nodes.size(); ++n) {
+      nodes[n].pair = number;
+    }
   }
 
   /// One sum of all parts, in the order of the users; parts of different types are added one by

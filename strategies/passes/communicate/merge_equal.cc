@@ -53,8 +53,9 @@ void MixAttr(std::size_t& hash, const Attr& attr) {
 
 class Merger {
  public:
-  explicit Merger(Graph graph)
+  Merger(Graph graph, bool recomputed)
       : graph_(std::move(graph)),
+        recomputed_(recomputed),
         keep_(graph_.nodes.size(), true),
         replacement_(graph_.values.size(), kNoValue),
         version_(graph_.values.size(), 0) {
@@ -113,8 +114,9 @@ class Merger {
     }
   }
 
-  static bool MayMerge(const Node& node) {
-    return node.entry != nullptr && node.entry->infer != nullptr && !node.outputs.empty() &&
+  [[nodiscard]] bool MayMerge(const Node& node) const {
+    return (recomputed_ || !IsInRecomputedScope(node)) && node.entry != nullptr &&
+           node.entry->infer != nullptr && !node.outputs.empty() &&
            node.entry->kind != OpKind::kUpdate && node.entry->writes.empty() &&
            node.entry->family != kRandomFamily && !node.inputs.empty();
   }
@@ -168,6 +170,7 @@ class Merger {
   }
 
   Graph graph_;
+  bool recomputed_;
   std::vector<bool> keep_;
   std::vector<ValueId> replacement_;
   std::vector<std::int32_t> version_;  ///< Per value: how often it was written so far.
@@ -176,8 +179,8 @@ class Merger {
 
 }  // namespace
 
-Graph MergeEqualNodes(Graph local) {
-  return Merger(std::move(local)).Run();
+Graph MergeEqualNodes(Graph local, bool recomputed) {
+  return Merger(std::move(local), recomputed).Run();
 }
 
 }  // namespace drydock::strategies

@@ -54,7 +54,7 @@ Result<std::vector<ValueId>> LocalOutputs(LocalDraft& draft) {
 /// The program of a stage, with the layouts of what is left of its leaves.
 LocalProgram Finish(const LocalDraft& draft, Graph graph, StageId stage) {
   LocalProgram program{.stage = stage,
-                       .local = CleanLocal(std::move(graph)),
+                       .local = CleanLocal(std::move(graph), false),
                        .redistribution_count = draft.redistribution_count,
                        .diagnostics = draft.diagnostics};
   for (const ValueId output : draft.traced.outputs) {

@@ -105,16 +105,20 @@ Result<ValueId> MirroredWeight(LocalDraft& draft, NodeId user, std::size_t opera
     return mirrored;
   }
   DRYDOCK_TRY(const ValueId mirror,
-              EmitMirror(draft, weight, ReplicaPattern(*LayoutOf(draft, weight))));
+              EmitMirror(draft, weight, ReplicaPattern(*LayoutOf(draft, weight)),
+                         draft.traced.at(user).scope));
   DRYDOCK_TRY(mirrored, JoinMicroBatches(draft, weight, mirror));
   return mirrored;
 }
 
-Result<ValueId> EmitMirror(LocalDraft& draft, ValueId weight, const GroupPattern& replicas) {
+Result<ValueId> EmitMirror(LocalDraft& draft, ValueId weight, const GroupPattern& replicas,
+                           const std::string& scope) {
   if (!draft.differentiated[ToIndex(weight)] || GroupSize(replicas) <= 1) {
     return draft.Of(weight).id;
   }
-  return EmitOver(draft, weight, replicas, MirrorSpec(draft, weight, replicas, ops::kMirror));
+  NodeSpec spec = MirrorSpec(draft, weight, replicas, ops::kMirror);
+  spec.scope = scope;
+  return EmitOver(draft, weight, replicas, std::move(spec));
 }
 
 ValueId AccumulatorOf(const LocalDraft& draft, ValueId weight) {

@@ -12,8 +12,10 @@ namespace drydock::strategies {
 
 /// What a rank holds of a weight, behind a mirror over these ranks if a gradient is asked for and
 /// there are several.
+///
+/// @param scope  of the operator that reads it
 [[nodiscard]] Result<ValueId> EmitMirror(LocalDraft& draft, ValueId weight,
-                                         const GroupPattern& replicas);
+                                         const GroupPattern& replicas, const std::string& scope);
 
 /// What a rank holds of the accumulator of a weight's gradients, if they are accumulated and asked
 /// for; else kNoValue.

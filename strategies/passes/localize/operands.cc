@@ -45,6 +45,16 @@ Result<ValueId> BringWeight(LocalDraft& draft, NodeId user, std::size_t operand,
   return MirroredWeight(draft, user, operand);
 }
 
+/// What lies between two operators is recomputed if the one behind it says so, or else the one in
+/// front of it.
+void TellRecomputation(LocalDraft& draft, ValueId value, NodeId user, std::size_t first_new_node) {
+  const Value& traced = draft.traced.at(value);
+  if (traced.kind == ValueKind::kOutput) {
+    MarkCommunication(draft.builder, draft.traced.at(traced.producer), first_new_node);
+    MarkCommunication(draft.builder, draft.traced.at(user), first_new_node);
+  }
+}
+
 Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
                               const TensorLayout& wanted, const NodeSpec& base) {
   const SharedValue<TensorLayout> from = LayoutOf(draft, value);
@@ -65,8 +75,10 @@ Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
   const RedistributionOptions options{
       .enable_alltoall = draft.config.enable_alltoall,
       .cheapest = draft.config.redistribution == RedistributionSearch::kOptimal};
+  const std::size_t first_new_node = draft.builder.graph().nodes.size();
   DRYDOCK_TRY(const ValueId result,
               EmitRedistribution(draft.builder, local, *from, wanted, options, label, base));
+  TellRecomputation(draft, value, user, first_new_node);
   ++draft.redistribution_count;
   draft.redistributed.emplace(key, result);
   return result;
@@ -86,6 +98,7 @@ Result<ValueId> BringOperand(LocalDraft& draft, NodeId user, std::size_t operand
   const Value& traced = draft.traced.at(value);
   NodeSpec base = SpecOf(draft, traced.kind == ValueKind::kOutput ? traced.producer : user);
   base.phase = Phase::kForward;
+  base.scope = draft.traced.at(user).scope;
   switch (traced.kind) {
     case ValueKind::kConstant:
       return SliceConstant(draft, value, wanted, base);

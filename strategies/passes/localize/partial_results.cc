@@ -13,6 +13,15 @@
 /// Example: MatMul (m, k) x (k, n) with k cut 4 times: AllReduce of (m, n) over 4 ranks.
 /// Source: mindspore/ccsrc/frontend/parallel/step_parallel.cc (ForwardCommunication)
 namespace drydock::strategies {
+namespace {
+
+/// False where recomputation runs the operator again but not its communication
+/// (mp_comm_recompute=False).
+bool RepeatsCommunication(const Node& node) {
+  return BoolAttr(node.attrs, kRecomputeCommunication, true).value_or(true);
+}
+
+}  // namespace
 
 Result<ValueId> CompletePartial(LocalDraft& draft, NodeId id,
                                 const OpSharding::Communication& communication, std::int64_t index,
@@ -23,6 +32,9 @@ Result<ValueId> CompletePartial(LocalDraft& draft, NodeId id,
     spec.op = scatter ? ops::kReduceScatter : ops::kAllReduce;
     spec.inputs = {value};
     spec.attrs = {{"op", communication.what.reduce_op}};
+    if (!RepeatsCommunication(draft.traced.at(id))) {
+      spec.attrs.insert_or_assign(std::string(kRecompute), false);
+    }
     spec.instance_name =
         "forward_op_" +
         std::to_string(NameHash(draft.full_names[ToIndex(id)] + "_" + std::to_string(index)));

@@ -103,4 +103,15 @@ Result<ValueId> EmitRedistribution(GraphBuilder& builder, ValueId value, const T
   return current.front();
 }
 
+void MarkCommunication(GraphBuilder& builder, const Node& traced, std::size_t first_new_node) {
+  const auto said = traced.attrs.find(kRecomputeCommunication);
+  if (said == traced.attrs.end()) {
+    return;
+  }
+  std::vector<Node>& nodes = builder.mutable_graph().nodes;
+  for (std::size_t n = first_new_node; n < nodes.size(); ++n) {
+    nodes[n].attrs.insert_or_assign(std::string(kRecompute), said->second);
+  }
+}
+
 }  // namespace drydock::strategies

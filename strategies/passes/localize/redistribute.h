@@ -38,4 +38,9 @@ struct RedistributionLabel {
                                              const GroupPattern& group, CommReason reason,
                                              std::string reason_text);
 
+/// Whether recomputation repeats the nodes from `first_new_node` on, if a traced node says so for
+/// its communication (Cell.recompute(mp_comm_recompute=...)).
+/// Source: mindspore/ccsrc/frontend/parallel/parallel_processer.cc (InsertRedistribution)
+void MarkCommunication(GraphBuilder& builder, const Node& traced, std::size_t first_new_node);
+
 }  // namespace drydock::strategies

@@ -58,6 +58,7 @@ Result<ValueId> ReshapeChain(LocalDraft& draft, NodeId id, ValueId local, const 
   DRYDOCK_TRY(const ValueId result,
               EmitRedistribution(draft.builder, local, *UsedLayout(draft, input), to, options,
                                  label, SpecOf(draft, id)));
+  MarkCommunication(draft.builder, node, before);
   const std::size_t added = draft.builder.graph().nodes.size() - before;
   if (added > 1) {
     ++draft.redistribution_count;

@@ -195,7 +195,7 @@ Result<ValueId> GatheredWeight(LocalDraft& draft, ValueId weight) {
   if (scatters_each) {
     DRYDOCK_TRY(rows, EmitMicroMirror(draft, weight, rows, shard.shard.mirror_group));
   } else if (!accumulates) {
-    DRYDOCK_TRY(rows, EmitMirror(draft, weight, shard.shard.mirror_group));
+    DRYDOCK_TRY(rows, EmitMirror(draft, weight, shard.shard.mirror_group, "Default"));
   }
   DRYDOCK_TRY(rows, InHalfPrecision(draft, weight, rows));
   NodeSpec spec = GatherSpec(draft, weight, rows);

@@ -66,7 +66,7 @@ void MoveDetails(Graph& from, const ValueMover& mover, Graph& to) {
 bool IsLive(const Node& node, const std::vector<bool>& live_values) {
   const bool writes = node.entry != nullptr && !node.entry->writes.empty();
   return HasKind(node, OpKind::kUpdate) || writes || node.attrs.contains(kAfterStep) ||
-         PointToPointOf(node) == PointToPoint::kSends ||
+         PointToPointOf(node) == PointToPoint::kSends || node.attrs.contains(kRunsUnread) ||
          std::ranges::any_of(node.outputs, [&](ValueId id) { return live_values[ToIndex(id)]; });
 }
 
@@ -170,12 +170,12 @@ Graph RemoveDeadNodes(Graph graph) {
   return Rewrite(std::move(graph), live, same);
 }
 
-Graph CleanLocal(Graph graph) {
+Graph CleanLocal(Graph graph, bool all) {
   std::vector<ValueId> replacement(graph.values.size(), kNoValue);
   std::vector<bool> keep(graph.nodes.size(), true);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    if (OnlySteers(node)) {
+    if (OnlySteers(node) && (all || !IsInRecomputedScope(node))) {
       replacement[ToIndex(node.outputs.front())] = node.inputs.front();
       keep[n] = false;
     }

@@ -28,7 +28,9 @@ enum class Region : std::uint8_t {
 
 /// Removes the helpers that only steer what is done (mirror, virtual division, virtual output) and
 /// dead nodes.
-[[nodiscard]] Graph CleanLocal(Graph graph);
+///
+/// @param all  false leaves those in recomputed Cells, which steer recomputation, too
+[[nodiscard]] Graph CleanLocal(Graph graph, bool all = true);
 
 /// Puts a data-set node in front of everything that reads a graph input.
 [[nodiscard]] Graph InsertDatasetNode(Graph graph);

@@ -176,8 +176,10 @@ class ProgramLowering {
         effect != Effect::kNone && node.entry->lower == nullptr && !node.entry->returns_success;
     // What moves statistics, and its gradient, name their parameters.
     DRYDOCK_TRY(const bool in_training, BoolAttr(node.attrs, "is_training", false));
+    // A second run waits with what the parameter held, not with the parameter.
+    const bool waits = node.attrs.contains(kRecomputeDepend);
     const bool by_name = after_step || shard || in_training || effect != Effect::kNone ||
-                         node.entry->takes_reference;
+                         (node.entry->takes_reference && !waits);
     std::vector<KernelId> inputs;
     for (const ValueId input : node.inputs) {
       inputs.push_back(input == kNoValue ? kNoKernel : Operand(input, by_name, own));
@@ -203,7 +205,7 @@ class ProgramLowering {
           shard && node.group ? chain_.LoadGathered(results[i], node.phase == Phase::kForward)
                               : results[i];
     }
-    if (node.entry->gives_reference && IsReference(node.inputs.front())) {
+    if (node.entry->gives_reference && !waits && IsReference(node.inputs.front())) {
       references_[ToIndex(node.outputs.front())] = true;
     }
     Finish(node, first, state, written, effect);

@@ -141,9 +141,9 @@ Result<std::vector<KernelId>> LowerDropoutGrad(const LowerContext& context) {
 
 DRYDOCK_OP(Dropout, .family = "random", .signature = "Dropout(keep_prob=0.5, Seed0=0, Seed1=0)(x)",
            .infer = InferDropout, .shard = ShardElementwise, .localize = LocalizeDropout,
-           .gradient = GradientOfDropout, .lower = LowerDropout, .evaluate = EvaluateDropout,
-           .flops = FlopsPerInput<2>, .cost = CostFamily::kActivation, .accepts_layout = true,
-           .example = "(keep_prob=1.0)((4, 6))");
+           .gradient = GradientOfDropout, .lower = LowerDropout, .recomputed_as = "DropoutGrad",
+           .evaluate = EvaluateDropout, .flops = FlopsPerInput<2>, .cost = CostFamily::kActivation,
+           .accepts_layout = true, .example = "(keep_prob=1.0)((4, 6))");
 
 DRYDOCK_OP(DropoutGrad, .family = "gradient", .signature = "DropoutGrad(keep_prob=0.5)(grad, mask)",
            .infer = InferFirst, .gradient = GradientNotNeeded, .lower = LowerDropoutGrad,
@@ -200,8 +200,8 @@ constexpr std::string_view kGenMask = "DropoutGenMask";
 DRYDOCK_OP(DropoutGenMask, .family = "random",
            .signature = "DropoutGenMask(Seed0=0, Seed1=0)(#shape, #keep_prob)",
            .kind = OpKind::kTransparent, .infer = InferGenMask, .gradient = GradientNotNeeded,
-           .values = "-", .evaluate = EvaluateGenMask, .flops = NoFlops, .cost = CostFamily::kFree,
-           .example = "(shape=(4, 6), keep_prob=0.5)()");
+           .values = "-", .runs_once = true, .evaluate = EvaluateGenMask, .flops = NoFlops,
+           .cost = CostFamily::kFree, .example = "(shape=(4, 6), keep_prob=0.5)()");
 
 Result<std::vector<TensorType>> InferDoMask(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
@@ -344,8 +344,9 @@ Result<std::vector<NdArray>> EvaluateDropoutGradExt(const EvaluateContext& conte
 
 DRYDOCK_OP(DropoutExt, .family = "random", .signature = "DropoutExt()(input, #p, seed, offset)",
            .infer = InferDropoutExt, .shard = ShardDropoutExt, .localize = LocalizeDropoutExt,
-           .gradient = GradientOfDropoutExt, .evaluate = EvaluateDropoutExt,
-           .flops = FlopsPerInput<2>, .cost = CostFamily::kActivation, .mirrored = "0",
+           .gradient = GradientOfDropoutExt, .recomputed_as = "DropoutGradExt",
+           .evaluate = EvaluateDropoutExt, .flops = FlopsPerInput<2>,
+           .cost = CostFamily::kActivation, .mirrored = "0",
            .example = "(p=0.5)((4, 6), int64(1), int64(1))");
 
 DRYDOCK_OP(DropoutGradExt, .family = "gradient", .signature = "DropoutGradExt()(dout, mask, #p)",

@@ -112,10 +112,15 @@ DRYDOCK_OP(Cast, .family = "elementwise_unary", .signature = "Cast()(input, #dty
 
 // ---- Views --------------------------------------------------------------------------------------
 
-/// The value, not before the other operands.
+/// The value, not before the other operands; those that a second run waits for are one tuple.
 Result<std::vector<KernelId>> LowerDepend(const LowerContext& context) {
-  return std::vector<KernelId>{
-      context.builder.Virtual(KernelKind::kDepend, {context.inputs.begin(), context.inputs.end()})};
+  std::vector<KernelId> inputs = {context.inputs.begin(), context.inputs.end()};
+  if (context.node.attrs.contains(kRecomputeDepend)) {
+    const KernelId others =
+        context.builder.Virtual(KernelKind::kMakeTuple, {inputs.begin() + 1, inputs.end()});
+    inputs = {inputs.front(), others};
+  }
+  return std::vector<KernelId>{context.builder.Virtual(KernelKind::kDepend, std::move(inputs))};
 }
 
 DRYDOCK_OP(Load, .family = "view", .signature = "Load()(variable)", .kind = OpKind::kView,

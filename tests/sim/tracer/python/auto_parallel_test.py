@@ -148,9 +148,8 @@ class Methods(TraceTest):
 
 
 class NotModelled(TraceTest):
-    def test_recomputation_offload_and_accumulation_are_counted(self):
-        for line in ("net.recompute()", "net.mm.recompute()", "net.mm.add_prim_attr('recompute', True)", "net.offload()",
-                     "net.mm._offload()", "from mindspore.parallel.nn import GradAccumulation; GradAccumulation(net, 2)"):
+    def test_offload_and_accumulation_are_counted(self):
+        for line in ("net.offload()", "net.mm._offload()", "from mindspore.parallel.nn import GradAccumulation; GradAccumulation(net, 2)"):
             run = self.trace(NET + line + "\nnet(row)\n")
             self.assertEqual(len(limits(run)), 1, line)
             self.assertIn("net.py:%d" % (NET.count("\n") + 1), limits(run)[0])

@@ -92,6 +92,7 @@ class Program:
         self._primitives = []          # (primitive, node id, version of its attributes)
         self._consumed = set()
         self._cell_calls = {}          # cell and arguments -> result
+        self._producers = {}           # value id -> (node id, operator, operands, primitive)
         self.update_count = 0          # operators that write parameters
         self.step_update_count = 0     # those of optimizers among them
         self._log = None               # NodeLog of the running construct()
@@ -246,6 +247,8 @@ class Program:
         if session.phase == "optimizer" and not self.has_updates:
             self.has_updates, self._update_place = True, user_place()
         self.op_names.add(op)
+        for output in answer["outputs"]:
+            self._producers[output["id"]] = answer["node"], op, fields["inputs"], primitive
         if primitive is not None:
             self._primitives.append((primitive, answer["node"], primitive.version))
             if getattr(type(primitive), "signature", None) is not None and primitive.signature.kind == "update":
@@ -254,6 +257,20 @@ class Program:
         if self._log is not None:
             self._log.append(key, answer)
         return answer
+
+    def keep_result(self, tensor, first_node):
+        """Recomputation keeps the value: what makes it, if recorded as node `first_node` or later, runs once."""
+        value = tensor._node[1]
+        node, op, operands, primitive = self._producers.get(value, (-1, "", (), None))
+        while op == "Depend":
+            node, op, operands, primitive = self._producers.get(operands[0], (-1, "", (), None))
+        if node < first_node:
+            return
+        attrs = {"recompute": False}
+        if primitive is not None and primitive.attrs.get("slice_activation") and op != "Transpose":
+            attrs["slice_activation"] = True
+        sharding = {} if primitive is None else self._sharding_fields(primitive)
+        self.recorder.call("update_node", node=node, attrs=attrs, **sharding)
 
     def remember_call(self, cell, args, result, updates_before):
         """A call that wrote no parameter gives the same again for the same tensors."""

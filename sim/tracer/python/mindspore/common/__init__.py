@@ -4,6 +4,7 @@ from mindspore.common import initializer, lazy_inline  # noqa: F401
 from mindspore.common.api import JitConfig, jit, jit_class, ms_function, ms_memory_recycle, mutable  # noqa: F401
 from mindspore.common.dtype import *  # noqa: F401,F403
 from mindspore.common.parameter import Parameter, ParameterTuple  # noqa: F401
+from mindspore.common.recompute import recompute  # noqa: F401
 from mindspore.common.seed import get_seed, set_seed  # noqa: F401
 from mindspore.common.tensor import Tensor, from_numpy, tensor  # noqa: F401
 

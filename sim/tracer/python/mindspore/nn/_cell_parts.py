@@ -110,12 +110,6 @@ class Settings:
     def get_flags(self):
         return self._flags
 
-    def recompute(self, mp_comm_recompute=True, parallel_optimizer_comm_recompute=False,
-                  recompute_slice_activation=False, **unknown):
-        if unknown:
-            raise user_error(ValueError, "Cell:recompute", "recompute() has no argument '%s'" % next(iter(unknown)))
-        session.warn_limit("recompute() of cells is not modelled: memory is reported without it", at_line=True)
-
     def offload(self, backward_prefetch="Auto"):
         session.warn_limit("offload() of cells is not modelled: memory is reported without it", at_line=True)
 

@@ -9,13 +9,13 @@ from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
 from mindspore.common.parameter import Parameter, ParameterTuple
 from mindspore.common.tensor import Tensor
-from mindspore.nn import _cell_parts
+from mindspore.nn import _cell_parts, _recompute
 
 _created = itertools.count(1)
 _CONTAINERS = ("_params", "_cells", "_primitives")
 
 
-class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
+class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomputation):
     """See mindspore.nn.Cell."""
 
     step_phase = None  # part of a training step that the operators inside belong to, where the kind of cell says it
@@ -173,7 +173,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         return tracing.compile_alone(self, self._enter, args, kwargs, names)
 
     def _enter(self, *args, **kwargs):
-        if self._scope is None:
+        if self._scope in (None, _recompute.SCOPE):
             self._give_scope("Default")
         saved = (session.scope, session.compute_dtype, session.stage, session.segment, session.phase,
                  session.operator_types)
@@ -194,8 +194,10 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
         try:
             program = tracing.current_program()
             program.training = program.training or self.training
-            updates = program.update_count
+            updates, first_node = program.update_count, program.node_count
             result = branches.run(program, lambda: self.construct(*args, **kwargs))
+            if self._flags.get("output_no_recompute"):
+                self._keep_outputs(program, result, first_node)
             if not kwargs:
                 program.remember_call(self, args, result, updates)
             return result
@@ -214,9 +216,9 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings):
     def _give_scope(self, scope):
         """Scopes of this cell and all below, once; a cell compiled earlier keeps its own."""
         from mindspore import context
-        if self._scope is not None:
+        if self._scope not in (None, _recompute.SCOPE):
             return
-        object.__setattr__(self, "_scope", scope)
+        object.__setattr__(self, "_scope", (self._scope or "") + scope)
         with_class = context.get_context("reserve_class_name_in_scope")
         for name, child in self._cells.items():
             if child is not None:

@@ -13,7 +13,9 @@ from mindspore.ops import _promotion, _strategy
 from mindspore.ops._table import REQUIRED
 
 
-_NOT_MODELLED = ("recompute", "offload")  # attributes that change what a step keeps
+_NOT_MODELLED = ("offload",)  # attributes that change what a step keeps
+
+SLICE_ACTIVATION = "slice_activation"  # of a cell: counts for those of its operators that make its results
 
 
 class Primitive:
@@ -32,7 +34,7 @@ class Primitive:
             session.warn_limit("%s of operators is not modelled: memory is reported without it" % name, at_line=True)
         self.__dict__[name] = value
         self.attrs[name] = value
-        if name not in _strategy.FIELDS:
+        if name not in _strategy.FIELDS and name != SLICE_ACTIVATION:
             self._added[name] = value
         self.version += 1
         return self
@@ -89,7 +91,8 @@ class Primitive:
 
     def recorded_attrs(self):
         """What a node says about the primitive, sharding apart."""
-        return {name: attr_value(value) for name, value in self.attrs.items() if name not in _strategy.FIELDS}
+        return {name: attr_value(value) for name, value in self.attrs.items()
+                if name not in _strategy.FIELDS and name != SLICE_ACTIVATION}
 
     # -- calls --------------------------------------------------------------------------------------
     def __call__(self, *args, **kwargs):
