@@ -35,6 +35,12 @@ def hardtanh(input, min_val=-1.0, max_val=1.0):
     return F.clamp(input, min_val, max_val)
 
 
+def leaky_relu(input, alpha=0.2):
+    """The larger one of x and alpha * x; the smaller one where alpha is above 1."""
+    choose = op("Minimum" if alpha > 1 else "Maximum")
+    return choose(op("Mul")(Tensor(alpha, input.dtype), input), input)
+
+
 def softmin(x, axis=-1, *, dtype=None):
     from mindspore.ops import functional as F
     return F.softmax(-x, axis, dtype=dtype)
@@ -103,5 +109,5 @@ def _reduced(name, input, axis, keep_dims):
     return op(name, keep_dims=keep_dims)(F.cast(input, mstype.bool_), () if axis is None else axis)
 
 
-NAMES = ("all", "any", "add_flags", "reshard", "tuple_len", "dyn_shape", "hardtanh", "softmin", "tanhshrink", "threshold", "vstack",
-         "norm", "normal", "uniform", "repeat_interleave", "vmap")
+NAMES = ("all", "any", "add_flags", "reshard", "tuple_len", "dyn_shape", "hardtanh", "leaky_relu", "softmin", "tanhshrink", "threshold",
+         "vstack", "norm", "normal", "uniform", "repeat_interleave", "vmap")
