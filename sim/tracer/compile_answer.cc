@@ -100,6 +100,14 @@ json OperatorsWithoutRule(const LocalProgram& program) {
   return names;
 }
 
+/// "((8, 1), (8))": a tuple of one is written without its comma there.
+std::string TupleOfOneText(std::string text) {
+  for (std::size_t at = text.find(",)"); at != std::string::npos; at = text.find(",)", at)) {
+    text.erase(at, 1);
+  }
+  return text;
+}
+
 /// Operators that were cut by default say how: attribute gen_strategy.
 /// Source: mindspore ops_info/operator_info.cc (GenerateBatchStrategies).
 void NoteDefaults(const LocalProgram& program, strategies::Graph& local) {
@@ -110,7 +118,8 @@ void NoteDefaults(const LocalProgram& program, strategies::Graph& local) {
     const strategies::NodePlan& plan = program.from->plans[ToIndex(node.origin)];
     const bool own = node.entry == program.from->traced.at(node.origin).entry;
     if (own && plan.source == strategies::StrategySource::kDefault && plan.sharding) {
-      node.attrs["gen_strategy"] = strategies::Attr(StrategyText(plan.sharding->strategy));
+      node.attrs["gen_strategy"] =
+          strategies::Attr(TupleOfOneText(StrategyText(plan.sharding->strategy)));
     }
   }
 }

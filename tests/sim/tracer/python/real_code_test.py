@@ -157,6 +157,21 @@ Same()(Tensor(np.zeros((8, 16)), ms.float32))
             self.assertIn("no operators", error["message"])
 
 
+class OwnBackward(TraceTest):
+    def test_is_counted(self):
+        run = self.trace(NET + """
+class Scaled(nn.Cell):
+    def construct(self, x):
+        return x * 2
+    def bprop(self, x, out, dout):
+        return (dout,)
+net = nn.SequentialCell(Net(), Scaled())
+net(Tensor(np.zeros((8, 16)), ms.float32))
+""")
+        said = [text for text in run.result["warnings"] if "bprop() of cells is not followed" in text]
+        self.assertEqual([text.startswith("unsupported: ") and "Scaled" in text for text in said], [True])
+
+
 class Dumps(TraceTest):
     def test_are_counted(self):
         run = self.trace(NET + """

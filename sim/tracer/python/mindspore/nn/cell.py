@@ -191,6 +191,9 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
         if self._pipeline_segment is not None:
             session.segment = self._pipeline_segment
         session.phase = self.step_phase or session.phase
+        if getattr(type(self), "bprop", None) is not None:
+            session.warn_limit("bprop() of cells is not followed: gradients are those of construct(), first in %s"
+                               % type(self).__name__, at_line=True)
         try:
             program = tracing.current_program()
             program.training = program.training or self.training
