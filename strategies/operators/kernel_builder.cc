@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "strategies/graph/kept_constant.h"
 #include "strategies/operators/op_entry.h"
 
 /// Lowering of one operator: what MindSpore's back end launches for it.
@@ -202,7 +203,10 @@ void AddArgument(const LowerContext& context, const SignatureArgument& argument,
                             : argument.default_value          ? &*argument.default_value
                                                               : nullptr;
   if (value != nullptr && !IsNone(*value) && !IsEmptyList(*value)) {  // Which take no memory.
-    arguments.push_back(context.builder.Argument(*value));
+    const KernelId shared = context.builder.Argument(*value);
+    const bool own = context.node.attrs.contains(kOwnConstants);
+    arguments.push_back(own ? context.builder.Constant(context.builder.TypeOf(shared), "")
+                            : shared);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "strategies/graph/kept_constant.h"
 #include "strategies/operators/builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
@@ -135,7 +136,8 @@ class ActivationSlicer {
                           .inputs = {whole},
                           .attrs = {{"begin", begins},
                                     {"end", ends},
-                                    {"strides", std::vector<std::int64_t>(shape.size(), 1)}},
+                                    {"strides", std::vector<std::int64_t>(shape.size(), 1)},
+                                    {std::string(kOwnConstants), true}},
                           .scope = "Default"});
   }
 
