@@ -116,11 +116,10 @@ class ProgramLowering {
       return builder_.Constant(value.type, "");
     }
     if (value.kind == ValueKind::kOutput && !by_name && references_[ToIndex(id)]) {
-      KernelId& load = loads_behind_[id];
-      if (load == kNoKernel) {
-        load = chain_.LoadBehind(values_[ToIndex(id)]);
-      }
-      return load;
+      const auto known = loads_behind_.find(id);
+      return known != loads_behind_.end()
+                 ? known->second
+                 : loads_behind_.emplace(id, chain_.LoadBehind(values_[ToIndex(id)])).first->second;
     }
     KernelId& known = values_[ToIndex(id)];
     if (known == kNoKernel && value.kind == ValueKind::kConstant) {
