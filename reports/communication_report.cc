@@ -113,6 +113,39 @@ void AddTotals(CommunicationReport& report) {
   }
 }
 
+/// More collectives than this of all stages together are too many to read.
+constexpr std::size_t kMostListed = 4096;
+
+void AddOthers(CommunicationReport& report, const LocalProgram& own,
+               const std::vector<OtherProgram>& others, std::map<GroupPattern, std::int64_t>& ids) {
+  for (const OtherProgram& other : others) {
+    if (other.program == &own) {
+      for (CollectiveReport& collective : report.collectives) {
+        collective.ranks = other.ranks;
+      }
+    }
+  }
+  for (const OtherProgram& other : others) {
+    const std::vector<CollectiveUse> uses = strategies::CollectivesOf(*other.program);
+    if (other.program == &own || report.collectives.size() + uses.size() > kMostListed) {
+      continue;
+    }
+    const Describer describer(*other.program);
+    std::int64_t index = 0;
+    for (const CollectiveUse& use : uses) {
+      const auto [id, added] = ids.emplace(use.group, std::ssize(report.group_patterns));
+      if (added) {
+        report.group_patterns.push_back(DescribeGroups(*other.program, use.group, id->second));
+      }
+      CollectiveReport collective = describer.Describe(use);
+      collective.index = index++;
+      collective.group = id->second;
+      collective.ranks = other.ranks;
+      report.collectives.push_back(std::move(collective));
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view CommReasonName(strategies::CommReason reason) {
@@ -153,7 +186,8 @@ std::string_view PhaseName(strategies::Phase phase) {
 
 CommunicationReport BuildCommunicationReport(const LocalProgram& program,
                                              const strategies::Agreement& agreement,
-                                             std::optional<RankId> rank) {
+                                             std::optional<RankId> rank,
+                                             const std::vector<OtherProgram>& others) {
   const std::vector<CollectiveUse> uses = strategies::CollectivesOf(program);
   const std::vector<GroupPattern> patterns = PatternsOf(uses);
   CommunicationReport report = {.world_size = program.from->config.world_size,
@@ -176,6 +210,7 @@ CommunicationReport BuildCommunicationReport(const LocalProgram& program,
     report.collectives.push_back(std::move(collective));
   }
   AddTotals(report);
+  AddOthers(report, program, others, ids);
   if (rank) {
     report.rank = DescribeMembership(program, patterns, *rank);
   }

@@ -32,6 +32,7 @@ struct CollectiveReport {
   std::string why = {};
   std::string operator_name = {};
   std::optional<PlaceReport> place = {};
+  std::optional<std::string> ranks = {};
 
   static constexpr std::string_view kTypeName = "Collective";
   static constexpr std::string_view kMeaning = "One communication operator of the step.";
@@ -62,6 +63,9 @@ struct CollectiveReport {
     field("operator", &CollectiveReport::operator_name,
           "Full name of the script's operator it belongs to; empty if none.");
     field("place", &CollectiveReport::place, "Line of the script that applies this operator.");
+    field("ranks", &CollectiveReport::ranks,
+          "Ranks that issue it, if not all run this program: those of other pipeline stages come "
+          "behind, as long as there are not more than 4096 collectives.");
   }
 };
 
@@ -138,13 +142,20 @@ struct CommunicationReport {
   }
 };
 
+/// A program that other ranks run.
+struct OtherProgram {
+  const strategies::LocalProgram* program = nullptr;
+  std::string ranks = {};
+};
+
 /// What a compiled program sends.
 ///
 /// @param agreement  verdict of the agreement check
 /// @param rank       rank whose groups are written out, 0 <= rank < world size
-[[nodiscard]] CommunicationReport BuildCommunicationReport(const strategies::LocalProgram& program,
-                                                           const strategies::Agreement& agreement,
-                                                           std::optional<RankId> rank);
+/// @param others     all programs of a job with stages, this one among them; else none
+[[nodiscard]] CommunicationReport BuildCommunicationReport(
+    const strategies::LocalProgram& program, const strategies::Agreement& agreement,
+    std::optional<RankId> rank, const std::vector<OtherProgram>& others = {});
 
 /// "partial-sum": the reason as reports spell it.
 [[nodiscard]] std::string_view CommReasonName(strategies::CommReason reason);

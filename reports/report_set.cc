@@ -9,12 +9,24 @@ constexpr const char* kSummaryFile = "summary.json";
 constexpr const char* kCommunicationFile = "communication.json";
 constexpr const char* kMemoryFile = "memory.json";
 
+/// The programs of all stages; none where the job has one.
+std::vector<OtherProgram> ProgramsOf(const sim::DryRunResult& result) {
+  std::vector<OtherProgram> programs;
+  if (result.job.config.pipeline_stages > 1) {
+    for (const sim::ClassMemory& item : result.classes) {
+      programs.push_back({.program = &result.job.programs[item.program],
+                          .ranks = strategies::RankSetText(item.ranks)});
+    }
+  }
+  return programs;
+}
+
 }  // namespace
 
 ReportSet BuildReports(RunFacts facts, const sim::DryRunResult& result) {
   ReportSet set;
   set.communication = BuildCommunicationReport(sim::DescribedProgram(result), result.agreement,
-                                               result.options.only_rank);
+                                               result.options.only_rank, ProgramsOf(result));
   set.memory = BuildMemoryReport(result);
   std::vector<std::string> files = {kSummaryFile, kCommunicationFile};
   if (set.memory) {

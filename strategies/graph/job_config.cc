@@ -180,9 +180,12 @@ Status ValidateJob(const JobConfig& config) {
                      "pipeline_stages is " + std::to_string(config.pipeline_stages) +
                          ", which does not divide " + std::to_string(config.world_size) + " ranks");
   }
-  if (config.pipeline_stages > 1) {
-    return Unhandled("job:pipeline-stages", "pipeline_stages > 1 is not handled yet",
-                     "set pipeline_stages=1 to check one stage");
+  if (config.pipeline_stages > 1 && !CutsOperators(config.mode)) {
+    return FailInput("job:pipeline-stages",
+                     "pipeline_stages needs semi_auto_parallel or auto_parallel, but parallel_mode "
+                     "is " +
+                         std::string(ParallelModeName(config.mode)),
+                     "set parallel_mode=\"semi_auto_parallel\", or pipeline_stages=1");
   }
   DRYDOCK_RETURN_IF_ERROR(CheckOptimizerSharding(config.optimizer_sharding));
   if (config.mode == ParallelMode::kAutoParallel &&

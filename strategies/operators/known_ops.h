@@ -16,6 +16,7 @@ inline constexpr std::string_view kRingShift = "NeighborExchange";
 inline constexpr std::string_view kStageTransfer = "_StageTransfer";
 inline constexpr std::string_view kSend = "Send";
 inline constexpr std::string_view kReceive = "Receive";
+inline constexpr std::string_view kJoinSends = "_JoinSends";
 inline constexpr std::string_view kDepend = "Depend";
 inline constexpr std::string_view kStridedSlice = "StridedSlice";
 inline constexpr std::string_view kSplit = "Split";
@@ -50,6 +51,16 @@ inline constexpr std::string_view kSelfDefineShard = "SelfDefineShard";
 }  // namespace drydock::strategies::ops
 
 namespace drydock::strategies {
+
+/// Attribute of transfers between stages that pass a weight, or its gradient: once a step.
+inline constexpr std::string_view kPassesWeight = "parameter";
+/// Attributes of transfers: which part of their stages gives and which wants the tensor.
+inline constexpr std::string_view kFromPart = "from_part";
+inline constexpr std::string_view kToPart = "to_part";
+/// Attribute of mirrors whose gradient goes back to another stage as it is.
+inline constexpr std::string_view kSentBack = "sent_back";
+/// Attribute of the node that joins a gradient and what a pipeline stage sends back.
+inline constexpr std::string_view kJoinsSends = "joins_sends";
 
 /// Attribute of local nodes that run when the step is done, in their order; nothing waits for them.
 inline constexpr std::string_view kAfterStep = "after_step";

@@ -19,6 +19,7 @@
 #include "strategies/passes/prepare/micro_batches.h"
 #include "strategies/passes/prepare/rewrite.h"
 #include "strategies/passes/prepare/stages.h"
+#include "strategies/passes/schedule/pipeline_schedule.h"
 #include "strategies/passes/schedule/schedule.h"
 
 /// The pass pipeline: the one place that lists what runs, in order.
@@ -86,10 +87,28 @@ Result<std::vector<LocalProgram>> MakeLocal(TracedPlan plan, const std::vector<R
   const SharedValue<TracedPlan> from(std::move(plan));
   for (LocalProgram& program : programs) {
     DRYDOCK_TRY(program.local, Communicate(std::move(program.local), *from));
-    DRYDOCK_TRY(program.kernels, ScheduleKernels(program.local, from->config));
+    DRYDOCK_TRY(program.kernels, ScheduleKernels(program.local, from->config, program.stage));
     program.from = from;
   }
   return programs;
+}
+
+/// Whether the schedule of the pipeline comes to its end, before anything is cut for it.
+Status ProvePipeline(const TracedPlan& plan, const std::vector<Region>& regions) {
+  const JobConfig& config = plan.config;
+  if (config.pipeline_stages <= 1 ||
+      std::ranges::find(regions, Region::kGradient) == regions.end()) {
+    return {};
+  }
+  DRYDOCK_TRY(const PipelineScheduler scheduler, ParsePipelineScheduler(config.pipeline_scheduler));
+  PipelineShape shape{.stages = config.pipeline_stages, .micros = config.micro_batches};
+  const Node* cut = &plan.traced.nodes.front();
+  for (const Node& node : plan.traced.nodes) {
+    shape.chunks = std::max<std::int64_t>(shape.chunks, node.segment + 1);
+    cut = node.entry->per_micro_batch && !cut->entry->per_micro_batch ? &node : cut;
+  }
+  const auto orders = ProvenOrders(scheduler, shape);
+  return orders ? Status() : tl::unexpected(WithPlace(orders.error(), PlaceOf(plan.traced, *cut)));
 }
 
 /// The programs of all stages; with tables cut by hand, for `rank` and those like it.
@@ -99,7 +118,8 @@ Result<std::vector<LocalProgram>> CompileStages(Graph traced, const JobConfig& c
   TracedPlan plan{.config = config, .traced = std::move(traced)};
   DRYDOCK_RETURN_IF_ERROR(Prepare(plan));
   std::vector<Region> regions = ClassifyNodes(plan.traced);
-  DRYDOCK_RETURN_IF_ERROR(ColourStages(plan.traced, regions, config));
+  DRYDOCK_RETURN_IF_ERROR(ColourStages(plan.traced, regions, plan.config));
+  DRYDOCK_RETURN_IF_ERROR(ProvePipeline(plan, regions));
   DRYDOCK_RETURN_IF_ERROR(Choose(plan, regions, rank));
   return MakeLocal(std::move(plan), regions);
 }

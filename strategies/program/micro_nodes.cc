@@ -2,9 +2,20 @@
 
 #include <algorithm>
 
+#include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 
 namespace drydock::strategies {
+
+namespace {
+
+/// The cut of a batch; what another stage sends for each micro batch.
+bool RepeatsForMicroBatches(const Node& node) {
+  return node.entry->per_micro_batch ||
+         (PointToPointOf(node) == PointToPoint::kReceives && !node.attrs.contains(kPassesWeight));
+}
+
+}  // namespace
 
 std::vector<MicroPart> MicroParts(const Graph& local) {
   std::vector<MicroPart> parts(local.nodes.size(), MicroPart::kBefore);
@@ -17,7 +28,7 @@ std::vector<MicroPart> MicroParts(const Graph& local) {
         part = std::max(part, of_value[ToIndex(input)]);
       }
     }
-    if (node.entry->per_micro_batch) {
+    if (RepeatsForMicroBatches(node)) {
       part = MicroPart::kEach;
     } else if (node.entry->joins_micro_batches) {
       part = MicroPart::kAfter;

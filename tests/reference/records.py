@@ -143,8 +143,6 @@ def _called_name(call):
 
 CUTS_OF_LATER_WORK = (
     # what, names that are called, settings and the values that switch it on
-    ("pipeline stages", {"PipelineCell", "Pipeline", "pipeline"},
-     {"pipeline_stages": lambda value: value not in (None, 1)}),
     ("accumulated gradients", {"GradAccumulationCell", "GradAccumulation"},
      {"grad_accumulation_step": lambda value: value not in (None, 1)}),
     ("another search", set(), {

@@ -51,12 +51,28 @@ Result<std::vector<ValueId>> LocalOutputs(LocalDraft& draft) {
   return outputs;
 }
 
+/// Data of a step that no node of a stage reads does not reach it.
+void DropUnreadInputs(Graph& graph) {
+  std::vector<bool> read(graph.values.size(), false);
+  for (const Node& node : graph.nodes) {
+    for (const ValueId input : node.inputs) {
+      if (input != kNoValue) {
+        read[ToIndex(input)] = true;
+      }
+    }
+  }
+  std::erase_if(graph.inputs, [&read](ValueId id) { return !read[ToIndex(id)]; });
+}
+
 /// The program of a stage, with the layouts of what is left of its leaves.
 LocalProgram Finish(const LocalDraft& draft, Graph graph, StageId stage) {
   LocalProgram program{.stage = stage,
                        .local = CleanLocal(std::move(graph), false),
                        .redistribution_count = draft.redistribution_count,
                        .diagnostics = draft.diagnostics};
+  if (draft.config.pipeline_stages > 1) {
+    DropUnreadInputs(program.local);
+  }
   for (const ValueId output : draft.traced.outputs) {
     const SharedValue<TensorLayout>& layout = draft.Of(output).layout;
     program.output_layouts.push_back(layout ? std::optional(JoinedLayout(*layout)) : std::nullopt);

@@ -92,6 +92,23 @@ Result<ValueId> MirroredWeight(LocalDraft& draft, NodeId user, std::size_t opera
   if (!GivesMirror(draft, user, operand)) {
     return draft.Of(weight).id;
   }
+  return BehindMirror(draft, weight);
+}
+
+Result<ValueId> ReceivedWeight(LocalDraft& draft, ValueId weight, ValueId received) {
+  const ValueId accumulator = AccumulatorOf(draft, weight);
+  if (accumulator == kNoValue) {
+    return received;
+  }
+  return draft.builder.Emit({.op = ops::kMirrorMicroStep,
+                             .inputs = {received, accumulator},
+                             .attrs = {{std::string(kSentBack), true}},
+                             .scope = "Default",
+                             .instance_name = std::string(ops::kMirrorMicroStep)});
+}
+
+Result<ValueId> BehindMirror(LocalDraft& draft, ValueId weight) {
+  const ValueId accumulator = AccumulatorOf(draft, weight);
   ValueId& mirrored = draft.mirrored[ToIndex(weight)];
   if (accumulator != kNoValue) {
     if (mirrored == kNoValue) {

@@ -26,4 +26,10 @@ namespace drydock::strategies {
 [[nodiscard]] Result<ValueId> EmitMicroMirror(LocalDraft& draft, ValueId weight, ValueId value,
                                               const GroupPattern& replicas);
 
+/// The weight as one user reads it, behind its mirror.
+[[nodiscard]] Result<ValueId> BehindMirror(LocalDraft& draft, ValueId weight);
+
+/// A weight that another stage passed on: its gradient goes back there, once a step.
+[[nodiscard]] Result<ValueId> ReceivedWeight(LocalDraft& draft, ValueId weight, ValueId received);
+
 }  // namespace drydock::strategies

@@ -55,6 +55,13 @@ void TellRecomputation(LocalDraft& draft, ValueId value, NodeId user, std::size_
   }
 }
 
+/// In a pipeline the first operator with a weight is marked, and so is what is redistributed for
+/// it: it is equal to nothing that others redistribute.
+bool StandsApart(const LocalDraft& draft, NodeId user) {
+  return draft.config.pipeline_stages > 1 && !draft.config.pipeline_interleave &&
+         draft.traced.at(user).attrs.contains(kFirstParameterUser);
+}
+
 Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
                               const TensorLayout& wanted, const NodeSpec& base) {
   const SharedValue<TensorLayout> from = LayoutOf(draft, value);
@@ -65,7 +72,9 @@ Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
   // What all stages have, each redistributes for itself.
   const auto key =
       std::pair(local, LayoutKey(wanted) + "@" + std::to_string(draft.traced.at(user).stage));
-  if (const auto it = draft.redistributed.find(key); it != draft.redistributed.end()) {
+  const bool apart = StandsApart(draft, user);
+  const auto it = draft.redistributed.find(key);
+  if (it != draft.redistributed.end() && !apart) {
     return it->second;
   }
   const RedistributionLabel label =
@@ -80,7 +89,13 @@ Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
               EmitRedistribution(draft.builder, local, *from, wanted, options, label, base));
   TellRecomputation(draft, value, user, first_new_node);
   ++draft.redistribution_count;
-  draft.redistributed.emplace(key, result);
+  if (apart) {
+    for (std::size_t n = first_new_node; n < draft.builder.graph().nodes.size(); ++n) {
+      draft.builder.mutable_graph().nodes[n].attrs["segment"] = std::int64_t{0};
+    }
+  } else {
+    draft.redistributed.emplace(key, result);
+  }
   return result;
 }
 

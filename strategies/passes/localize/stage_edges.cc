@@ -5,6 +5,7 @@
 
 #include "strategies/operators/known_ops.h"
 #include "strategies/passes/localize/copies.h"
+#include "strategies/passes/localize/mirror.h"
 
 /// Tensors that cross from stage to stage.
 ///
@@ -31,19 +32,26 @@ std::int32_t HomeOf(const LocalDraft& draft, ValueId value) {
   return traced.kind == ValueKind::kOutput ? draft.traced.at(traced.producer).stage : -1;
 }
 
-Result<ValueId> Transfer(LocalDraft& draft, ValueId value, std::int32_t from, std::int32_t to) {
+Result<ValueId> Transfer(LocalDraft& draft, ValueId value, std::int32_t from, const Node& user) {
+  const std::int32_t to = user.stage;
   DRYDOCK_RETURN_IF_ERROR(JoinCopies(draft, value));
   const Value& traced = draft.traced.at(value);
   const bool parameter = traced.kind == ValueKind::kParameter;
-  const ValueId mirrored = draft.mirrored[ToIndex(value)];
-  const ValueId sent = parameter && mirrored != kNoValue ? mirrored : draft.Of(value).id;
+  ValueId sent = draft.Of(value).id;
+  if (parameter) {
+    DRYDOCK_TRY(sent, BehindMirror(draft, value));
+  }
   NodeSpec spec{.op = ops::kStageTransfer, .inputs = {sent}, .scope = "Default"};
   spec.instance_name = std::string(ops::kSend);
   const std::int64_t tag = draft.border_tags[{from, to}]++;
-  spec.attrs = {
-      {"from_stage", std::int64_t{from}}, {"to_stage", std::int64_t{to}}, {"sr_tag", tag}};
+  const std::int32_t part = parameter ? 0 : draft.traced.at(traced.producer).segment;
+  spec.attrs = {{"from_stage", std::int64_t{from}},
+                {"to_stage", std::int64_t{to}},
+                {std::string(kFromPart), std::int64_t{part}},
+                {std::string(kToPart), std::int64_t{user.segment}},
+                {"sr_tag", tag}};
   if (parameter) {
-    spec.attrs["parameter"] = traced.name;
+    spec.attrs[std::string(kPassesWeight)] = traced.name;
   } else {
     spec.place = draft.traced.at(traced.producer).place;
   }
@@ -71,8 +79,11 @@ Result<std::vector<BeforeStage>> EnterStage(LocalDraft& draft, NodeId id) {
     }
     const auto [place, added] = draft.arrived.try_emplace({input, node.stage});
     if (added) {
-      DRYDOCK_TRY(place->second.id, Transfer(draft, input, home, node.stage));
+      DRYDOCK_TRY(place->second.id, Transfer(draft, input, home, node));
       place->second.mirrored = place->second.id;
+      if (draft.traced.at(input).kind == ValueKind::kParameter) {
+        DRYDOCK_TRY(place->second.mirrored, ReceivedWeight(draft, input, place->second.id));
+      }
     }
     ValueId& mirrored = draft.mirrored[ToIndex(input)];
     before.push_back({.operand = input, .id = draft.Of(input).id, .mirrored = mirrored});

@@ -58,6 +58,7 @@ class StageMap {
 
   Status Build() {
     PlaceWeights();
+    FindGradients();
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       DRYDOCK_RETURN_IF_ERROR(PlaceNode(n));
     }
@@ -67,10 +68,24 @@ class StageMap {
   [[nodiscard]] bool IsTransfer(const Node& node) const { return node.entry == transfer_; }
   [[nodiscard]] const Stages& OfNode(std::size_t n) const { return of_node_[n]; }
   [[nodiscard]] const Stages& OfValue(ValueId id) const { return of_value_[ToIndex(id)]; }
-  /// What stands for a value in a stage that has it under another number.
-  [[nodiscard]] ValueId InStage(ValueId id, std::int32_t stage) const {
-    const auto found = other_.find({id, stage});
-    return found == other_.end() ? id : found->second;
+  /// What is asked for as the gradient of a weight; kNoValue if nothing is.
+  [[nodiscard]] ValueId GradientOf(ValueId weight) const {
+    const auto found = gradients_.find(weight);
+    return found == gradients_.end() ? kNoValue : found->second;
+  }
+  /// A node behind the gradients.
+  [[nodiscard]] bool IsBehind(const Node& node) const {
+    return node.origin != kNoNode && draft_.regions[ToIndex(node.origin)] == Region::kPost;
+  }
+  /// The gradient that a transfer of the backward pass belongs to, if it is that of a weight.
+  [[nodiscard]] ValueId GradientPassed(const Node& transfer) const {
+    const auto weight = transfer.attrs.find(kPassesWeight);
+    if (transfer.phase != Phase::kBackward || weight == transfer.attrs.end()) {
+      return kNoValue;
+    }
+    const auto* name = std::get_if<std::string>(&weight->second.value);
+    const auto found = name == nullptr ? by_name_.end() : by_name_.find(*name);
+    return found == by_name_.end() ? kNoValue : GradientOf(found->second);
   }
 
  private:
@@ -96,6 +111,19 @@ class StageMap {
     }
   }
 
+  void FindGradients() {
+    for (std::size_t n = 0; n < draft_.traced.nodes.size(); ++n) {
+      const Node& node = draft_.traced.nodes[n];
+      for (std::size_t i = 0; draft_.regions[n] == Region::kGradient && i < node.outputs.size();
+           ++i) {
+        gradients_[draft_.Of(node.inputs[i + 1]).id] = draft_.Of(node.outputs[i]).id;
+      }
+    }
+    for (const Parameter& parameter : draft_.traced.parameters) {
+      by_name_[draft_.traced.at(parameter.value).name] = draft_.Of(parameter.value).id;
+    }
+  }
+
   Status PlaceNode(std::size_t n) {
     const Node& node = graph_.nodes[n];
     Stages stages;
@@ -118,7 +146,9 @@ class StageMap {
   }
 
   [[nodiscard]] bool IsForward(const Node& node) const {
-    return node.origin != kNoNode && draft_.regions[ToIndex(node.origin)] == Region::kForward;
+    // A helper in front of a weight was perhaps asked for by a user in another stage.
+    return node.origin != kNoNode && node.phase == Phase::kForward && !node.entry->steers &&
+           draft_.regions[ToIndex(node.origin)] == Region::kForward;
   }
 
   Result<Stages> StagesOfOperands(const Node& node) const {
@@ -140,30 +170,18 @@ class StageMap {
     return apart ? Stages() : stages;
   }
 
-  /// The gradient that a stage sends back for a weight that it received.
+  /// A weight that a stage received is updated there, too, with a gradient of the same name.
   void NoteReturned(const Node& node) {
-    const auto weight = node.attrs.find("parameter");
-    if (node.phase != Phase::kBackward || weight == node.attrs.end()) {
-      return;
-    }
-    if (const auto* name = std::get_if<std::string>(&weight->second.value)) {
-      returned_[*name].emplace_back(StageAttr(node, "from_stage"), node.inputs.front());
+    if (const ValueId gradient = GradientPassed(node); gradient != kNoValue) {
+      returned_[gradient].insert(StageAttr(node, "from_stage"));
     }
   }
 
-  /// The whole gradient of a shared weight: in the other stages what they sent back stands for it.
   void NoteGradient(const Node& node) {
     for (const ValueId output : node.outputs) {
-      const std::string& name = graph_.at(output).name;
-      constexpr std::string_view kPrefix = "grad.";
-      const auto found =
-          name.starts_with(kPrefix) ? returned_.find(name.substr(kPrefix.size())) : returned_.end();
-      if (found == returned_.end()) {
-        continue;
-      }
-      for (const auto& [stage, sent] : found->second) {
-        of_value_[ToIndex(output)].insert(stage);
-        other_[{output, stage}] = sent;
+      const auto found = returned_.find(output);
+      if (found != returned_.end()) {
+        of_value_[ToIndex(output)].insert(found->second.begin(), found->second.end());
       }
     }
   }
@@ -173,8 +191,9 @@ class StageMap {
   std::vector<Stages> of_value_;
   std::vector<Stages> of_node_;
   const OpEntry* transfer_;
-  std::map<std::string, std::vector<std::pair<std::int32_t, ValueId>>, std::less<>> returned_ = {};
-  std::map<std::pair<ValueId, std::int32_t>, ValueId> other_ = {};
+  std::map<ValueId, Stages> returned_ = {};      ///< By the gradient: who sends a part of it back.
+  std::map<ValueId, ValueId> gradients_ = {};    ///< By the weight.
+  std::map<std::string, ValueId> by_name_ = {};  ///< Parameters.
 };
 
 /// Copies what one stage needs out of the program of all.
@@ -194,6 +213,9 @@ class StageCopy {
   }
 
   void Add(const Node& node) {
+    if (!returned_.empty() && map_.IsBehind(node)) {
+      JoinReturned();
+    }
     if (!map_.IsTransfer(node)) {
       Append(node);
     } else if (StageAttr(node, "from_stage") == stage_) {
@@ -218,7 +240,6 @@ class StageCopy {
     if (whole == kNoValue) {
       return kNoValue;
     }
-    whole = map_.InStage(whole, stage_);
     const auto [place, added] = ids_.try_emplace(whole, kNoValue);
     if (added) {
       place->second = AddValue(from_.at(whole), whole);
@@ -256,16 +277,20 @@ class StageCopy {
   }
 
   [[nodiscard]] bool Here(ValueId whole) const {
-    const Stages& stages = map_.OfValue(map_.InStage(whole, stage_));
+    const Stages& stages = map_.OfValue(whole);
     return stages.empty() || stages.contains(stage_);
   }
 
   void Append(const Node& node) {
     Node copy = node;
     copy.inputs.clear();
+    // What takes any number of operands takes those that are here.
+    const bool any_number = node.entry->signature.find("(*") != std::string_view::npos;
     for (const ValueId input : node.inputs) {
       if (input == kNoValue || Here(input)) {
         copy.inputs.push_back(Mapped(input));
+      } else if (!any_number) {
+        copy.inputs.push_back(Constant(from_.at(input).type));
       }
     }
     copy.stage = stage_;
@@ -304,11 +329,18 @@ class StageCopy {
     half.attrs = {{"sr_tag", node.attrs.at("sr_tag")},
                   {"rank_distance", stages * StageDevices(draft_.config)},
                   {"from_stage", node.attrs.at("from_stage")},
-                  {"to_stage", node.attrs.at("to_stage")}};
-    if (const auto parameter = node.attrs.find("parameter"); parameter != node.attrs.end()) {
+                  {"to_stage", node.attrs.at("to_stage")},
+                  {std::string(kFromPart), node.attrs.at(std::string(kFromPart))},
+                  {std::string(kToPart), node.attrs.at(std::string(kToPart))}};
+    if (const auto parameter = node.attrs.find(kPassesWeight); parameter != node.attrs.end()) {
       half.attrs.insert(*parameter);
     }
     half.group = WholeJob(draft_.config.world_size);
+    if (draft_.config.pipeline_interleave) {
+      // The ranks at one position of all stages.
+      half.group->digits = {
+          {.stride = StageDevices(draft_.config), .extent = draft_.config.pipeline_stages}};
+    }
     return half;
   }
 
@@ -316,8 +348,13 @@ class StageCopy {
     Node send = Crossing(node, ops::kSend);
     send.inputs = {Mapped(node.inputs.front())};
     send.outputs = {NewResult(from_.at(node.inputs.front()).type)};
-    sent_.push_back(send.outputs.front());
+    const ValueId result = send.outputs.front();
     to_.nodes.push_back(std::move(send));
+    if (const ValueId gradient = map_.GradientPassed(node); gradient != kNoValue) {
+      ids_[gradient] = Behind({.shape = {}, .dtype = from_.at(gradient).type.dtype}, {result});
+    } else {
+      (node.phase == Phase::kBackward ? returned_ : sent_).push_back(result);
+    }
   }
 
   void AppendReceive(const Node& node) {
@@ -329,10 +366,29 @@ class StageCopy {
     Push(std::move(receive), node.outputs);
   }
 
+  /// What is sent back is done when the gradient of the first weight is.
+  void JoinReturned() {
+    const ValueId gradient = map_.GradientOf(first_weight_);
+    if (gradient != kNoValue) {
+      Node join{.op = std::string(ops::kJoinSends),
+                .entry = FindOp(ops::kJoinSends),
+                .inputs = {Mapped(gradient)},
+                .attrs = {{std::string(kJoinsSends), true}},
+                .scope = "Default",
+                .phase = Phase::kBackward,
+                .stage = stage_};
+      join.inputs.insert(join.inputs.end(), returned_.begin(), returned_.end());
+      join.outputs = {NewResult(from_.at(gradient).type)};
+      ids_[gradient] = join.outputs.front();
+      to_.nodes.push_back(std::move(join));
+    }
+    returned_.clear();
+  }
+
   /// What a Receive reads. Its users keep the value.
   ValueId Anchor(const Node& node, const TensorType& type) {
     if (node.phase == Phase::kForward && first_weight_ != kNoValue) {
-      const bool parameter = node.attrs.contains("parameter");
+      const bool parameter = node.attrs.contains(kPassesWeight);
       return Mapped(parameter ? WeightBehind(node.inputs.front()) : first_weight_);
     }
     return Constant({.shape = {}, .dtype = type.dtype});
@@ -357,14 +413,23 @@ class StageCopy {
 
   /// In place of a result that another stage makes.
   ValueId Zeros(ValueId output) {
-    const ValueId zeros = Constant(from_.at(output).type);
-    if (sent_.empty()) {
+    const ValueId result = Behind(from_.at(output).type, sent_);
+    if (!sent_.empty()) {
+      to_.nodes.back().attrs[std::string(kJoinsSends)] = true;
+    }
+    return result;
+  }
+
+  /// Zeros, not before some messages were sent.
+  ValueId Behind(const TensorType& type, const std::vector<ValueId>& sent) {
+    const ValueId zeros = Constant(type);
+    if (sent.empty()) {
       return zeros;
     }
     Node depend{.op = std::string(ops::kDepend), .entry = FindOp(ops::kDepend), .scope = "Default"};
     depend.inputs = {zeros};
-    depend.inputs.insert(depend.inputs.end(), sent_.begin(), sent_.end());
-    depend.outputs = {NewResult(from_.at(output).type)};
+    depend.inputs.insert(depend.inputs.end(), sent.begin(), sent.end());
+    depend.outputs = {NewResult(type)};
     const ValueId result = depend.outputs.front();
     to_.nodes.push_back(std::move(depend));
     return result;
@@ -386,8 +451,9 @@ class StageCopy {
   std::int32_t stage_;
   Graph to_ = {};
   std::map<ValueId, ValueId> ids_ = {};
-  std::vector<ValueId> states_ = {};  ///< Per parameter: `state_of` in the program of all.
-  std::vector<ValueId> sent_ = {};
+  std::vector<ValueId> states_ = {};    ///< Per parameter: `state_of` in the program of all.
+  std::vector<ValueId> sent_ = {};      ///< Results of sends of the forward pass.
+  std::vector<ValueId> returned_ = {};  ///< Of the backward pass, not joined yet.
   ValueId first_weight_ = kNoValue;
 };
 

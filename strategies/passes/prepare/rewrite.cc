@@ -233,7 +233,9 @@ Graph AppendOutputNodes(Graph graph, const std::vector<Region>& regions, std::in
                            .outputs = {result},
                            .attrs = {{"full_batch", full_batch}},
                            .scope = "Default",
-                           .place = graph.at(graph.at(output).producer).place});
+                           .place = graph.at(graph.at(output).producer).place,
+                           .stage = graph.at(graph.at(output).producer).stage,
+                           .segment = graph.at(graph.at(output).producer).segment});
     graph.values.push_back(
         {.kind = ValueKind::kOutput, .type = graph.at(output).type, .producer = id});
     output = result;

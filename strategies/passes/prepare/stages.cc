@@ -75,7 +75,10 @@ Status FlowForward(Graph& graph, Node& node, const JobConfig& config) {
   }
   const std::int32_t part = last == nullptr ? 0 : last->segment;
   if (config.pipeline_interleave) {
-    node.segment = last != nullptr && last->stage > node.stage ? part + 1 : part;
+    // A V says its parts itself: the way back goes through lower and lower stages.
+    const bool v_shape = config.pipeline_scheduler == "zero_bubble_v";
+    const bool back = last != nullptr && last->stage > node.stage;
+    node.segment = v_shape ? std::max(node.segment, part) : back ? part + 1 : part;
     return {};
   }
   node.segment = 0;

@@ -357,6 +357,16 @@ Result<std::vector<PipelineTask>> PipelineOrder(PipelineScheduler scheduler,
   return std::move(VShape(shape).Run()[static_cast<std::size_t>(stage)]);
 }
 
+Result<std::vector<std::vector<PipelineTask>>> ProvenOrders(PipelineScheduler scheduler,
+                                                            const PipelineShape& shape) {
+  std::vector<std::vector<PipelineTask>> orders;
+  for (std::int64_t stage = 0; stage < shape.stages; ++stage) {
+    DRYDOCK_TRY(orders.emplace_back(), PipelineOrder(scheduler, shape, stage));
+  }
+  DRYDOCK_RETURN_IF_ERROR(CheckPipeline(scheduler, shape, orders));
+  return orders;
+}
+
 std::int64_t FlowPosition(PipelineScheduler scheduler, const PipelineShape& shape,
                           std::int64_t stage, std::int64_t chunk) {
   const bool back = scheduler == PipelineScheduler::kZeroBubbleV && chunk == 1;

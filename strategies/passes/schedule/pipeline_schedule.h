@@ -46,6 +46,11 @@ struct PipelineTask {
                                                               const PipelineShape& shape,
                                                               std::int64_t stage);
 
+/// The orders of all stages.
+/// @error kInvalidArgument  as PipelineOrder and CheckPipeline
+[[nodiscard]] Result<std::vector<std::vector<PipelineTask>>> ProvenOrders(
+    PipelineScheduler scheduler, const PipelineShape& shape);
+
 /// Place of a chunk of a stage along the flow of data, from 0 on.
 [[nodiscard]] std::int64_t FlowPosition(PipelineScheduler scheduler, const PipelineShape& shape,
                                         std::int64_t stage, std::int64_t chunk);

@@ -3,6 +3,7 @@
 #include "strategies/passes/schedule/delay.h"
 #include "strategies/passes/schedule/exec_order.h"
 #include "strategies/passes/schedule/lower.h"
+#include "strategies/passes/schedule/pipeline_control.h"
 #include "strategies/passes/schedule/streams.h"
 #include "strategies/passes/schedule/tuples.h"
 #include "strategies/passes/schedule/unroll_micro.h"
@@ -10,9 +11,19 @@
 /// From the local program to the kernels of a step: the list of what is done.
 namespace drydock::strategies {
 
-Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config) {
+Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config, StageId stage) {
   DRYDOCK_TRY(LoweredProgram lowered, LowerProgram(local, config.data_sink));
-  DRYDOCK_TRY(KernelGraph graph, UnrollMicroBatches(std::move(lowered), config.micro_batches));
+  const bool piped = config.pipeline_stages > 1 && config.micro_batches > 1;
+  // An interleaved pipeline calls one graph for all micro batches, with one gradient to begin with.
+  if (piped && !config.pipeline_interleave) {
+    RepeatSeeds(lowered, local);
+  }
+  DRYDOCK_TRY(UnrolledProgram unrolled,
+              UnrollMicroBatches(std::move(lowered), config.micro_batches, !piped));
+  KernelGraph graph = std::move(unrolled.graph);
+  if (piped) {
+    DRYDOCK_RETURN_IF_ERROR(OrderPipeline(graph, local, config, stage, unrolled.ends));
+  }
   ReadThroughTuples(graph);
   const VisitOrder visit =
       config.exec_order == "dfs" ? VisitOrder::kDepthFirst : VisitOrder::kBreadthFirst;

@@ -36,16 +36,20 @@ class Unrolling {
         moved_(rolled_.graph.nodes.size(), kNoKernel),
         each_(rolled_.graph.nodes.size(), 0) {}
 
-  Result<KernelGraph> Run() && {
+  Result<UnrolledProgram> Run(bool ordered) && {
     DRYDOCK_RETURN_IF_ERROR(FindParts());
     Move(Part::kBefore);
     for (std::size_t m = 0; m < count_; ++m) {
       CopyEach(m);
     }
     Move(Part::kAfter);
-    OrderMicroBatches();
+    UnrolledProgram program{.ends = Ends()};
+    if (ordered) {
+      OrderMicroBatches(program.ends);
+    }
     Finish();
-    return std::move(out_);
+    program.graph = std::move(out_);
+    return program;
   }
 
  private:
@@ -176,18 +180,21 @@ class Unrolling {
     }
   }
 
-  void OrderMicroBatches() {
-    if (rolled_.micro_batch_ends.empty()) {
-      return;
-    }
-    for (std::size_t m = 1; m < count_; ++m) {
-      std::vector<KernelId> ends;
+  std::vector<std::vector<KernelId>> Ends() {
+    std::vector<std::vector<KernelId>> ends(count_);
+    for (std::size_t m = 0; m < count_; ++m) {
       for (const KernelId end : rolled_.micro_batch_ends) {
         if (PartOf(end) == Part::kEach) {
-          ends.push_back(Copied(Index(end), m - 1));
+          ends[m].push_back(Copied(Index(end), m));
         }
       }
-      const KernelId all = Add({.kind = KernelKind::kMakeTuple, .inputs = std::move(ends)});
+    }
+    return ends;
+  }
+
+  void OrderMicroBatches(const std::vector<std::vector<KernelId>>& ends) {
+    for (std::size_t m = 1; m < count_ && !rolled_.micro_batch_ends.empty(); ++m) {
+      const KernelId all = Add({.kind = KernelKind::kMakeTuple, .inputs = ends[m - 1]});
       for (const auto& [first, kernels] : rolled_.copies) {
         const KernelId piece = Copied(Index(first), m);
         const KernelId batch = out_.at(piece).inputs.front();
@@ -220,11 +227,14 @@ class Unrolling {
 
 }  // namespace
 
-Result<KernelGraph> UnrollMicroBatches(LoweredProgram rolled, std::int64_t micro_batches) {
-  if (micro_batches <= 1 || rolled.copies.empty()) {
-    return std::move(rolled.graph);
+Result<UnrolledProgram> UnrollMicroBatches(LoweredProgram rolled, std::int64_t micro_batches,
+                                           bool ordered) {
+  const bool repeats = std::ranges::any_of(
+      rolled.graph.nodes, [](const KernelNode& node) { return node.micro_use == MicroUse::kEach; });
+  if (micro_batches <= 1 || !repeats) {
+    return UnrolledProgram{.graph = std::move(rolled.graph)};
   }
-  return Unrolling(std::move(rolled), micro_batches).Run();
+  return Unrolling(std::move(rolled), micro_batches).Run(ordered);
 }
 
 }  // namespace drydock::strategies

@@ -120,7 +120,16 @@ Result<std::vector<KernelId>> LowerDepend(const LowerContext& context) {
         context.builder.Virtual(KernelKind::kMakeTuple, {inputs.begin() + 1, inputs.end()});
     inputs = {inputs.front(), others};
   }
-  return std::vector<KernelId>{context.builder.Virtual(KernelKind::kDepend, std::move(inputs))};
+  const KernelId depend = context.builder.Virtual(KernelKind::kDepend, std::move(inputs));
+  if (context.node.attrs.contains(kJoinsSends)) {
+    KernelNode& joined = context.builder.graph().at(depend);
+    joined.micro_use = MicroUse::kAll;
+    if (context.OutputType().shape.empty()) {
+      const KernelId zero = context.builder.Constant(context.OutputType(), "tensor 0");
+      context.builder.graph().at(depend).inputs.front() = zero;
+    }
+  }
+  return std::vector<KernelId>{depend};
 }
 
 DRYDOCK_OP(Load, .family = "view", .signature = "Load()(variable)", .kind = OpKind::kView,

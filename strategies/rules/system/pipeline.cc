@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
@@ -25,6 +26,7 @@ namespace {
 Result<std::vector<ValueId>> TransferGradient(const GradientContext& context) {
   AttrMap attrs = context.node.attrs;
   std::swap(attrs["from_stage"], attrs["to_stage"]);
+  std::swap(attrs[std::string(kFromPart)], attrs[std::string(kToPart)]);
   DRYDOCK_TRY(const ValueId gradient,
               context.Emit(ops::kStageTransfer, {OutputGradient(context)}, std::move(attrs)));
   return std::vector<ValueId>{gradient};
@@ -59,6 +61,50 @@ Result<std::vector<NdArray>> RunAlone(const Node& node, const std::vector<NdArra
   return Fail(ErrorCode::kUnsupported, "'" + node.op + "' runs between stages only");
 }
 
+/// What a stage computed is sent when the state of its parameters is there.
+Result<std::vector<KernelId>> LowerSend(const LowerContext& context) {
+  const bool result =
+      context.node.phase == Phase::kForward && !context.node.attrs.contains(kPassesWeight);
+  const KernelId value = result ? context.builder.Virtual(KernelKind::kDepend,
+                                                          {context.inputs[0], context.first_state})
+                                : context.inputs[0];
+  return std::vector<KernelId>{context.builder.Kernel(
+      {.name = ops::kSend, .inputs = {value}, .results = {context.OutputType()}})};
+}
+
+/// Once for each micro batch, whatever it reads.
+Result<std::vector<KernelId>> LowerReceive(const LowerContext& context) {
+  const bool once = context.node.attrs.contains(kPassesWeight);
+  const bool weight = context.graph.at(context.node.inputs[0]).kind == ValueKind::kParameter;
+  const KernelId anchor = weight
+                              ? context.inputs[0]
+                              : context.builder.Constant(
+                                    {.shape = {}, .dtype = context.OutputType().dtype}, "tensor 0");
+  return std::vector<KernelId>{
+      context.builder.Kernel({.name = ops::kReceive,
+                              .inputs = {anchor},
+                              .results = {context.OutputType()},
+                              .micro_use = once ? MicroUse::kFollow : MicroUse::kEach})};
+}
+
+/// Zero, not before each message that a stage sends back, added to what stands for a gradient.
+Result<std::vector<KernelId>> LowerJoinSends(const LowerContext& context) {
+  const TensorType scalar{.shape = {}, .dtype = context.InputType(0).dtype};
+  KernelSpec sum{.name = ops::kAddN, .results = {scalar}, .micro_use = MicroUse::kAll};
+  for (std::size_t i = 1; i < context.inputs.size(); ++i) {
+    const KernelId zero = context.builder.Constant(scalar, "tensor 0");
+    sum.inputs.push_back(context.builder.Virtual(KernelKind::kDepend, {zero, context.inputs[i]}));
+  }
+  sum.inputs.push_back(context.inputs[0]);
+  return std::vector<KernelId>{context.builder.Kernel(std::move(sum))};
+}
+
+DRYDOCK_OP_NAMED(JoinSends, "_JoinSends", .family = "virtual",
+                 .signature = "_JoinSends()(gradient, *sent)", .kind = OpKind::kView,
+                 .infer = InferFirst, .gradient = GradientNotNeeded, .lower = LowerJoinSends,
+                 .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree,
+                 .joins_micro_batches = true);
+
 /// Number of the rank at the other end in place of how far it is.
 void NamePeer(Node& node, std::span<const std::int64_t> ranks, std::int64_t member) {
   const std::int64_t distance = IntAttr(node.attrs, "rank_distance", 0).value_or(0);
@@ -83,15 +129,16 @@ DRYDOCK_OP(Send, .family = "communication",
            .signature =
                "Send(sr_tag, dest_rank=0, group='hccl_world_group', "
                "group_back='hccl_world_group')(input_data)",
-           .kind = OpKind::kCollective, .infer = InferSame, .gradient = NoBackward, .values = "-",
-           .flops = NoFlops, .cost = CostFamily::kFree, .collective = &kSendFacts);
+           .kind = OpKind::kCollective, .infer = InferSame, .gradient = NoBackward,
+           .lower = LowerSend, .values = "-", .flops = NoFlops, .cost = CostFamily::kFree,
+           .collective = &kSendFacts);
 DRYDOCK_OP(Receive, .family = "communication",
            .signature =
                "Receive(sr_tag, src_rank=0, shape=(), dtype='float32', group='hccl_world_group', "
                "group_back='hccl_world_group')(input_data)",
            .kind = OpKind::kCollective, .infer = InferReceive, .gradient = NoBackward,
-           .values = "-", .flops = NoFlops, .cost = CostFamily::kFree,
-           .example = "(sr_tag=0, shape=(8, 4), dtype='float32')((8, 4))",
+           .lower = LowerReceive, .values = "-", .flops = NoFlops, .cost = CostFamily::kFree,
+           .takes_reference = true, .example = "(sr_tag=0, shape=(8, 4), dtype='float32')((8, 4))",
            .collective = &kReceiveFacts);
 
 }  // namespace

@@ -151,6 +151,9 @@ Result<std::vector<ValueId>> MirrorMicroStepGradient(const GradientContext& cont
   std::vector<ValueId> operands = TokensOf(context);
   operands.insert(operands.begin(), accumulator);
   DRYDOCK_TRY(const ValueId sum, context.Emit("_AccumulatedGradient", std::move(operands)));
+  if (context.node.attrs.contains(kSentBack)) {
+    return std::vector<ValueId>{sum, kNoValue};
+  }
   ValueId gradient = sum;
   if (context.node.group.has_value()) {
     AttrMap attrs = {{"op", "sum"}};

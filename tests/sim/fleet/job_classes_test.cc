@@ -123,11 +123,11 @@ strategies::TracedNetwork SumNetwork(bool all_reduce) {
           .config = {.world_size = 4, .mode = strategies::ParallelMode::kStandAlone}};
 }
 
-/// One that cuts a job into stages, which is not handled.
+/// One whose strategies another search finds, which is not handled.
 strategies::TracedNetwork NetworkBeyondLimits() {
   strategies::TracedNetwork network = SumNetwork(true);
-  network.config.pipeline_stages = 2;
-  network.config.mode = strategies::ParallelMode::kSemiAutoParallel;
+  network.config.mode = strategies::ParallelMode::kAutoParallel;
+  network.config.search_mode = strategies::SearchMode::kRecursiveProgramming;
   return network;
 }
 

@@ -231,6 +231,8 @@ def _pipeline_section():
     stages = _parallel["pipeline_stages"] if cuts_operators() else 1
     if stages == 1:
         return {"pipeline_stages": 1}
+    if _parallel["pipeline_result_broadcast"]:
+        session.warn_limit("pipeline_result_broadcast: what the last stage returns is not broadcast to the others")
     config = _parallel["pipeline_config"]
     return {"pipeline_stages": stages, "pipeline_interleave": config.get("pipeline_interleave", False),
             "pipeline_scheduler": config.get("pipeline_scheduler", "1f1b"),

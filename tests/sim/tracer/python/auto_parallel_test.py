@@ -102,11 +102,6 @@ ms.Model(AutoParallel(net), nn.MSELoss(), opt).train(1, data)
         self.assertIs(job(run)["loss_repeated_mean"], True)
         self.assertEqual(job(run)["pipeline_stages"], 1)
 
-    def test_stages_are_refused_where_they_are_asked_for(self):
-        for call in ("pipeline(stages=2)",):
-            error = self.error(NET + "p = AutoParallel(net)\np.%s\nms.Model(p, nn.MSELoss(), opt).train(1, data)\n" % call)
-            self.assertEqual((error["family"], error["place"]["line"]), ("unsupported", NET.count("\n") + 2), call)
-
     def test_a_part_of_a_called_step_is_said_to_have_no_effect(self):
         run = self.trace(NET + "step = nn.TrainOneStepCell(nn.WithLossCell(AutoParallel(net), nn.MSELoss()), opt)\n"
                          "step(row, row)\n")

@@ -128,29 +128,6 @@ class Steps(TraceTest):
 class Refused(TraceTest):
     HEAD = NET + "init()\n"
 
-    def test_before_the_network_is_traced_and_with_the_line(self):
-        for setting in ("pipeline_stages=2",):
-            error = self.error(self.HEAD + """
-class Net(nn.Cell):
-    def construct(self, x):
-        print("TRACED")
-        return x
-ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", %s)
-Net()(row)
-""" % setting)
-            self.assertEqual((error["family"], error["place"]["line"]), ("unsupported", FIRST + 6), setting)
-
-    def test_methods_of_auto_parallel(self):
-        for call in ("pipeline(2)",):
-            error = self.error(self.HEAD + """
-from mindspore.parallel.auto_parallel import AutoParallel
-net, opt = made()
-parallel = AutoParallel(net)
-parallel.%s
-ms.Model(parallel, nn.MSELoss(), opt).train(1, [(row, row)])
-""" % call)
-            self.assertEqual((error["family"], error["place"]["line"]), ("unsupported", FIRST + 5), call)
-
     def test_search_modes(self):
         error = self.error(self.HEAD + "ms.set_auto_parallel_context(parallel_mode='auto_parallel')\ntrained()(row, row)\n")
         self.assertEqual((error["family"], error["place"]["line"]), ("unsupported", FIRST + 1))

@@ -62,6 +62,25 @@ def _scope_of(cell):
         session.scope = saved
 
 
+def _first_name(network):
+    return next((name for name, _ in network.cells_and_names() if name), "")
+
+
+def _check_interleaved(network):
+    """Parts of an interleaved pipeline need the graph of the network as a whole. Source: mindspore/ccsrc/frontend/parallel/
+    pipeline_transformer/pipeline_interleave.cc."""
+    from mindspore import context
+    config = context.get_auto_parallel_context("pipeline_config")
+    stages = context.get_auto_parallel_context("pipeline_stages")
+    if stages == 1 or not context.cuts_operators() or not config.get("pipeline_interleave"):
+        return
+    if not any(getattr(type(cell).__init__, "is_lazy_inline", False) for _, cell in network.cells_and_names()):
+        raise user_error(RuntimeError, "PipelineCell:interleave",
+                         "an interleaved pipeline needs lazy_inline on the constructor of its network",
+                         "write @lazy_inline above __init__ of %s, or set pipeline_interleave=False"
+                         % type(network).__name__)
+
+
 def _rolled(count):
     """True where a network is recorded for one micro batch, which stands for all."""
     from mindspore import context
@@ -126,20 +145,28 @@ class _MicroBatches(_Parts):
 class PipelineCell(_MicroBatches):
     """See mindspore.nn.PipelineCell: `micro_size` parts run through the stages one after the other."""
 
-    def __init__(self, network, micro_size, stage_config=None):
+    def __init__(self, network, micro_size, stage_config=None, segment_config=None):
         super().__init__(network, micro_size, {"micro_size": micro_size}, "pipeline_end", "micro_size")
         self.micro_size = micro_size
-        if stage_config is not None:
-            self._apply_stages(stage_config)
+        self._apply("stage_config", stage_config, "pipeline_stage")
+        self._apply("segment_config", segment_config, "pipeline_segment")
 
-    def _apply_stages(self, stage_config):
-        cells = dict(self.network.cells_and_names())
+    def _apply(self, argument, config, attribute):
+        """Gives cells what a configuration {name of a cell: number} says; the network itself by its text."""
+        config = dict(config or {})
         for name, cell in self.network.cells_and_names():
-            if name in stage_config:
-                cell.pipeline_stage = stage_config[name]
-        unknown = [name for name in stage_config if name not in cells]
-        if unknown:
-            raise user_error(KeyError, "PipelineCell:stage-config", "the network has no cell named '%s'" % unknown[0])
+            if name and name in config:
+                setattr(cell, attribute, config.pop(name))
+        if config and str(self.network) in config:
+            setattr(self.network, attribute, config.pop(str(self.network)))
+        if config:
+            raise user_error(KeyError, "PipelineCell:" + argument.replace("_", "-"),
+                             "the network has no cell named '%s'" % next(iter(config)),
+                             "the names are those of cells_and_names(), such as '%s'" % _first_name(self.network))
+
+    def construct(self, *args, **kwargs):
+        _check_interleaved(self.network)
+        return super().construct(*args, **kwargs)
 
 
 Pipeline = PipelineCell

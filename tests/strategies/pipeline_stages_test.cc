@@ -1,0 +1,117 @@
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "strategies/operators/builder.h"
+#include "strategies/passes/compile_job.h"
+#include "strategies/program/agreement.h"
+
+/// A network in two stages of two ranks: what each stage has, what passes between them, and what is
+/// refused.
+namespace drydock::strategies {
+namespace {
+
+struct TwoLayers {
+  std::int32_t first_stage = 0;
+  std::int32_t second_stage = 1;
+  std::int64_t stages = 2;
+};
+
+/// y = sum(relu(x w0) w1), one MatMul per stage, trained; 4 ranks.
+TracedJob Network(const TwoLayers& cells) {
+  GraphBuilder builder("net");
+  const ValueId x = *builder.AddInput("x", {.shape = {8, 16}});
+  const ValueId w0 = *builder.AddParameter("w0", {.shape = {16, 32}}, {});
+  const ValueId w1 = *builder.AddParameter("w1", {.shape = {32, 4}}, {});
+  const ValueId piece =
+      *builder.Emit({.op = "_MicroBatch", .inputs = {x}, .attrs = {{"micro_size", 4}}});
+  const ValueId a = *builder.Emit({.op = "MatMul", .inputs = {piece, w0}, .scope = "Default/a"});
+  const Strategy whole = {{1, 1}, {1, 1}};
+  builder.mutable_graph().nodes.back().stage = cells.first_stage;
+  builder.mutable_graph().nodes.back().in_strategy = whole;
+  const ValueId b = *builder.Emit({.op = "MatMul", .inputs = {a, w1}, .scope = "Default/b"});
+  builder.mutable_graph().nodes.back().stage = cells.second_stage;
+  builder.mutable_graph().nodes.back().in_strategy = whole;
+  const ValueId loss = *builder.Emit({.op = "ReduceSum", .inputs = {b}});
+  const ValueId sum = *builder.Emit({.op = "_MicroSum", .inputs = {loss}});
+  const NodeId gradient = *builder.AddNode({.op = "_Gradient", .inputs = {sum, w0, w1}});
+  const std::vector<ValueId> gradients = builder.graph().at(gradient).outputs;
+  (void)*builder.Emit({.op = "AssignSub", .inputs = {w0, gradients[0]}});
+  (void)*builder.Emit({.op = "AssignSub", .inputs = {w1, gradients[1]}});
+  builder.SetOutputs({sum});
+  JobConfig config{.world_size = 4, .mode = ParallelMode::kSemiAutoParallel};
+  config.any_device_count = true;
+  config.pipeline_stages = cells.stages;
+  config.dataset.kind = DatasetStrategy::Kind::kFullBatch;
+  return JobOf(builder.graph(), config);
+}
+
+std::vector<std::string> ParametersOf(const LocalProgram& program) {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : program.local.parameters) {
+    names.push_back(program.local.at(parameter.value).name);
+  }
+  return names;
+}
+
+std::string RefusalOf(const TwoLayers& cells) {
+  const auto job = CompileJob(Network(cells), RankId{0});
+  return job ? "" : job.error().message;
+}
+
+TEST(PipelineStages, EveryStageIsAProgramWithItsOwnWeights) {
+  const auto job = CompileJob(Network({}), RankId{0});
+  ASSERT_TRUE(job.has_value()) << FormatError(job.error());
+  ASSERT_EQ(job->programs.size(), 2U);
+  ASSERT_EQ(job->classes.size(), 2U);
+  EXPECT_EQ(RankSetText(job->classes[0].ranks), "0-1");
+  EXPECT_EQ(RankSetText(job->classes[1].ranks), "2-3");
+  EXPECT_EQ(ParametersOf(job->programs[0]), std::vector<std::string>{"w0"});
+  EXPECT_EQ(ParametersOf(job->programs[1]), std::vector<std::string>{"w1"});
+}
+
+// Four micro batches of 2 rows: each stage sends and receives 4 tensors of 2 x 32 floats = 256 B;
+// stage 0 the activations, stage 1 their gradients.
+TEST(PipelineStages, EveryMicroBatchPassesThereAndBack) {
+  const auto job = CompileJob(Network({}), RankId{0});
+  ASSERT_TRUE(job.has_value()) << FormatError(job.error());
+  for (const LocalProgram& program : job->programs) {
+    std::vector<std::string> kinds;
+    for (const RankCollective& item : SequenceOf(program).collectives) {
+      if (item.half != PointToPoint::kNone) {
+        kinds.emplace_back(item.kind);
+        EXPECT_EQ(item.payload_bytes, 256);
+        EXPECT_EQ(GroupSize(item.group), 4);
+      }
+    }
+    EXPECT_EQ(kinds.size(), 8U);
+    EXPECT_EQ(std::ranges::count(kinds, "Send"), 4);
+  }
+  const Agreement agreement = CheckAgreement(*job);
+  EXPECT_TRUE(agreement.holds) << agreement.first_conflict;
+}
+
+TEST(PipelineStages, AReceiveWithoutItsSendIsAConflict) {
+  auto job = CompileJob(Network({}), RankId{0});
+  ASSERT_TRUE(job.has_value()) << FormatError(job.error());
+  // Both classes run the program of stage 0: nobody receives what stage 0 sends.
+  job->classes[1].runs = {0};
+  const Agreement agreement = CheckAgreement(*job);
+  EXPECT_FALSE(agreement.holds);
+  EXPECT_NE(agreement.first_conflict.find("waits forever in Send"), std::string::npos)
+      << agreement.first_conflict;
+}
+
+TEST(PipelineStages, StagesThatCannotBeAreRefused) {
+  EXPECT_NE(RefusalOf({.first_stage = 1, .second_stage = 0}).find("lower to higher stages"),
+            std::string::npos);
+  EXPECT_NE(RefusalOf({.second_stage = 2}).find("there are 2 stages"), std::string::npos);
+  EXPECT_NE(RefusalOf({.first_stage = -1, .second_stage = 1}).find("pipeline_stage 1 only"),
+            std::string::npos);
+  EXPECT_NE(RefusalOf({.first_stage = -1, .second_stage = -1}).find("no cell of the network"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace drydock::strategies
