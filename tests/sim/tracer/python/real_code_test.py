@@ -208,6 +208,32 @@ step(Tensor(np.zeros((8, 16)), ms.float32))
         self.assertEqual([self.ops(run).count(op) for op in ("_Gradient", "MatMul", "Square", "ApplyMomentum")], [1, 1, 1, 1])
 
 
+    UPDATE = NET + """
+class Counting(Net):
+    def __init__(self):
+        super().__init__()
+        self.count = Parameter(Tensor(0.0, ms.float32), name="count")
+    def construct(self, x):
+%s
+Counting()(Tensor(np.zeros((8, 16)), ms.float32))
+"""
+
+    def test_update_in_front_of_a_branch_is_done_once(self):
+        run = self.trace(self.UPDATE % """
+        ops.assign_add(self.count, Tensor(1.0, ms.float32))
+        y = super().construct(x)
+        return y * 2 if y > 0 else y""")
+        self.assertEqual(self.ops(run).count("AssignAdd"), 1)
+
+    def test_update_on_a_side_is_a_limit(self):
+        error = self.error(self.UPDATE % """
+        y = super().construct(x)
+        if y > 0:
+            ops.assign_add(self.count, Tensor(1.0, ms.float32))
+        return y""")
+        self.assertEqual(error["family"], "unsupported")
+
+
 class RankNumbers(TraceTest):
     def run_of(self, text):
         return self.trace("import os\nfrom os import environ\n" + NET + """

@@ -13,10 +13,11 @@ MAX_DECISIONS = 6
 class _Run:
     """One execution of a construct(): outcomes that are given, and what was asked."""
 
-    def __init__(self, given):
+    def __init__(self, program, given):
         self.given = given
         self.conditions = []  # (condition, place) in order
         self.assigned = False
+        self.program, self.updates_before = program, None  # updates in front of the first condition that is new
 
     def decide(self, condition):
         place = frames.user_place()
@@ -28,7 +29,14 @@ class _Run:
                 % (MAX_DECISIONS, frames.place_text(place)),
                 "a dry run knows shapes, not values; branch on Python values or use ops.select")
         self.conditions.append((condition, place))
+        if index == len(self.given):
+            self.updates_before = _other_updates(self.program)
         return self.given[index] if index < len(self.given) else True
+
+
+def _other_updates(program):
+    """Updates that are no optimizer's."""
+    return program.update_count - program.step_update_count
 
 
 def decide(condition):
@@ -57,7 +65,7 @@ def run(program, body):
 
 
 def _execute(program, body, given, log):
-    saved, session.branches = session.branches, _Run(given)
+    saved, session.branches = session.branches, _Run(program, given)
     log.rewind()
     try:
         return body(), session.branches
@@ -66,7 +74,7 @@ def _execute(program, body, given, log):
 
 
 def _explore(program, body, given, log):
-    steps, others = program.step_update_count, program.update_count - program.step_update_count
+    steps = program.step_update_count
     result, execution = _execute(program, body, given, log)
     asked = execution.conditions
     if program.step_update_count != steps:  # a step that is left out after an overflow: recorded as if it were done
@@ -75,7 +83,7 @@ def _explore(program, body, given, log):
             raise _side_effect("has steps of an optimizer on several sides", asked[max(len(given) - 1, 0)][1])
     if len(asked) <= len(given):
         return result
-    if execution.assigned or program.update_count - program.step_update_count != others:
+    if execution.assigned or _other_updates(program) != execution.updates_before:
         raise _side_effect("assigns attributes" if execution.assigned else "updates parameters", asked[len(given)][1])
     for index in range(len(asked) - 1, len(given) - 1, -1):
         condition, place = asked[index]
