@@ -92,7 +92,7 @@ Result<ValueId> MirroredWeight(LocalDraft& draft, NodeId user, std::size_t opera
   if (!GivesMirror(draft, user, operand)) {
     return draft.Of(weight).id;
   }
-  return BehindMirror(draft, weight);
+  return BehindMirror(draft, weight, user);
 }
 
 Result<ValueId> ReceivedWeight(LocalDraft& draft, ValueId weight, ValueId received) {
@@ -107,7 +107,7 @@ Result<ValueId> ReceivedWeight(LocalDraft& draft, ValueId weight, ValueId receiv
                              .instance_name = std::string(ops::kMirrorMicroStep)});
 }
 
-Result<ValueId> BehindMirror(LocalDraft& draft, ValueId weight) {
+Result<ValueId> BehindMirror(LocalDraft& draft, ValueId weight, NodeId user) {
   const ValueId accumulator = AccumulatorOf(draft, weight);
   ValueId& mirrored = draft.mirrored[ToIndex(weight)];
   if (accumulator != kNoValue) {

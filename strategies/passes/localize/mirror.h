@@ -27,7 +27,7 @@ namespace drydock::strategies {
                                               const GroupPattern& replicas);
 
 /// The weight as one user reads it, behind its mirror.
-[[nodiscard]] Result<ValueId> BehindMirror(LocalDraft& draft, ValueId weight);
+[[nodiscard]] Result<ValueId> BehindMirror(LocalDraft& draft, ValueId weight, NodeId user);
 
 /// A weight that another stage passed on: its gradient goes back there, once a step.
 [[nodiscard]] Result<ValueId> ReceivedWeight(LocalDraft& draft, ValueId weight, ValueId received);

@@ -32,14 +32,15 @@ std::int32_t HomeOf(const LocalDraft& draft, ValueId value) {
   return traced.kind == ValueKind::kOutput ? draft.traced.at(traced.producer).stage : -1;
 }
 
-Result<ValueId> Transfer(LocalDraft& draft, ValueId value, std::int32_t from, const Node& user) {
+Result<ValueId> Transfer(LocalDraft& draft, ValueId value, std::int32_t from, NodeId id) {
+  const Node& user = draft.traced.at(id);
   const std::int32_t to = user.stage;
   DRYDOCK_RETURN_IF_ERROR(JoinCopies(draft, value));
   const Value& traced = draft.traced.at(value);
   const bool parameter = traced.kind == ValueKind::kParameter;
   ValueId sent = draft.Of(value).id;
   if (parameter) {
-    DRYDOCK_TRY(sent, BehindMirror(draft, value));
+    DRYDOCK_TRY(sent, BehindMirror(draft, value, id));
   }
   NodeSpec spec{.op = ops::kStageTransfer, .inputs = {sent}, .scope = "Default"};
   spec.instance_name = std::string(ops::kSend);
@@ -79,7 +80,7 @@ Result<std::vector<BeforeStage>> EnterStage(LocalDraft& draft, NodeId id) {
     }
     const auto [place, added] = draft.arrived.try_emplace({input, node.stage});
     if (added) {
-      DRYDOCK_TRY(place->second.id, Transfer(draft, input, home, node));
+      DRYDOCK_TRY(place->second.id, Transfer(draft, input, home, id));
       place->second.mirrored = place->second.id;
       if (draft.traced.at(input).kind == ValueKind::kParameter) {
         DRYDOCK_TRY(place->second.mirrored, ReceivedWeight(draft, input, place->second.id));

@@ -208,7 +208,7 @@ class ProgramLowering {
       references_[ToIndex(node.outputs.front())] = true;
     }
     Finish(node, first, state, written, effect);
-    if (effect == Effect::kNone) {
+    if (effect == Effect::kNone && !node.entry->unordered_effect) {
       NoteMovedStatistics(first);
     }
     if (after_step) {
