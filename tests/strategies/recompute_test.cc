@@ -65,8 +65,9 @@ TEST(Recompute, OnlyWhatBackwardReadsRunsAgain) {
 
 TEST(Recompute, ASecondRunWaitsForTheFirstGradient) {
   const Graph graph = Compiled(Layer(true));
-  // The first reader of the block is the gradient of w2 or of the activation: both get dy, the
-  // gradient of the second product, which the second run of the first product waits for.
+  // The step returns the loss, then the gradient of w1, which comes from GeLUGrad(da, h, a): that
+  // is the first reader of the block in a walk from the end, and it gets da, the gradient of the
+  // activation (4, 16). The second run of the first product waits for it.
   const auto copy = std::ranges::find_if(
       graph.nodes, [](const Node& node) { return node.attrs.contains(kDuplicated); });
   ASSERT_NE(copy, graph.nodes.end());
@@ -74,9 +75,9 @@ TEST(Recompute, ASecondRunWaitsForTheFirstGradient) {
   EXPECT_EQ(depend.op, "Depend");
   ASSERT_EQ(depend.inputs.size(), 2U);
   EXPECT_EQ(graph.at(depend.inputs[0]).name, "x");
-  const Node& dy = graph.at(graph.at(depend.inputs[1]).producer);
-  EXPECT_EQ(dy.phase, Phase::kBackward);
-  EXPECT_EQ(graph.at(dy.outputs.front()).type.shape, (Shape{4, 8}));
+  const Node& da = graph.at(graph.at(depend.inputs[1]).producer);
+  EXPECT_EQ(da.phase, Phase::kBackward);
+  EXPECT_EQ(graph.at(da.outputs.front()).type.shape, (Shape{4, 16}));
 }
 
 TEST(Recompute, WithoutMarksNothingRunsTwice) {
