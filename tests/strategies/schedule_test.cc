@@ -85,6 +85,23 @@ TEST(ExecOrder, UsersOfACollectiveWaitUntilNothingElseIsReady) {
   EXPECT_EQ(Names(graph, ExecOrder(graph)), (std::vector<std::string>{"a", "r", "b", "c", "s"}));
 }
 
+TEST(ExecOrder, UsersFollowDepthFirst) {
+  // a is read by b and c, b by f and g, c by d. In depth both users of b follow it; in breadth c,
+  // with its only user d, stands before them.
+  Kernels kernels;
+  const KernelId a = kernels.Add("a", {kernels.Leaf("x")});
+  const KernelId b = kernels.Add("b", {a});
+  const KernelId f = kernels.Add("f", {b});
+  const KernelId g = kernels.Add("g", {b});
+  const KernelId c = kernels.Add("c", {a});
+  const KernelId d = kernels.Add("d", {c});
+  const KernelGraph graph = kernels.Returning({f, g, d});
+  EXPECT_EQ(Names(graph, ExecOrder(graph, VisitOrder::kDepthFirst)),
+            (std::vector<std::string>{"a", "b", "f", "g", "c", "d"}));
+  EXPECT_EQ(Names(graph, ExecOrder(graph)),
+            (std::vector<std::string>{"a", "b", "c", "d", "f", "g"}));
+}
+
 TEST(DelayKernels, CastsOfLeavesStandBeforeTheirFirstUser) {
   // p and q need no kernel and run late; q is cast in front of n, p in front of m. An update
   // between a cast and its user keeps the cast where it is.
