@@ -36,7 +36,9 @@ KernelId KernelBuilder::AddLeaf(KernelKind kind, std::string name, TensorType ty
 
 KernelId KernelBuilder::Constant(TensorType type, std::string text) {
   if (text.empty()) {
-    return AddLeaf(KernelKind::kConstant, std::move(text), std::move(type));
+    const KernelId own = AddLeaf(KernelKind::kConstant, std::move(text), std::move(type));
+    graph_.at(own).micro_use = MicroUse::kEach;
+    return own;
   }
   std::string key = TypeText(type) + " " + text;
   const auto known = constants_.find(key);
@@ -66,12 +68,16 @@ KernelId KernelBuilder::Argument(const Attr& value) {
     dtype = DType::kUInt8;
     count = std::ssize(*text);
   }
-  return Constant({.shape = count < 0 ? Shape{} : Shape{count}, .dtype = dtype}, AttrText(value));
+  // What depends on the rank is that of the first one, which may equal other constants.
+  return Constant({.shape = count < 0 ? Shape{} : Shape{count}, .dtype = dtype},
+                  AttrText(ResolveAttr(value, 0)));
 }
 
 KernelId KernelBuilder::IntTensor(const std::vector<std::int64_t>& values) {
-  return Constant({.shape = {std::ssize(values)}, .dtype = DType::kInt64},
-                  "tensor " + TupleText(values));
+  const KernelId id = Constant({.shape = {std::ssize(values)}, .dtype = DType::kInt64},
+                               "tensor " + TupleText(values));
+  graph_.at(id).micro_use = MicroUse::kEach;
+  return id;
 }
 
 KernelId KernelBuilder::Kernel(KernelSpec spec) {

@@ -67,7 +67,7 @@ class Unrolling {
   Status FindParts() {
     for (std::size_t n = 0; n < parts_.size(); ++n) {
       bool behind_all = false;
-      bool of_each = UseOf(Node(n)) == MicroUse::kEach;
+      bool of_each = UseOf(Node(n)) == MicroUse::kEach && Node(n).kind == KernelKind::kKernel;
       for (const KernelId input : Node(n).inputs) {
         behind_all = behind_all || PartOf(input) == Part::kAfter;
         of_each = of_each || PartOf(input) == Part::kEach;
@@ -162,6 +162,12 @@ class Unrolling {
     return result;
   }
 
+  /// Constants that the back end makes for a kernel are there for each copy of it.
+  [[nodiscard]] bool IsOwnConstant(KernelId id) const {
+    const KernelNode& node = out_.at(id);
+    return node.kind == KernelKind::kConstant && node.micro_use == MicroUse::kEach;
+  }
+
   void CopyEach(std::size_t m) {
     const bool last = m + 1 == count_;
     for (std::size_t n = 0; n < parts_.size(); ++n) {
@@ -174,6 +180,9 @@ class Unrolling {
       KernelNode node = last ? std::move(rolled_.graph.nodes[from]) : rolled_.graph.nodes[from];
       for (KernelId& input : node.inputs) {
         input = MapOf(input, m);
+        if (m > 0 && IsOwnConstant(input)) {
+          input = Add(KernelNode(out_.at(input)));
+        }
       }
       node.micro = static_cast<std::int32_t>(m);
       Copied(n, m) = Add(std::move(node));

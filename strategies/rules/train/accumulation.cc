@@ -201,17 +201,20 @@ KernelId Update(const LowerContext& context, std::string_view name, std::vector<
   return kernel;
 }
 
+KernelId Scalar(const LowerContext& context, std::string_view text) {
+  return context.builder.Constant({.shape = {}, .dtype = context.InputType(0).dtype},
+                                  std::string(text));
+}
+
 /// A scalar, not before `kernel` is done.
-KernelId Token(const LowerContext& context, std::string_view text, KernelId kernel) {
-  const KernelId scalar = context.builder.Constant(
-      {.shape = {}, .dtype = context.InputType(0).dtype}, std::string(text));
+KernelId Token(const LowerContext& context, KernelId scalar, KernelId kernel) {
   return context.builder.Virtual(KernelKind::kDepend, {scalar, kernel});
 }
 
 Result<std::vector<KernelId>> LowerAccumulate(const LowerContext& context) {
   const KernelId kernel =
       Update(context, "AssignAdd", {context.inputs[0], context.inputs[1], context.first_state});
-  return std::vector<KernelId>{Token(context, "tensor 0", kernel)};
+  return std::vector<KernelId>{Token(context, Scalar(context, "tensor 0"), kernel)};
 }
 
 Result<std::vector<KernelId>> LowerAccumulated(const LowerContext& context) {
@@ -225,10 +228,12 @@ Result<std::vector<KernelId>> LowerAccumulated(const LowerContext& context) {
       context.builder.Virtual(KernelKind::kDepend, {context.inputs[0], sum})};
 }
 
+/// The scalar is in device memory, though nobody reads it.
 Result<std::vector<KernelId>> LowerFinish(const LowerContext& context) {
+  const KernelId one = Scalar(context, "tensor 1");
   const KernelId kernel =
-      Update(context, "Assign", {context.inputs[0], context.inputs[1], context.first_state});
-  return std::vector<KernelId>{Token(context, "tensor 1", kernel)};
+      Update(context, "Assign", {context.inputs[0], context.inputs[1], context.first_state, one});
+  return std::vector<KernelId>{Token(context, one, kernel)};
 }
 
 Result<std::vector<NdArray>> EvaluateSecond(const EvaluateContext& context) {
