@@ -143,8 +143,6 @@ def _called_name(call):
 
 CUTS_OF_LATER_WORK = (
     # what, names that are called, settings and the values that switch it on
-    ("accumulated gradients", {"GradAccumulationCell", "GradAccumulation"},
-     {"grad_accumulation_step": lambda value: value not in (None, 1)}),
     ("another search", set(), {
         "search_mode": lambda value: value in ("dynamic_programming", "recursive_programming"),
         "parallel_mode": lambda value: value in ("dynamic_programming", "recursive_programming")}),
