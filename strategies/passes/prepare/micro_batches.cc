@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <string>
 
 #include "strategies/operators/known_ops.h"
@@ -55,6 +56,32 @@ void MarkFirstParameterUser(Graph& traced) {
   }
 }
 
+/// Gradients of micro batches have to be summed somewhere.
+Status CheckAccumulators(const Graph& traced) {
+  std::set<ValueId> accumulated;
+  for (const Parameter& parameter : traced.parameters) {
+    if (parameter.role == ParameterRole::kAccumulatedGradient) {
+      accumulated.insert(parameter.state_of);
+    }
+  }
+  for (const Node& node : traced.nodes) {
+    for (std::size_t i = 1; node.entry->kind == OpKind::kGradient && i < node.inputs.size(); ++i) {
+      const Value& weight = traced.at(node.inputs[i]);
+      if (weight.kind == ValueKind::kParameter && !accumulated.contains(node.inputs[i])) {
+        return tl::unexpected(
+            WithPlace(FailInput("micro-batch:accumulator",
+                                "the training step has no parameter in which the gradients of '" +
+                                    weight.name + "' are summed over micro batches",
+                                "train with Model(net, optimizer=...), or hand the gradients to "
+                                "mindspore.parallel.nn.PipelineGradReducer(optimizer.parameters)")
+                          .value(),
+                      PlaceOf(traced, node)));
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status PrepareMicroBatches(Graph& traced, JobConfig& config) {
@@ -82,6 +109,7 @@ Status PrepareMicroBatches(Graph& traced, JobConfig& config) {
   }
   if (config.micro_batches > 1) {
     MarkFirstParameterUser(traced);
+    return CheckAccumulators(traced);
   }
   return {};
 }
