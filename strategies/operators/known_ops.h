@@ -36,6 +36,8 @@ inline constexpr std::string_view kMicroSum = "_MicroSum";
 /// In front of a weight and of each of its users where gradients are accumulated.
 inline constexpr std::string_view kMirrorMicroStep = "_MirrorMicroStepOperator";
 inline constexpr std::string_view kVirtualAssignAdd = "_VirtualAssignAdd";
+/// In front of the users of a weight whose gradient is the sum over all micro batches.
+inline constexpr std::string_view kVirtualMicroJoin = "_VirtualMicroJoin";
 inline constexpr std::string_view kVirtualDiv = "_VirtualDiv";
 inline constexpr std::string_view kVirtualDataset = "_VirtualDataset";
 inline constexpr std::string_view kVirtualOutput = "_VirtualOutput";

@@ -16,8 +16,9 @@
 /// Example: w (64, 32) cut (1, 4) on 8 ranks: ranks 0 and 4 hold the same quarter and sum its
 /// gradient. A weight that is cut into 8 needs none.
 ///
-/// With several micro batches the gradients of all are added up first, in the accumulator of the
-/// weight, which each user adds to (strategies/rules/train/accumulation.cc).
+/// With several micro batches the gradients of all are added up first: in the accumulator of the
+/// weight if it has one, which each user adds to, else by a sum of them
+/// (strategies/rules/train/accumulation.cc).
 /// Source: mindspore/ccsrc/frontend/parallel/parallel_processer.cc (InsertMirrorOps)
 namespace drydock::strategies {
 namespace {
@@ -70,6 +71,14 @@ Result<ValueId> EmitOver(LocalDraft& draft, ValueId weight, const GroupPattern& 
                         "gradient of " + draft.traced.at(weight).name);
 }
 
+/// A weight whose gradient is the sum of those of all micro batches, if there are several.
+Result<ValueId> JoinMicroBatches(LocalDraft& draft, ValueId weight, ValueId local) {
+  if (draft.config.micro_batches == 1 || !draft.differentiated[ToIndex(weight)]) {
+    return local;
+  }
+  return draft.builder.Emit({.op = ops::kVirtualMicroJoin, .inputs = {local}, .scope = "Default"});
+}
+
 }  // namespace
 
 Result<ValueId> MirroredWeight(LocalDraft& draft, NodeId user, std::size_t operand) {
@@ -77,7 +86,8 @@ Result<ValueId> MirroredWeight(LocalDraft& draft, NodeId user, std::size_t opera
   const ValueId accumulator = AccumulatorOf(draft, weight);
   if (draft.shards.contains(weight)) {
     DRYDOCK_TRY(const ValueId gathered, GatheredWeight(draft, weight));
-    return accumulator == kNoValue ? gathered : AccumulatedUse(draft, weight, gathered);
+    return accumulator == kNoValue ? JoinMicroBatches(draft, weight, gathered)
+                                   : AccumulatedUse(draft, weight, gathered);
   }
   if (!GivesMirror(draft, user, operand)) {
     return draft.Of(weight).id;
@@ -111,8 +121,10 @@ Result<ValueId> BehindMirror(LocalDraft& draft, ValueId weight, NodeId user) {
   if (mirrored != kNoValue) {
     return mirrored;
   }
-  DRYDOCK_TRY(mirrored, EmitMirror(draft, weight, ReplicaPattern(*LayoutOf(draft, weight)),
-                                   draft.traced.at(user).scope));
+  DRYDOCK_TRY(const ValueId mirror,
+              EmitMirror(draft, weight, ReplicaPattern(*LayoutOf(draft, weight)),
+                         draft.traced.at(user).scope));
+  DRYDOCK_TRY(mirrored, JoinMicroBatches(draft, weight, mirror));
   return mirrored;
 }
 

@@ -40,7 +40,7 @@ class Unrolling {
     DRYDOCK_RETURN_IF_ERROR(FindParts());
     Move(Part::kBefore);
     for (std::size_t m = 0; m < count_; ++m) {
-      CopyEach(m);
+      CopyEach(m, ordered);
     }
     Move(Part::kAfter);
     UnrolledProgram program{.ends = Ends()};
@@ -162,13 +162,14 @@ class Unrolling {
     return result;
   }
 
-  /// Constants that the back end makes for a kernel are there for each copy of it.
+  /// Constants that the back end makes for a kernel are there for each copy of it; recorded of
+  /// accumulation, not of pipelines.
   [[nodiscard]] bool IsOwnConstant(KernelId id) const {
     const KernelNode& node = out_.at(id);
     return node.kind == KernelKind::kConstant && node.micro_use == MicroUse::kEach;
   }
 
-  void CopyEach(std::size_t m) {
+  void CopyEach(std::size_t m, bool own_constants) {
     const bool last = m + 1 == count_;
     for (std::size_t n = 0; n < parts_.size(); ++n) {
       const KernelId id{static_cast<std::int32_t>(n)};
@@ -180,7 +181,7 @@ class Unrolling {
       KernelNode node = last ? std::move(rolled_.graph.nodes[from]) : rolled_.graph.nodes[from];
       for (KernelId& input : node.inputs) {
         input = MapOf(input, m);
-        if (m > 0 && IsOwnConstant(input)) {
+        if (own_constants && m > 0 && IsOwnConstant(input)) {
           input = Add(KernelNode(out_.at(input)));
         }
       }

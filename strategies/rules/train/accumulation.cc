@@ -262,6 +262,32 @@ DRYDOCK_OP_NAMED(FinishGradient, "_FinishGradient", .family = "virtual",
                  .evaluate = EvaluateSecond, .flops = NoFlops, .cost = CostFamily::kFree,
                  .writes = "0", .takes_reference = true, .unordered_effect = true);
 
+// ---- Without accumulators -----------------------------------------------------------------------
+
+/// The sum over all micro batches in one piece.
+Result<std::vector<ValueId>> MicroJoinGradient(const GradientContext& context) {
+  DRYDOCK_TRY(const ValueId sum, context.Emit("_AddMicroBatches", {OutputGradient(context)}));
+  return std::vector<ValueId>{sum};
+}
+
+Result<std::vector<KernelId>> LowerAddMicroBatches(const LowerContext& context) {
+  return std::vector<KernelId>{context.builder.Kernel({.name = ops::kAddN,
+                                                       .inputs = {context.inputs[0]},
+                                                       .results = {context.OutputType()},
+                                                       .micro_use = MicroUse::kAll})};
+}
+
+DRYDOCK_OP_NAMED(VirtualMicroJoin, "_VirtualMicroJoin", .family = "virtual",
+                 .signature = "_VirtualMicroJoin()(input)", .kind = OpKind::kView,
+                 .infer = InferSame, .gradient = MicroJoinGradient, .lower = LowerToOperand,
+                 .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree,
+                 .steers = true);
+DRYDOCK_OP_NAMED(AddMicroBatches, "_AddMicroBatches", .family = "virtual",
+                 .signature = "_AddMicroBatches()(input)", .infer = InferSame,
+                 .gradient = GradientNotNeeded, .lower = LowerAddMicroBatches,
+                 .evaluate = EvaluateCopy, .flops = FlopsPerOutput<1>, .cost = CostFamily::kFree,
+                 .joins_micro_batches = true);
+
 // ---- Behind the gradients -----------------------------------------------------------------------
 
 /// Several values under one name: who waits for it waits for all of them.
