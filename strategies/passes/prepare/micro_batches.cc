@@ -10,8 +10,9 @@
 
 /// Micro batches of a network.
 ///
-/// The script says how many there are where it cuts its batch. Each rank cuts its own rows, so the
-/// cut has the cuts of the data set; the piece goes on to the operators like any other value. The
+/// The script says how many there are where it cuts its batch. In a pipeline each rank cuts its own
+/// rows, so the cut has the cuts of the data set; without stages it takes the whole batch, which is
+/// gathered if the data set cuts it. The piece goes on to the operators like any other value. The
 /// first operator that reads a parameter is marked: when the gradient of that is done, the next
 /// micro batch may begin (schedule/unroll_micro.cc).
 ///
@@ -102,7 +103,10 @@ Status PrepareMicroBatches(Graph& traced, JobConfig& config) {
     config.micro_batches = count;
     if (const std::optional<std::size_t> input = InputOf(traced, node)) {
       const std::size_t rank = traced.at(node.inputs.front()).type.shape.size();
-      DRYDOCK_TRY(std::vector<std::int64_t> cuts, DatasetCuts(rank, *input, config));
+      std::vector<std::int64_t> cuts(rank, 1);
+      if (config.pipeline_stages > 1) {
+        DRYDOCK_TRY(cuts, DatasetCuts(rank, *input, config));
+      }
       DRYDOCK_RETURN_IF_ERROR(CheckRows(traced, node, cuts.front(), count));
       node.in_strategy = Strategy{std::move(cuts)};
     }
