@@ -58,7 +58,7 @@ struct CollectiveReport {
           {"forward", "backward", "optimizer"});
     field("reason", &CollectiveReport::reason, "Why it exists, for programs.",
           {"none", "user", "partial-sum", "redistribution", "parameter-gradient",
-           "backward-of-forward", "stage-border", "data-parallel-reducer"});
+           "backward-of-forward", "stage-border", "data-parallel-reducer", "optimizer-shard"});
     field("why", &CollectiveReport::why, "Why it exists, for people.");
     field("operator", &CollectiveReport::operator_name,
           "Full name of the script's operator it belongs to; empty if none.");

@@ -89,6 +89,15 @@ PROOF_NONE(Parts, "part of the local program of BatchNorm, ResizeBilinearV2 or F
            "_RingAttention");
 PROOF_NONE(Inserted, "put in by the compiler: every program of the proof runs them",
            "_GetTensorSlice", "_MirrorOperator", "_RankScalar", "_VirtualDiv");
+PROOF_NONE(
+    Accumulated,
+    "put in for gradients of micro batches; see accumulation_test.cc, which compares a step of "
+    "micro batches with one of the whole batch",
+    "_AccumulateGradient", "_AccumulatedGradient", "_AddMicroBatches", "_All", "_FinishGradient",
+    "_MicroBatch", "_MicroSum", "_MirrorMicroStepOperator", "_VirtualAssignAdd",
+    "_VirtualMicroJoin");
+PROOF_NONE(Staged, "put in at the edges of pipeline stages; see pipeline_stages_test.cc",
+           "_JoinSends", "_StageTransfer");
 PROOF_NONE(FloatStatus, "the overflow flag of a device, which no dry run sets",
            "NPUClearFloatStatusV2", "NPUGetFloatStatusV2");
 PROOF_NONE(Load, "refers to a parameter; no program computes with it", "Load");
