@@ -53,7 +53,7 @@ TensorLayout CutRows(const TensorLayout& layout, const GroupPattern& block) {
     }
   }
   std::ranges::sort(strides);
-  strides.erase(std::ranges::unique(strides).begin(), strides.end());
+  strides.erase(std::unique(strides.begin(), strides.end()), strides.end());
   TensorLayout result{.tensor_map = std::vector<std::vector<std::int64_t>>(cuts.size()),
                       .shape = layout.shape};
   for (std::size_t i = strides.size() - 1; i > 0; --i) {
