@@ -87,12 +87,25 @@ Result<std::vector<KernelId>> LowerReceive(const LowerContext& context) {
                               .micro_use = once ? MicroUse::kFollow : MicroUse::kEach})};
 }
 
-/// Zero, not before each message that a stage sends back, added to what stands for a gradient.
+/// What a kernel stands for behind Depends: the sum of a weight's uses, a scalar until accumulators
+/// are read, or the rows that a sharded optimizer gets.
+TensorType TypeBehind(const KernelGraph& graph, KernelId id, const TensorType& otherwise) {
+  const std::vector<KernelOperand> operands = RealOperands(graph, id);
+  if (operands.empty()) {
+    return otherwise;
+  }
+  const KernelNode& kernel = graph.at(operands.front().node);
+  const auto item = static_cast<std::size_t>(operands.front().item);
+  return item < kernel.results.size() ? kernel.results[item].type : otherwise;
+}
+
+/// Zeros, not before each message that a stage sends back, added to what stands for a gradient.
 Result<std::vector<KernelId>> LowerJoinSends(const LowerContext& context) {
   const TensorType scalar{.shape = {}, .dtype = context.InputType(0).dtype};
-  KernelSpec sum{.name = ops::kAddN, .results = {scalar}, .micro_use = MicroUse::kAll};
+  const TensorType type = TypeBehind(context.builder.graph(), context.inputs[0], scalar);
+  KernelSpec sum{.name = ops::kAddN, .results = {type}, .micro_use = MicroUse::kAll};
   for (std::size_t i = 1; i < context.inputs.size(); ++i) {
-    const KernelId zero = context.builder.Constant(scalar, "tensor 0");
+    const KernelId zero = context.builder.Constant(type, "tensor 0");
     sum.inputs.push_back(context.builder.Virtual(KernelKind::kDepend, {zero, context.inputs[i]}));
   }
   sum.inputs.push_back(context.inputs[0]);
