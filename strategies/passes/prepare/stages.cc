@@ -136,6 +136,15 @@ bool Trained(const Graph& graph, ValueId id) {
   return weight != nullptr && weight->requires_grad;
 }
 
+/// No stage wants what a node computes with weights: only what stands behind the gradients reads
+/// it, which the original allows and programs of stages cannot express yet.
+tl::unexpected<Error> StrayError(const Node& node) {
+  return Fail(ErrorCode::kUnsupported,
+              "'" + node.op + "' reads parameters, but no pipeline stage wants its result",
+              "if the network reads it, give the cell that calls it a pipeline_stage; else compute "
+              "it from a constant or with one stage");
+}
+
 /// What computes with weights but lies in no stage is done by the first stage that wants it.
 Status PlaceStray(Graph& graph, const std::vector<Region>& regions, const JobConfig& config) {
   std::vector<std::int64_t> wanted(graph.values.size(), -1);
@@ -157,10 +166,7 @@ Status PlaceStray(Graph& graph, const std::vector<Region>& regions, const JobCon
     if (node.stage < 0 && !node.outputs.empty() && weighs[ToIndex(node.outputs.front())]) {
       const std::int64_t first = wanted[ToIndex(node.outputs.front())];
       if (first < 0) {
-        return At(FailInput("pipeline:parameter-owner",
-                            "'" + node.op + "' reads parameters but lies in no pipeline stage",
-                            "give the cell that calls it a pipeline_stage"),
-                  graph, node);
+        return At(StrayError(node), graph, node);
       }
       node.stage = static_cast<std::int32_t>(first % config.pipeline_stages);
       node.segment = static_cast<std::int32_t>(first / config.pipeline_stages);
