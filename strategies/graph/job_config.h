@@ -58,7 +58,7 @@ struct DatasetStrategy {
 };
 
 /// Everything about a job that is not the network: what set_auto_parallel_context and friends say.
-struct JobConfig {
+struct JobConfig {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::int64_t world_size = 1;
   ParallelMode mode = ParallelMode::kStandAlone;
   SearchMode search_mode = SearchMode::kRecursiveProgramming;

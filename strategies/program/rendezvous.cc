@@ -135,6 +135,7 @@ Rendezvous MeetTransfers(const std::vector<CollectiveSequence>& sequences,
                          const std::vector<std::int32_t>& sequence_of_rank,
                          std::int64_t stage_devices) {
   std::vector<std::vector<const RankCollective*>> transfers;
+  transfers.reserve(sequences.size());
   for (const CollectiveSequence& sequence : sequences) {
     transfers.push_back(TransfersOf(sequence));
   }

@@ -57,7 +57,7 @@ class Regathering {
   }
 
   /// Operands of a node that backward nodes made.
-  std::vector<ValueId> GradientsOf(const Node& node) const {
+  [[nodiscard]] std::vector<ValueId> GradientsOf(const Node& node) const {
     std::vector<ValueId> gradients;
     for (const ValueId input : node.inputs) {
       if (input != kNoValue && local_.at(input).kind == ValueKind::kOutput &&

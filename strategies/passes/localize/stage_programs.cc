@@ -151,7 +151,7 @@ class StageMap {
            draft_.regions[ToIndex(node.origin)] == Region::kForward;
   }
 
-  Result<Stages> StagesOfOperands(const Node& node) const {
+  [[nodiscard]] Result<Stages> StagesOfOperands(const Node& node) const {
     Stages stages;
     bool apart = false;
     for (const ValueId input : node.inputs) {
@@ -464,6 +464,7 @@ Result<std::vector<Graph>> PartStages(LocalDraft& draft, const std::vector<Value
   DRYDOCK_RETURN_IF_ERROR(map.Build());
   const Graph& whole = draft.builder.graph();
   std::vector<StageCopy> copies;
+  copies.reserve(static_cast<std::size_t>(draft.config.pipeline_stages));
   for (std::int32_t stage = 0; stage < draft.config.pipeline_stages; ++stage) {
     copies.emplace_back(draft, map, stage);
   }

@@ -145,9 +145,8 @@ tl::unexpected<Error> StrayError(const Node& node) {
               "it from a constant or with one stage");
 }
 
-/// What computes with weights but lies in no stage is done by the first stage that wants it.
-Status PlaceStray(Graph& graph, const std::vector<Region>& regions, const JobConfig& config) {
-  std::vector<std::int64_t> wanted(graph.values.size(), -1);
+/// Forward results that weights are computed into outside of all stages.
+std::vector<bool> StrayResults(const Graph& graph, const std::vector<Region>& regions) {
   std::vector<bool> weighs(graph.values.size(), false);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
@@ -158,12 +157,29 @@ Status PlaceStray(Graph& graph, const std::vector<Region>& regions, const JobCon
       weighs[ToIndex(output)] = reads && regions[n] == Region::kForward;
     }
   }
+  return weighs;
+}
+
+/// Notes that a stage wants the operands of a node, if it is the first to do so.
+void WantOperands(const Node& node, std::int64_t flow, std::vector<std::int64_t>& wanted) {
+  for (const ValueId input : node.inputs) {
+    if (input != kNoValue && flow >= 0) {
+      std::int64_t& first = wanted[ToIndex(input)];
+      first = first < 0 ? flow : std::min(first, flow);
+    }
+  }
+}
+
+/// What computes with weights but lies in no stage is done by the first stage that wants it.
+Status PlaceStray(Graph& graph, const std::vector<Region>& regions, const JobConfig& config) {
+  std::vector<std::int64_t> wanted(graph.values.size(), -1);
+  const std::vector<bool> stray = StrayResults(graph, regions);
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     Node& node = graph.nodes[n];
     if (regions[n] != Region::kForward) {
       continue;
     }
-    if (node.stage < 0 && !node.outputs.empty() && weighs[ToIndex(node.outputs.front())]) {
+    if (node.stage < 0 && !node.outputs.empty() && stray[ToIndex(node.outputs.front())]) {
       const std::int64_t first = wanted[ToIndex(node.outputs.front())];
       if (first < 0) {
         return At(StrayError(node), graph, node);
@@ -171,13 +187,7 @@ Status PlaceStray(Graph& graph, const std::vector<Region>& regions, const JobCon
       node.stage = static_cast<std::int32_t>(first % config.pipeline_stages);
       node.segment = static_cast<std::int32_t>(first / config.pipeline_stages);
     }
-    const std::int64_t flow = FlowOf(node, config);
-    for (const ValueId input : node.inputs) {
-      if (input != kNoValue && flow >= 0) {
-        std::int64_t& first = wanted[ToIndex(input)];
-        first = first < 0 ? flow : std::min(first, flow);
-      }
-    }
+    WantOperands(node, FlowOf(node, config), wanted);
   }
   return {};
 }

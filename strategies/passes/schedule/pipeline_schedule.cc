@@ -194,7 +194,7 @@ class VShape {
     return {backward, micro, position};
   }
 
-  bool Ready(const Key& key, std::int64_t time) const {
+  [[nodiscard]] bool Ready(const Key& key, std::int64_t time) const {
     const auto found = made_.find(key);
     return found != made_.end() && found->second < time;
   }

@@ -86,7 +86,13 @@ class Unrolling {
         parts_[n] = Part::kAfter;
       }
     }
-    // Only the first of several pieces stands for them; the others are copied with it.
+    SkipOtherPieces();
+    copied_.resize(each_count_ * count_, kNoKernel);
+    return {};
+  }
+
+  /// Only the first of several pieces stands for them; the others are copied with it.
+  void SkipOtherPieces() {
     for (const auto& [first, kernels] : rolled_.copies) {
       for (const KernelId kernel : kernels) {
         if (kernel != first) {
@@ -95,8 +101,6 @@ class Unrolling {
       }
     }
     std::ranges::sort(skipped_);
-    copied_.resize(each_count_ * count_, kNoKernel);
-    return {};
   }
 
   [[nodiscard]] KernelId& Copied(std::size_t n, std::size_t m) {
