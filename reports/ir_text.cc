@@ -8,6 +8,8 @@
 
 #include "reports/ir_writer.h"
 #include "strategies/operators/op_entry.h"
+#include "strategies/passes/localize/localize.h"
+#include "strategies/passes/prepare/rewrite.h"
 
 namespace drydock::reports {
 namespace {
@@ -172,6 +174,21 @@ std::vector<IrFile> IrFiles(const LocalProgram& program, RankId rank, IrStyle st
   return {{.name = NumberedName("step_parallel_begin", 0),
            .text = StepParallelBeginText(program, style)},
           {.name = NumberedName(execute, 1), .text = ExecuteText(program, rank, style)}};
+}
+
+std::vector<sim::GraphDump> ScriptDumps(const LocalProgram& program, RankId rank) {
+  const std::string begin = StepParallelBeginText(program, IrStyle::k2025);
+  std::vector<sim::GraphDump> dumps = {{.name = "step_auto_parallel_begin", .text = begin},
+                                       {.name = "step_parallel_begin", .text = begin}};
+  LocalProgram forward{.from = program.from};
+  if (Result<Graph> graph = strategies::BuildForwardProgram(
+          *program.from, strategies::ClassifyNodes(program.from->traced))) {
+    forward.local = std::move(*graph);
+    dumps.push_back(
+        {.name = "step_parallel_end", .text = ExecuteText(forward, rank, IrStyle::k2025)});
+  }
+  dumps.push_back({.name = "21_validate", .text = ExecuteText(program, rank, IrStyle::k2025)});
+  return dumps;
 }
 
 std::string IrFolder(const LocalProgram& program, RankId rank) {

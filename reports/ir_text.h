@@ -5,6 +5,7 @@
 
 #include "base/ids.h"
 #include "reports/ir_style.h"
+#include "sim/tracer/trace_session.h"
 #include "strategies/program/local_program.h"
 
 namespace drydock::reports {
@@ -31,6 +32,11 @@ struct IrFile {
 /// Both dumps with their file names; the numbers count the files.
 [[nodiscard]] std::vector<IrFile> IrFiles(const strategies::LocalProgram& program, RankId rank,
                                           IrStyle style);
+
+/// The dumps of a compile inside of a script, in the style of 2025 and without numbers: before
+/// sharding, behind it, and the program that is handed to the backend.
+[[nodiscard]] std::vector<sim::GraphDump> ScriptDumps(const strategies::LocalProgram& program,
+                                                      RankId rank);
 
 /// Folder of a rank's dumps below save_graphs_path: "rank_0", or "" when the job has one rank.
 [[nodiscard]] std::string IrFolder(const strategies::LocalProgram& program, RankId rank);

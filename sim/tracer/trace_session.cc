@@ -281,6 +281,9 @@ Result<json> TraceSession::Dispatch(std::string_view method, const json& request
   if (method == "listing") {
     return Listing(request);
   }
+  if (method == "dumps") {
+    return Dumps(request);
+  }
   return BadRequest("unknown trace request '" + std::string(method) + "'");
 }
 
@@ -423,7 +426,12 @@ Result<json> TraceSession::Finish(const json& request) {
 Result<json> TraceSession::Compile(const json& request) {
   DRYDOCK_RETURN_IF_ERROR(ReadEnding(request));
   compiled_.reset();
-  DRYDOCK_TRY(compiled_, strategies::Compile(builder_->graph(), job_));
+  DRYDOCK_TRY(const std::int64_t rank, IntFieldOr(request, "rank", 0));
+  if (rank < 0 || rank >= job_.world_size) {
+    return BadRequest("'compile' of a rank that does not exist");
+  }
+  DRYDOCK_TRY(compiled_, strategies::Compile(builder_->graph(), job_,
+                                             RankId{static_cast<std::int32_t>(rank)}));
   return CompileAnswer(*compiled_);
 }
 
@@ -440,6 +448,18 @@ Result<json> TraceSession::NodeNames(const json& request) {
     names[full_names[n]] = ToIndex(graph.nodes[n].origin);
   }
   return json{{"names", std::move(names)}};
+}
+
+Result<json> TraceSession::Dumps(const json& request) const {
+  DRYDOCK_TRY(const std::int64_t rank, IntFieldOr(request, "rank", 0));
+  if (!compiled_ || dumper_ == nullptr || rank < 0 || rank >= job_.world_size) {
+    return BadRequest("'dumps' without a compiled program, or of a rank that does not exist");
+  }
+  json files = json::array();
+  for (GraphDump& dump : dumper_(*compiled_, RankId{static_cast<std::int32_t>(rank)})) {
+    files.push_back({{"name", std::move(dump.name)}, {"text", std::move(dump.text)}});
+  }
+  return json{{"files", std::move(files)}};
 }
 
 Result<json> TraceSession::Listing(const json& request) const {

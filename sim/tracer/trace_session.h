@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -16,6 +17,18 @@ namespace drydock::sim {
 
 /// Longest request the tracer may send, bytes.
 inline constexpr std::size_t kMaxRequestBytes = std::size_t{256} << 20U;
+
+/// A text that describes a compiled program, named as MindSpore's save_graphs names its files,
+/// without their number.
+struct GraphDump {
+  std::string name = {};  ///< "step_parallel_begin".
+  std::string text = {};
+};
+
+/// What save_graphs asks for in the program of a rank. Reports know its form, so whoever links the
+/// recorder brings it.
+using GraphDumper = std::vector<GraphDump> (*)(const strategies::LocalProgram& program,
+                                               RankId rank);
 
 /// Builds the graph of one training step from requests of the Python stand-in.
 ///
@@ -47,6 +60,8 @@ inline constexpr std::size_t kMaxRequestBytes = std::size_t{256} << 20U;
 /// Shapes are inferred by the operator's entry, the only place that knows them.
 class TraceSession {
  public:
+  explicit TraceSession(GraphDumper dumper = nullptr) : dumper_(dumper) {}
+
   /// Answers one request; never fails, never throws.
   [[nodiscard]] std::string Call(std::string_view method, std::string_view request);
 
@@ -66,12 +81,15 @@ class TraceSession {
   [[nodiscard]] Result<nlohmann::json> Compile(const nlohmann::json& request);
   /// {"names": {full name: node}} of the nodes that are compiled.
   [[nodiscard]] Result<nlohmann::json> NodeNames(const nlohmann::json& request);
+  /// {"files": [{"name", "text"}]} of the program that was compiled last.
+  [[nodiscard]] Result<nlohmann::json> Dumps(const nlohmann::json& request) const;
   [[nodiscard]] Result<nlohmann::json> Listing(const nlohmann::json& request) const;
   [[nodiscard]] Result<std::vector<ValueId>> ValueIds(const nlohmann::json& request,
                                                       std::string_view name,
                                                       bool allow_absent) const;
   [[nodiscard]] nlohmann::json ValueJson(ValueId id) const;
 
+  GraphDumper dumper_;
   std::optional<strategies::GraphBuilder> builder_ = {};
   strategies::JobConfig job_ = {};
   std::optional<strategies::LocalProgram> compiled_ = {};  ///< Of the last compile.

@@ -2,10 +2,13 @@
 
 Source: mindspore/core/utils/ms_context.cc, mindspore/ccsrc/include/common/runtime_conf/runtime_conf.h (names and values).
 """
+import itertools
 import os
 
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.session import session
+
+_dumps = itertools.count()
 
 # Settings of MS_ALLOC_CONF; those with True are not followed where they are switched on.
 _ALLOC = {"acl_allocator": False, "somas_whole_block": True, "enable_vmm": True, "vmm_align_size": True, "memory_recycle": True,
@@ -22,6 +25,16 @@ def graph_dumps(level, path):
                              "MS_DEV_SAVE_GRAPHS must be 0, 1, 2 or 3, not %r" % text)
         level = int(text)
     return {"save_graphs": level, "save_graphs_path": os.environ.get("MS_DEV_SAVE_GRAPHS_PATH") or path}
+
+
+def write_dumps(folder, rank, files):
+    """The dumps of one compile, in the folder of its rank; numbers count the files of this process, as MindSpore's do."""
+    if rank is not None:
+        folder = os.path.join(folder, "rank_%d" % rank)
+    os.makedirs(folder, exist_ok=True)
+    for file in files:
+        with open(os.path.join(folder, "%s_%04d.ir" % (file["name"], next(_dumps))), "w", encoding="utf-8") as stream:
+            stream.write(file["text"])
 
 
 def run_settings(jit_level, exec_order):

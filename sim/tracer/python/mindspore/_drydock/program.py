@@ -2,7 +2,7 @@
 import itertools
 import math
 
-from mindspore._drydock import examples, frames, values
+from mindspore._drydock import environment, examples, frames, values
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.frames import place_text, user_place
 from mindspore._drydock.native import Recorder
@@ -343,12 +343,15 @@ class Program:
         from mindspore import context
         self._prepare()
         self.global_rank = int(context.get_auto_parallel_context("global_rank")) % max(1, context.device_count())
-        self.compiled = self.recorder.call("compile", **self._ending())
+        self.compiled = self.recorder.call("compile", rank=self.global_rank, **self._ending())
         session.last_compile = {
             "serial": next(_serials), "nodes": self.compiled["nodes"],
             "without_rule": self.compiled["operators_without_rule"],
             "redistributions": self.compiled["redistributions"], "ops": sorted(self.op_names),
             "violations": self.compiled["violations"]}
+        if self.job.get("save_graphs"):
+            environment.write_dumps(self.job["save_graphs_path"], self.global_rank if self.job["world_size"] > 1 else None,
+                                    self.recorder.call("dumps", rank=self.global_rank)["files"])
         mode, path = self._kept_strategies
         if mode == "SAVE":
             from mindspore.parallel import _op_strategy

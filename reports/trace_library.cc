@@ -1,11 +1,13 @@
-#include "sim/tracer/c_api.h"
-
+/// The graph recorder as a library for Python: the C interface over a TraceSession that can write
+/// IR dumps.
 #include <cstdint>
 #include <exception>
 #include <new>
 #include <string>
 #include <string_view>
 
+#include "reports/ir_text.h"
+#include "sim/tracer/c_api.h"
 #include "sim/tracer/trace_session.h"
 
 namespace {
@@ -25,7 +27,7 @@ constexpr const char* kNoMemory =
 
 struct DrydockTrace {
   std::uint64_t state = kLive;
-  drydock::sim::TraceSession session = {};
+  drydock::sim::TraceSession session{&drydock::reports::ScriptDumps};
   std::string answer = {};
 };
 
