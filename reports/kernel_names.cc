@@ -27,7 +27,7 @@ std::string PrimitiveOf(const LocalProgram& program, const Launch& launch) {
     case Launch::Kind::kKernel:
       break;
   }
-  return program.kernels.at(launch.kernel).name;
+  return program.kernels.at(launch.kernel).name.str();
 }
 
 bool IsOfStep(const LocalProgram& program, const Launch& launch) {

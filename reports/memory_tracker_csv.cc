@@ -160,7 +160,7 @@ TrackedName NameOfLeaf(const strategies::Graph& graph, const KernelNode& node,
   }
   const ValueId value = node.results.front().value;
   return {.task_name = "SyncTensorData",
-          .node_name = value == strategies::kNoValue ? node.name : graph.at(value).name};
+          .node_name = value == strategies::kNoValue ? node.name.str() : graph.at(value).name};
 }
 
 }  // namespace

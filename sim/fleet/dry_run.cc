@@ -71,8 +71,8 @@ PeakTensor DescribeInner(const Graph& graph, const strategies::KernelNode& node,
                          PeakTensor tensor) {
   tensor.name = "constant";
   if (node.kind == strategies::KernelKind::kKernel) {
-    tensor.op = node.name;
-    tensor.name = node.name + " result";
+    tensor.op = node.name.str();
+    tensor.name = tensor.op + " result";
     if (node.origin != strategies::kNoNode) {
       tensor.place = PlaceOf(graph, graph.at(node.origin));
     }
@@ -87,7 +87,7 @@ PeakTensor DescribeBuffer(const LocalProgram& program, const PeakBuffer& buffer,
   if (buffer.buffer < 0) {
     const auto node_index = plan.kernels[static_cast<std::size_t>(profile.at_kernel)].tag;
     tensor.name = "workspace";
-    tensor.op = program.kernels.nodes[node_index].name;
+    tensor.op = program.kernels.nodes[node_index].name.str();
     return tensor;
   }
   const auto index = static_cast<std::size_t>(buffer.buffer);
@@ -132,6 +132,7 @@ Status AccountMemory(const LocalProgram& program, const DryRunOptions& options,
   for (const PeakBuffer& buffer : profile.largest) {
     ranks.largest.push_back(DescribeBuffer(program, buffer, plan, profile));
   }
+  ranks.memory->placements = {};  // As large as the plan; only the peak is told.
   return {};
 }
 
@@ -208,21 +209,34 @@ Result<FleetFacts> PlayFleet(const JobProgram& job, const DryRunOptions& options
   return facts;
 }
 
-/// Memory of every class that is asked for; the others are dropped.
-Status AccountClasses(DryRunResult& result) {
-  for (ClassMemory& item : ClassesOf(result.job)) {
-    if (const std::optional<RankId>& only = result.options.only_rank) {
-      if (!Contains(item.ranks, ToInt(*only))) {
-        continue;
-      }
+/// The classes that are asked for; the others are dropped.
+std::vector<ClassMemory> ClassesAskedFor(const JobProgram& job, const DryRunOptions& options) {
+  std::vector<ClassMemory> classes = ClassesOf(job);
+  if (const std::optional<RankId>& only = options.only_rank) {
+    std::erase_if(classes,
+                  [&](const ClassMemory& item) { return !Contains(item.ranks, ToInt(*only)); });
+    for (ClassMemory& item : classes) {
       item.ranks = {.ranges = {{.first = ToInt(*only), .last = ToInt(*only)}}};
       item.rank_count = 1;
     }
-    if (result.options.level >= 1) {
-      DRYDOCK_RETURN_IF_ERROR(
-          AccountMemory(result.job.programs[item.program], result.options, result.device, item));
-    }
-    result.classes.push_back(std::move(item));
+  }
+  return classes;
+}
+
+/// Memory of every class that is asked for, several at once.
+Status AccountClasses(DryRunResult& result, const Executor& executor) {
+  result.classes = ClassesAskedFor(result.job, result.options);
+  if (result.options.level < 1) {
+    return {};
+  }
+  std::vector<Status> outcomes(result.classes.size());
+  ForEachIndex(executor, result.classes.size(), [&](std::size_t i) {
+    ClassMemory& item = result.classes[i];
+    outcomes[i] =
+        AccountMemory(result.job.programs[item.program], result.options, result.device, item);
+  });
+  for (Status& outcome : outcomes) {
+    DRYDOCK_RETURN_IF_ERROR(std::move(outcome));
   }
   return {};
 }
@@ -242,7 +256,7 @@ Result<DryRunResult> DryRun(JobProgram job, const DryRunOptions& options,
   DRYDOCK_RETURN_IF_ERROR(CheckOptions(job, options));
   DryRunResult result{.job = std::move(job), .options = options};
   DRYDOCK_TRY(result.device, DeviceOf(result.job));
-  DRYDOCK_RETURN_IF_ERROR(AccountClasses(result));
+  DRYDOCK_RETURN_IF_ERROR(AccountClasses(result, executor));
   result.agreement = CheckAgreement(result.job);
   DRYDOCK_TRY(result.fleet, PlayFleet(result.job, options, executor));
   return result;

@@ -4,7 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "strategies/graph/boxed.h"
 #include "strategies/graph/graph.h"
+#include "strategies/graph/shared_list.h"
+#include "strategies/graph/shared_text.h"
 
 namespace drydock::strategies {
 
@@ -52,21 +55,24 @@ enum class MicroUse : std::uint8_t {
 };
 
 /// One node of a kernel graph.
+///
+/// A job has millions of them (stages x micro batches x kernels): 88 bytes, and what micro batches
+/// have in common is shared.
 struct KernelNode {
   KernelKind kind = KernelKind::kKernel;
-  std::string name = {};              ///< "MatMul"; of a leaf its name, of a constant its text.
-  std::vector<KernelId> inputs = {};  ///< In order, value arguments and states included.
-  std::vector<KernelResult> results = {};  ///< None of virtual nodes but leaves.
-  std::int32_t item = 0;                   ///< kTupleGetItem: which result.
-  NodeId origin = kNoNode;  ///< Node of the local program it comes from: scope, place, group.
   bool communication = false;
-  bool update = false;      ///< Writes parameters.
-  bool runs_late = false;   ///< Runs just before its first user if it needs no other kernel.
-  bool view = false;        ///< Moves nothing (Reshape): not launched where it shares its operand.
-  std::int64_t fusion = 0;  ///< Collectives: number of the fused node it may be part of, 0 = alone.
-  GroupPattern group = {};  ///< Of a collective.
+  bool update = false;     ///< Writes parameters.
+  bool runs_late = false;  ///< Runs just before its first user if it needs no other kernel.
+  bool fusible = false;    ///< A collective that may be part of a fused one.
+  bool view = false;       ///< Moves nothing (Reshape): not launched where it shares its operand.
   MicroUse micro_use = MicroUse::kFollow;
   std::int32_t micro = -1;  ///< The micro batch that it belongs to, -1 = none.
+  std::int32_t item = 0;    ///< kTupleGetItem: which result.
+  NodeId origin = kNoNode;  ///< Node of the local program it comes from: scope, place, group.
+  SharedText name = {};     ///< "MatMul"; of a leaf its name, of a constant its text.
+  std::vector<KernelId> inputs = {};      ///< In order, value arguments and states included.
+  SharedList<KernelResult> results = {};  ///< None of virtual nodes but leaves.
+  Boxed<GroupPattern> group = {};         ///< Of a collective.
   friend bool operator==(const KernelNode&, const KernelNode&) = default;
 };
 

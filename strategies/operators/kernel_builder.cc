@@ -82,18 +82,20 @@ KernelId KernelBuilder::IntTensor(const std::vector<std::int64_t>& values) {
 
 KernelId KernelBuilder::Kernel(KernelSpec spec) {
   KernelNode node{.kind = KernelKind::kKernel,
-                  .name = std::string(spec.name),
-                  .inputs = std::move(spec.inputs),
                   .view = spec.view,
-                  .micro_use = spec.micro_use};
+                  .micro_use = spec.micro_use,
+                  .name = std::string(spec.name),
+                  .inputs = std::move(spec.inputs)};
   if (const OpEntry* entry = FindOp(spec.name)) {
     node.runs_late = entry->runs_late;
     node.view = node.view || entry->kind == OpKind::kView || entry->kind == OpKind::kReshape;
   }
+  std::vector<KernelResult> results;
   for (std::size_t i = 0; i < spec.results.size(); ++i) {
-    node.results.push_back({.type = std::move(spec.results[i]),
-                            .shares = i < spec.shares.size() ? spec.shares[i] : -1});
+    results.push_back({.type = std::move(spec.results[i]),
+                       .shares = i < spec.shares.size() ? spec.shares[i] : -1});
   }
+  node.results = std::move(results);
   return Add(std::move(node));
 }
 
@@ -127,7 +129,7 @@ std::vector<KernelId> KernelBuilder::Results(KernelId kernel) {
 }
 
 KernelId KernelBuilder::Virtual(KernelKind kind, std::vector<KernelId> inputs, std::int32_t item) {
-  return Add({.kind = kind, .inputs = std::move(inputs), .item = item});
+  return Add({.kind = kind, .item = item, .inputs = std::move(inputs)});
 }
 
 const TensorType& KernelBuilder::TypeOf(KernelId id) const {

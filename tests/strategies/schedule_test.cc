@@ -21,7 +21,7 @@ constexpr RankDigit kAllRanks = {.stride = 1, .extent = 4};
 std::vector<std::string> Names(const KernelGraph& graph, const std::vector<KernelId>& order) {
   std::vector<std::string> names;
   for (const KernelId id : order) {
-    names.push_back(graph.at(id).name);
+    names.push_back(graph.at(id).name.str());
   }
   return names;
 }
@@ -31,7 +31,7 @@ std::vector<std::string> Names(const KernelGraph& graph, const std::vector<Launc
   std::vector<std::string> names;
   for (const Launch& launch : launches) {
     const std::string on = " on " + std::to_string(launch.stream);
-    names.push_back(launch.kind == Launch::Kind::kKernel ? graph.at(launch.kernel).name + on
+    names.push_back(launch.kind == Launch::Kind::kKernel ? graph.at(launch.kernel).name.str() + on
                     : launch.kind == Launch::Kind::kSend
                         ? "send " + std::to_string(launch.event) + on
                         : "wait " + std::to_string(launch.event) + on);
@@ -174,7 +174,7 @@ TEST(LowerProgram, UpdatesWaitForReadersAndForTheUpdateBefore) {
   const auto graph = Lowered(TwoUpdates());
   ASSERT_TRUE(graph.has_value()) << graph.error().message;
   const auto states = OfKind(*graph, KernelKind::kUpdateState);
-  const auto name = [&](KernelId id) { return graph->at(id).name; };
+  const auto name = [&](KernelId id) { return graph->at(id).name.str(); };
   // One state before each update and one behind the last.
   ASSERT_EQ(states.size(), 3U);
   // U, the two Loads in a tuple, the product that reads a.
@@ -223,7 +223,7 @@ std::vector<std::string> ExchangeOf(Shape shape, std::int64_t split_dim, std::in
   for (std::size_t i = 0; lowered && i < lowered->nodes.size(); ++i) {
     const KernelNode& kernel = lowered->nodes[i];
     if (kernel.kind == KernelKind::kKernel) {
-      kernels.push_back(kernel.name + TupleText(kernel.results.front().type.shape));
+      kernels.push_back(kernel.name.str() + TupleText(kernel.results.front().type.shape));
       EXPECT_EQ(kernel.communication, kernel.name == "AllToAll");
     }
   }

@@ -204,7 +204,7 @@ class ExecOrderBuilder {
   /// Collectives that may be fused, of the group of the first of them: users of one wait until the
   /// next one is launched.
   [[nodiscard]] bool MayWait(const KernelNode& node) const {
-    return node.fusion != 0 && (!waiting_group_ || *waiting_group_ == node.group);
+    return node.fusible && (!waiting_group_ || *waiting_group_ == node.group);
   }
 
   void Enqueue(KernelId id, std::deque<KernelId>& queue, bool collectives_first) {
@@ -235,7 +235,7 @@ class ExecOrderBuilder {
   std::deque<KernelId> behind_collectives_ = {};
   std::deque<KernelId> delayed_ = {};  ///< Collectives whose users were not looked at yet.
   KernelId pending_ = kNoKernel;       ///< The same of collectives that may be fused.
-  std::optional<GroupPattern> waiting_group_ = {};
+  std::optional<Boxed<GroupPattern>> waiting_group_ = {};
   std::vector<KernelId> order_ = {};
 };
 

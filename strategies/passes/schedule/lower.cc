@@ -242,7 +242,9 @@ class ProgramLowering {
     const auto index = static_cast<std::size_t>(real.front().item);
     if (kernel.kind == KernelKind::kKernel && index < kernel.results.size() &&
         kernel.results[index].value == kNoValue) {
-      kernel.results[index].value = value;
+      KernelResult result = kernel.results[index];
+      result.value = value;
+      kernel.results.Set(index, std::move(result));
     }
   }
 
@@ -269,8 +271,8 @@ class ProgramLowering {
       last = id;
       if (node.group && !kernel.view && (!told || kernel.communication)) {
         kernel.communication = true;
-        kernel.group = *node.group;
-        kernel.fusion = IntAttr(node.attrs, "fusion", 0).value_or(0);
+        kernel.group = node.group;
+        kernel.fusible = IntAttr(node.attrs, "fusion", 0).value_or(0) != 0;
       }
     }
     if (last != kNoKernel && node.attrs.contains(kEndsMicroBatch)) {

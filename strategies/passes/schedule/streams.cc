@@ -46,6 +46,7 @@ class StreamAssignment {
     for (const std::int32_t stream : CollectiveStreams()) {
       Meet(stream, 0);
     }
+    launches_.shrink_to_fit();  // They stay; what they grew from does not.
     return std::move(launches_);
   }
 
@@ -56,7 +57,7 @@ class StreamAssignment {
       const KernelNode& node = graph_.at(order_[i]);
       if (node.communication) {
         const auto next = static_cast<std::int32_t>(of_group.size()) + 1;
-        streams_[i] = of_group.emplace(node.group, next).first->second;
+        streams_[i] = of_group.emplace(node.group.value_or({}), next).first->second;
       }
       reads_[i] = TensorsRead(graph_, order_[i]);
     }

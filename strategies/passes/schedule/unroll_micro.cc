@@ -76,7 +76,7 @@ class Unrolling {
       const bool once = use == MicroUse::kAll || use == MicroUse::kFold;
       if (of_each && !once && behind_all) {
         return Fail(ErrorCode::kUnsupported,
-                    "'" + Node(n).name +
+                    "'" + Node(n).name.str() +
                         "' of a micro batch needs what all micro batches give: not modelled");
       }
       if (of_each && !once) {
@@ -88,6 +88,9 @@ class Unrolling {
     }
     SkipOtherPieces();
     copied_.resize(each_count_ * count_, kNoKernel);
+    // With room for what orders them: memory that is not written to costs nothing.
+    const std::size_t nodes = parts_.size() + each_count_ * (count_ - 1);
+    out_.nodes.reserve(nodes + nodes / 4);
     return {};
   }
 

@@ -24,6 +24,7 @@ using strategies::KernelGraph;
 using strategies::KernelId;
 using strategies::KernelKind;
 using strategies::KernelNode;
+using strategies::KernelResult;
 using strategies::LocalProgram;
 using strategies::OpEntry;
 using strategies::OpKind;
@@ -56,34 +57,37 @@ void AddFacts(KernelNode& node) {
 }
 
 KernelNode NodeOf(const json& line) {
-  KernelNode node{.kind = KindNamed(line[0]), .name = line[1]};
+  KernelNode node{.kind = KindNamed(line[0]), .name = line[1].get<std::string>()};
   for (const std::int32_t input : line[2]) {
     node.inputs.push_back(KernelId{input});
   }
+  std::vector<KernelResult> results;
   for (const std::int64_t bytes : line[3]) {
-    node.results.push_back({.type = Bytes(bytes)});
+    results.push_back({.type = Bytes(bytes)});
   }
   if (node.kind == KernelKind::kTupleGetItem) {
-    node.item = std::stoi(node.name);
+    node.item = std::stoi(node.name.str());
   }
   if (node.kind == KernelKind::kState) {
-    node.results.push_back({});
+    results.emplace_back();
   }
   if (node.kind != KernelKind::kKernel) {
+    node.results = std::move(results);
     return node;
   }
   AddFacts(node);
   for (std::size_t i = 0; i < line[4].size(); ++i) {
-    node.results[i].shares = line[4][i];
+    results[i].shares = line[4][i];
     node.update = true;
   }
+  node.results = std::move(results);
   const std::string group = line[5];
   if (!group.empty()) {
     node.communication = true;
     // A pattern that no other group of the graph has.
-    node.group.digits = {
+    node.group.emplace().digits = {
         {.stride = static_cast<std::int64_t>(std::hash<std::string>()(group) >> 1), .extent = 2}};
-    node.fusion = line[6];
+    node.fusible = line[6] != 0;
   }
   return node;
 }
@@ -100,7 +104,9 @@ LocalProgram ProgramOf(const json& recorded) {
           {.kind = strategies::ValueKind::kParameter,
            .detail = static_cast<std::int32_t>(program.local.parameters.size())});
       program.local.parameters.push_back({.value = value});
-      node.results.front().value = value;
+      KernelResult result = node.results.front();
+      result.value = value;
+      node.results.Set(0, std::move(result));
     }
   }
   graph.result = KernelId{static_cast<std::int32_t>(graph.nodes.size()) - 1};
