@@ -1,10 +1,14 @@
 """GPT with 96 layers and 175 billion parameters, cut over the ranks of a job: a check before the cluster is booked.
 
     msrun --sim_level=1 --worker_num=1024 net.py
+    msrun --sim_level=1 --worker_num=1024 net.py --model_parallel=8 --stages=16 --micro_batches=64 \\
+          --recompute --shard_optimizer
     msrun --sim_level=0 --worker_num=8 net.py --layers=2 --hidden=1024 --heads=16 --model_parallel=4
 
 The batch is cut by data parallelism, every layer by model parallelism: the heads of the attention, the inner width of
-the feed-forward block and the vocabulary. No weight is ever allocated.
+the feed-forward block and the vocabulary. On request the layers are spread over pipeline stages, which take one micro
+batch after the other, layers are computed again in the backward pass, and weights and moments are held in parts. No
+weight is ever allocated.
 """
 import argparse
 
@@ -24,6 +28,10 @@ def parse_arguments():
     parser.add_argument("--sequence", type=int, default=2048)
     parser.add_argument("--batch_per_replica", type=int, default=1)
     parser.add_argument("--model_parallel", type=int, default=32)
+    parser.add_argument("--stages", type=int, default=1, help="pipeline stages, each with an equal share of the layers")
+    parser.add_argument("--micro_batches", type=int, default=1, help="of a step, each of batch_per_replica samples")
+    parser.add_argument("--recompute", action="store_true", help="compute layers again in the backward pass")
+    parser.add_argument("--shard_optimizer", action="store_true", help="cut weights and moments over the replicas")
     return parser.parse_args()
 
 
@@ -177,17 +185,32 @@ def token_rows(batch, sequence):
     return generate
 
 
+def spread(net, args):
+    """Gives layers their stage, marks what is recomputed, cuts the batch into micro batches."""
+    for i, layer in enumerate(net.layers):
+        layer.pipeline_stage = i * args.stages // args.layers
+        if args.recompute:
+            layer.recompute()
+    net.norm.pipeline_stage = net.loss.pipeline_stage = args.stages - 1
+    if args.micro_batches == 1:
+        return net
+    cut = nn.PipelineCell if args.stages > 1 else nn.GradAccumulationCell
+    return cut(net, args.micro_batches)
+
+
 def main():
     args = parse_arguments()
     ms.set_context(mode=ms.GRAPH_MODE)
     init()
     mp = args.model_parallel
-    dp = get_group_size() // mp
+    dp = get_group_size() // mp // args.stages
     ms.set_auto_parallel_context(parallel_mode=ms.ParallelMode.SEMI_AUTO_PARALLEL, gradients_mean=True,
+                                 pipeline_stages=args.stages, enable_parallel_optimizer=args.shard_optimizer,
                                  dataset_strategy=((dp, 1), (dp, 1)))
-    net = Gpt(args, dp, mp)
+    net = spread(Gpt(args, dp, mp), args)
     optimizer = nn.Adam(net.trainable_params(), learning_rate=1e-4)
-    dataset = ds.GeneratorDataset(token_rows(args.batch_per_replica, args.sequence), ["tokens", "labels"])
+    rows = token_rows(args.batch_per_replica * args.micro_batches, args.sequence)
+    dataset = ds.GeneratorDataset(rows, ["tokens", "labels"])
     ms.Model(net, optimizer=optimizer).train(1, dataset, dataset_sink_mode=False)
 
 
