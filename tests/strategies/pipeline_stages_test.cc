@@ -16,6 +16,7 @@ struct TwoLayers {
   std::int32_t first_stage = 0;
   std::int32_t second_stage = 1;
   std::int64_t stages = 2;
+  bool scaled = false;  ///< Gradients are multiplied with 1 / scale, the loss with the scale.
 };
 
 /// y = sum(relu(x w0) w1), one MatMul per stage, trained; 4 ranks.
@@ -33,10 +34,19 @@ TracedJob Network(const TwoLayers& cells) {
   const ValueId b = *builder.Emit({.op = "MatMul", .inputs = {a, w1}, .scope = "Default/b"});
   builder.mutable_graph().nodes.back().stage = cells.second_stage;
   builder.mutable_graph().nodes.back().in_strategy = whole;
-  const ValueId loss = *builder.Emit({.op = "ReduceSum", .inputs = {b}});
+  ValueId loss = *builder.Emit({.op = "ReduceSum", .inputs = {b}});
+  ValueId factor = kNoValue;
+  if (cells.scaled) {
+    const ValueId scale = *builder.AddParameter("scale", {}, {});
+    factor = *builder.Emit({.op = "Reciprocal", .inputs = {scale}});
+    loss = *builder.Emit({.op = "Mul", .inputs = {loss, scale}});
+  }
   const ValueId sum = *builder.Emit({.op = "_MicroSum", .inputs = {loss}});
   const NodeId gradient = *builder.AddNode({.op = "_Gradient", .inputs = {sum, w0, w1}});
-  const std::vector<ValueId> gradients = builder.graph().at(gradient).outputs;
+  std::vector<ValueId> gradients = builder.graph().at(gradient).outputs;
+  for (ValueId& value : gradients) {
+    value = cells.scaled ? *builder.Emit({.op = "Mul", .inputs = {value, factor}}) : value;
+  }
   (void)*builder.Emit({.op = "AssignSub", .inputs = {w0, gradients[0]}});
   (void)*builder.Emit({.op = "AssignSub", .inputs = {w1, gradients[1]}});
   builder.SetOutputs({sum});
@@ -69,6 +79,15 @@ TEST(PipelineStages, EveryStageIsAProgramWithItsOwnWeights) {
   EXPECT_EQ(RankSetText(job->classes[1].ranks), "2-3");
   EXPECT_EQ(ParametersOf(job->programs[0]), std::vector<std::string>{"w0"});
   EXPECT_EQ(ParametersOf(job->programs[1]), std::vector<std::string>{"w1"});
+}
+
+// The scale is used by the loss of the last stage and, outside of all stages, for the gradients of
+// both: each stage has its own.
+TEST(PipelineStages, AParameterThatNoStageTrainsIsInAllThatReadIt) {
+  const auto job = CompileJob(Network({.scaled = true}), RankId{0});
+  ASSERT_TRUE(job.has_value()) << FormatError(job.error());
+  EXPECT_EQ(ParametersOf(job->programs[0]), (std::vector<std::string>{"w0", "scale"}));
+  EXPECT_EQ(ParametersOf(job->programs[1]), (std::vector<std::string>{"w1", "scale"}));
 }
 
 // Four micro batches of 2 rows: each stage sends and receives 4 tensors of 2 x 32 floats = 256 B;

@@ -136,6 +136,20 @@ bool Trained(const Graph& graph, ValueId id) {
   return weight != nullptr && weight->requires_grad;
 }
 
+/// Weights whose gradients are asked for, by value.
+std::vector<bool> GradedWeights(const Graph& graph, const std::vector<Region>& regions) {
+  std::vector<bool> graded(graph.values.size(), false);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    for (std::size_t i = 1; regions[n] == Region::kGradient && i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != kNoValue) {
+        graded[ToIndex(node.inputs[i])] = WeightAt(graph, node.inputs[i]) != nullptr;
+      }
+    }
+  }
+  return graded;
+}
+
 /// No stage wants what a node computes with weights: only what stands behind the gradients reads
 /// it, which the original allows and programs of stages cannot express yet.
 tl::unexpected<Error> StrayError(const Node& node) {
@@ -145,13 +159,14 @@ tl::unexpected<Error> StrayError(const Node& node) {
               "it from a constant or with one stage");
 }
 
-/// Forward results that weights are computed into outside of all stages.
+/// Forward results outside of all stages that weights with a gradient are computed into. What is
+/// computed from other parameters, the scale of the loss for instance, every stage has.
 std::vector<bool> StrayResults(const Graph& graph, const std::vector<Region>& regions) {
-  std::vector<bool> weighs(graph.values.size(), false);
+  std::vector<bool> weighs = GradedWeights(graph, regions);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     const bool reads = node.stage < 0 && std::ranges::any_of(node.inputs, [&](ValueId id) {
-                         return Trained(graph, id) || (id != kNoValue && weighs[ToIndex(id)]);
+                         return id != kNoValue && weighs[ToIndex(id)];
                        });
     for (const ValueId output : node.outputs) {
       weighs[ToIndex(output)] = reads && regions[n] == Region::kForward;
@@ -190,6 +205,21 @@ Status PlaceStray(Graph& graph, const std::vector<Region>& regions, const JobCon
     WantOperands(node, FlowOf(node, config), wanted);
   }
   return {};
+}
+
+/// Weights that what lies in no stage reads, so that every stage has one of its own.
+std::vector<bool> ReadByAll(const Graph& graph, const std::vector<Region>& regions) {
+  std::vector<bool> all(graph.values.size(), false);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    for (const ValueId input : node.inputs) {
+      const bool outside = regions[n] == Region::kForward && node.stage < 0;
+      if (outside && WeightAt(graph, input) != nullptr) {
+        all[ToIndex(input)] = true;
+      }
+    }
+  }
+  return all;
 }
 
 /// The gradient that a stage sends back stands for that of one of its weights.
@@ -247,10 +277,12 @@ Status ColourStages(Graph& traced, const std::vector<Region>& regions, const Job
 std::vector<std::int32_t> OwnersOf(const Graph& traced, const std::vector<Region>& regions,
                                    const JobConfig& config) {
   std::vector<std::int32_t> owners(traced.parameters.size(), -1);
+  const std::vector<bool> everywhere = ReadByAll(traced, regions);
   for (std::size_t n = 0; config.training && n < traced.nodes.size(); ++n) {
     const Node& node = traced.nodes[n];
     for (const ValueId input : node.inputs) {
-      if (regions[n] == Region::kForward && node.stage >= 0 && WeightAt(traced, input) != nullptr) {
+      if (regions[n] == Region::kForward && node.stage >= 0 && WeightAt(traced, input) != nullptr &&
+          !everywhere[ToIndex(input)]) {
         std::int32_t& owner = owners[static_cast<std::size_t>(traced.at(input).detail)];
         owner = owner < 0 ? node.stage : std::min(owner, node.stage);
       }

@@ -8,6 +8,7 @@ from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
 from mindspore._fusion import fusion
+from mindspore._speed_up import options_of
 
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
@@ -52,6 +53,11 @@ def set_context(**kwargs):
             left_out = _rules.unfollowed_context(name, value)
             if left_out:
                 session.warn_limit(left_out, at_line=True)
+        if key == "ascend_config" and "parallel_speed_up_json_path" in _context[key]:
+            options, left_out = options_of(_context[key]["parallel_speed_up_json_path"])
+            _context.update(options)
+            for text in left_out:
+                session.warn_limit(text, at_line=True)
 
 
 def get_context(attr_key):

@@ -152,6 +152,8 @@ parallel(Tensor(np.ones((8, 8), np.float32)))
             self.assertEqual(error["reason"], "GradAccumulation:lazy-inline")
         self.trace(STEP + source % "level1")
         self.trace(STEP.replace("    def __init__", "    @ms.lazy_inline\n    def __init__", 1) + source % "level2")
+        later = "import mindspore as ms\ndef later(function):\n    return lambda *given: ms.lazy_inline(function)(*given)\n"
+        self.trace(later + STEP.replace("    def __init__", "    @later\n    def __init__", 1) + source % "level2")
 
     def test_a_configuration_that_nothing_reads_is_told(self):
         asked, warned = self.sharding(settings("semi_auto_parallel",

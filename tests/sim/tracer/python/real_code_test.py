@@ -56,6 +56,24 @@ class Mine(Optimizer):
 
 
 class OptimizersOfTheScript(TraceTest):
+    def test_accumulators_are_known_by_their_names(self):
+        run = self.trace(NET + """
+class Step(nn.Cell):
+    def __init__(self, net):
+        super().__init__(auto_prefix=False)
+        self.net, self.weights = net, ms.ParameterTuple(net.trainable_params())
+        self.sums = self.weights.clone(prefix="accu_grads", init="zeros")
+        self.grad = ops.GradOperation(get_by_list=True)
+    def construct(self, x):
+        gradients = self.grad(self.net, self.weights)(x)
+        for gradient, total, weight in zip(gradients, self.sums, self.weights):
+            ops.assign(weight, total - gradient)
+        return gradients
+Step(Net())(Tensor(np.zeros((8, 16)), ms.float32))
+""")
+        roles = {item["name"]: item.get("role", "weight") for item in run.documents[0]["parameters"]}
+        self.assertEqual(roles, {"w": "weight", "accu_grads.w": "accumulated_gradient"})
+
     def test_states_lie_as_their_weights_and_keep_their_name(self):
         run = self.trace(ADAM)
         states = [item for item in run.documents[0]["parameters"] if item["name"] == "adam_v.w"]

@@ -54,6 +54,22 @@ step(row, row)
         self.assertEqual(self.job("trained()(row, row)\n")["exec_order"], "bfs")
         self.assertEqual(self.job("ms.set_context(exec_order='dfs')\ntrained()(row, row)\n")["exec_order"], "dfs")
 
+    def speed_up(self, text, name="fast.json"):
+        return NET + "open('fast.json', 'w').write('%s')\nms.set_context(ascend_config={'parallel_speed_up_json_path': '%s'})\n" % (text, name)
+
+    def test_options_of_a_speed_up_file_can_be_asked_for(self):
+        run = self.trace(self.speed_up('{"dataset_broadcast_opt_level": 3, "matmul_grad_comm_overlap": true}')
+                         + "assert ms.get_context('dataset_broadcast_opt_level') == 3\ntrained()(row, row)\n")
+        told = [text for text in limits(run) if "parallel_speed_up_json_path" in text]
+        self.assertEqual(len(told), 1, told)
+        self.assertIn("matmul_grad_comm_overlap", told[0])
+
+    def test_options_of_a_speed_up_file_that_do_not_exist(self):
+        for text, name, words in (('{"matmul_grad_comm_overlp": true}', "fast.json", "matmul_grad_comm_overlp"),
+                                  ("{}", "none.json", "there is no file 'none.json'"), ("[1]", "fast.json", "an object"),
+                                  ('{"enable_task_opt": 1}', "fast.json", "must be bool")):
+            self.assertIn(words, self.error(self.speed_up(text, name))["message"])
+
     def test_unknown_values_are_refused(self):
         for line in ("ms.set_context(jit_level='O9')", "ms.set_context(exec_order='random')",
                      "ms.set_context(jit_config={'jit_levle': 'O1'})", "ms.set_context(jit_config={'jit_level': 'fast'})",

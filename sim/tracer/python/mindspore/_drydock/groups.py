@@ -33,6 +33,30 @@ def digits_of(ranks):
     return [number for digit in digits for number in digit]
 
 
+def ranks_at(ranks, rank):
+    """The ranks of a group as `rank` names them: numbers that the script computes from its own rank are another list for each."""
+    return [item._evaluate(rank) if type(item) is rank_guards.RankInt else item for item in ranks]
+
+
+def _ask(text, evaluate):
+    """The answer for this rank; a guard only where other ranks get another one."""
+    outcome = evaluate(session.rank_number)
+    if all(evaluate(rank) == outcome for rank in range(session.world_size)):
+        return outcome
+    return rank_guards.ask(text, evaluate, session.rank_number)
+
+
+def is_sound(ranks):
+    """True if the ranks are different ones of the job."""
+    def sound(at):
+        there = ranks_at(ranks, at)
+        return len(set(there)) == len(there) and all(0 <= rank < session.world_size for rank in there)
+
+    if any(type(rank) is rank_guards.RankInt for rank in ranks):
+        return _ask("ranks of a group %s are sound" % ranks_at(ranks, session.rank_number), sound)
+    return sound(session.rank_number)
+
+
 def collective_attrs(op, group):
     """What a collective of the script says about its group: `rank_size`, and `group_digits` unless it is all ranks.
 
@@ -42,12 +66,12 @@ def collective_attrs(op, group):
     ranks = _group_ranks(group)
     if ranks is None:
         return {"rank_size": session.world_size}
-    ranks = sorted(ranks)
-    member = rank_guards.ask("rank in group '%s' of %s" % (group, ranks), lambda rank: rank in ranks, session.rank_number)
+    given, ranks = ranks, sorted(ranks_at(ranks, session.rank_number))
+    member = _ask("rank in group '%s' of %s" % (group, ranks), lambda rank: rank in ranks_at(given, rank))
     if not member:
         raise user_error(RuntimeError, op + ":not-in-group", "rank %d calls '%s' on group '%s', but is not one of its ranks %s"
                          % (session.rank_number, op, group, ranks), "let only the ranks of a group use it")
-    digits = digits_of(ranks)
+    digits = _ask("digits of group '%s' of %s" % (group, ranks), lambda rank: digits_of(sorted(ranks_at(given, rank))))
     if digits is None:
         raise Unsupported("create_group", "group '%s' has ranks %s, which are not evenly spread" % (group, ranks),
                           "use ranks that differ by equal steps and begin at a multiple of the group's extent")

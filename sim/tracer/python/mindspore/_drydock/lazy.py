@@ -97,6 +97,10 @@ class _StubLoader:
         answer = module_getattr(module.__name__, home=module.__name__)
 
         def getattr_(name):
+            from mindspore._drydock import names
+            full_name = module.__name__ + "." + name
+            if names.is_module(full_name):
+                return importlib.import_module(full_name)
             found = answer(name)
             if not isinstance(found, Stub):
                 return found

@@ -44,6 +44,12 @@ def lacks_module(full_name):
     return (package not in modules or name not in modules[package]) and _is_listed_release()
 
 
+def is_module(full_name):
+    """True if MindSpore has a module of that name."""
+    package, _, name = full_name.rpartition(".")
+    return name in _read()["modules"].get(package, ())
+
+
 def is_package(full_name):
     return full_name in _read()["modules"]
 
@@ -52,7 +58,8 @@ def lacks(places, name):
     """True if MindSpore has the name in none of these modules; False where the first is not listed."""
     lists = _read()
     known = [lists["names"].get(place) for place in places]
-    if name.startswith("_") or not known[0] or not _is_listed_release():
+    generated = places[0].endswith("_pb2")  # such modules make their names when they are imported
+    if name.startswith("_") or not known[0] or generated or not _is_listed_release():
         return False
     return not any(name in (found or ()) or name in lists["modules"].get(place, ()) for place, found in zip(places, known))
 

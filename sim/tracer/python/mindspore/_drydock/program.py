@@ -152,7 +152,9 @@ class Program:
         found = self._parameters.get(id(parameter))
         if found is None:
             origin, role = parameter.origin, parameter.role
-            if role == "weight" and origin is not None and (self.losses or session.phase == "optimizer"):
+            if role == "weight" and origin is not None and parameter.name.startswith("accu_grads."):
+                role = "accumulated_gradient"  # MindSpore knows them by their names, too
+            elif role == "weight" and origin is not None and (self.losses or session.phase == "optimizer"):
                 role = "optimizer_state"  # a clone that is first used behind the gradients lies as its weight does
             follows = role in ("optimizer_state", "accumulated_gradient") and origin is not None
             state_of = self.parameter(origin) if follows else -1

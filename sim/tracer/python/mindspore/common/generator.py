@@ -26,6 +26,10 @@ class Generator:
     def set_state(self, state):
         return None
 
+    def _step(self, step):
+        """(seed, offset) for an operator that draws; layers of users ask for them once and keep them."""
+        return Tensor(self._seed, mstype.int64), Tensor(0, mstype.int64)
+
 
 default_generator = Generator()
 

@@ -1,11 +1,23 @@
 """lazy_inline, both a decorator and a module of that name."""
+import functools
 import sys
 import types
 
+_MARK = "is_lazy_inline"
+
 
 def _marked(function):
-    function.is_lazy_inline = True
-    return function
+    @functools.wraps(function)
+    def construct(self, *args, **kwargs):
+        self.__dict__[_MARK] = True
+        return function(self, *args, **kwargs)
+
+    return construct
+
+
+def is_shared(cell):
+    """True for a cell whose constructor is marked, or was called through a mark that is put on at run time."""
+    return cell.__dict__.get(_MARK, False)
 
 
 def lazy_inline(fn=None, attrs=None, policy=None):

@@ -1,9 +1,10 @@
 """Ranks and groups. Source: spec tracing-frontend 9.5."""
 import os
 
+from mindspore._drydock import groups
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
-from mindspore._drydock.rank import RankInt, rank_int
+from mindspore._drydock.rank import rank_int
 from mindspore._drydock.session import RANKS_PER_NODE, session
 
 _BACKENDS = {"Ascend": "hccl", "GPU": "nccl", "CPU": "mccl"}
@@ -92,7 +93,8 @@ def get_rank(group=None):
         return session.rank
 
     def position(rank):
-        return ranks.index(rank) if rank in ranks else -1
+        there = groups.ranks_at(ranks, rank)
+        return there.index(rank) if rank in there else -1
 
     return rank_int(session.rank_number, position, "position of rank in group '%s'" % group)
 
@@ -129,11 +131,11 @@ def create_group(group, rank_ids, options=None):
         raise user_error(TypeError, "communication:group-type", "a group is named by a text, not %r" % (group,))
     if not isinstance(rank_ids, list) or not rank_ids:
         raise user_error(TypeError, "communication:rank-ids", "rank_ids must be a list of ranks")
-    ranks = [int(rank) if type(rank) is RankInt else rank for rank in rank_ids]
-    if len(set(ranks)) != len(ranks) or any(not 0 <= rank < session.world_size for rank in ranks):
-        raise user_error(ValueError, "communication:rank-ids",
-                         "rank_ids must hold different ranks below %d, not %s" % (session.world_size, ranks))
-    session.groups[group] = ranks
+    rank_ids = list(rank_ids)
+    if not groups.is_sound(rank_ids):
+        raise user_error(ValueError, "communication:rank-ids", "rank_ids must hold different ranks below %d, not %s"
+                         % (session.world_size, groups.ranks_at(rank_ids, session.rank_number)))
+    session.groups[group] = rank_ids
 
 
 def destroy_group(group):

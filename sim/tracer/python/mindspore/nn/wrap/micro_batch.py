@@ -7,6 +7,7 @@ from mindspore._drydock.gradient import phase
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
+from mindspore.common.lazy_inline import is_shared
 from mindspore.common.parameter import Parameter
 from mindspore.common.tensor import Tensor
 from mindspore.nn.cell import Cell
@@ -74,7 +75,7 @@ def _check_interleaved(network):
     stages = context.get_auto_parallel_context("pipeline_stages")
     if stages == 1 or not context.cuts_operators():
         return
-    lazy = any(getattr(type(cell).__init__, "is_lazy_inline", False) for _, cell in network.cells_and_names())
+    lazy = any(is_shared(cell) for _, cell in network.cells_and_names())
     if lazy:
         session.warn_limit("lazy_inline in a pipeline: copies between the calls of a shared cell are not modelled")
     if config.get("pipeline_interleave") and not lazy:
@@ -200,7 +201,7 @@ class GradAccumulationCell(_MicroBatches):
         """Levels 2 and 3 accumulate in graphs that micro batches share (parallel_preprocessor.cc)."""
         from mindspore import context
         level = context.optimizer_level()
-        shared = any(getattr(type(cell).__init__, "is_lazy_inline", False) for _, cell in self.cells_and_names())
+        shared = any(is_shared(cell) for _, cell in self.cells_and_names())
         if _rolled(self._count) and level > 1 and not shared:
             raise user_error(RuntimeError, "GradAccumulation:lazy-inline",
                              "optimizer_level 'level%d' with accumulated gradients needs a network whose graph is shared"
