@@ -128,6 +128,10 @@ std::vector<KernelId> KernelBuilder::Results(KernelId kernel) {
   return items;
 }
 
+void KernelBuilder::NoteResults(std::span<const KernelId> items) {
+  of_operators_.insert(items.begin(), items.end());
+}
+
 KernelId KernelBuilder::Virtual(KernelKind kind, std::vector<KernelId> inputs, std::int32_t item) {
   return Add({.kind = kind, .item = item, .inputs = std::move(inputs)});
 }
@@ -178,7 +182,12 @@ std::vector<KernelId> LowerTo(const LowerContext& context, std::string_view name
     const std::int32_t operand = SharedOperand(context.node, i);
     spec.shares.push_back(operand < 0 ? -1 : position[static_cast<std::size_t>(operand)]);
   }
-  return context.builder.Results(context.builder.Kernel(std::move(spec)));
+  std::vector<KernelId> results = context.builder.Results(context.builder.Kernel(std::move(spec)));
+  const bool taken_apart_late = !context.node.entry->writes.empty() || context.node.group;
+  if (results.size() > 1 && !taken_apart_late) {
+    context.builder.NoteResults(results);
+  }
+  return results;
 }
 
 Result<std::vector<KernelId>> LowerToOperand(const LowerContext& context) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,10 @@ class KernelBuilder {
                               const std::function<KernelId()>& make);
   /// What users of the kernel's results read: itself if it has one, else one TupleGetItem each.
   [[nodiscard]] std::vector<KernelId> Results(KernelId kernel);
+  /// TupleGetItems of an operator that the network has, and not the back end.
+  void NoteResults(std::span<const KernelId> items);
+  /// All of them.
+  [[nodiscard]] const std::set<KernelId>& results_of_operators() const { return of_operators_; }
   [[nodiscard]] KernelId Virtual(KernelKind kind, std::vector<KernelId> inputs,
                                  std::int32_t item = 0);
 
@@ -70,6 +75,7 @@ class KernelBuilder {
   std::map<const OpEntry*, std::vector<SignatureArgument>> arguments_;
   std::map<std::pair<std::string, std::vector<KernelId>>, KernelId> made_ = {};
   std::map<KernelId, std::vector<KernelId>> copies_ = {};
+  std::set<KernelId> of_operators_ = {};
 };
 
 /// What OpEntry::lower may use: one node of the local program and where its operands are.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "strategies/graph/kept_constant.h"
 #include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
@@ -344,6 +346,32 @@ class ProgramLowering {
     }
     result = builder_.Virtual(KernelKind::kMakeTuple, {result});
     builder_.graph().result = builder_.Virtual(KernelKind::kReturn, {result});
+    KeepIndices();
+  }
+
+  /// The number of a result that is taken out of several is a constant, though no kernel reads it.
+  /// The back end takes results out of updates, where that is none.
+  void KeepIndices() {
+    std::vector<bool> seen(builder_.graph().nodes.size(), false);
+    std::vector<KernelId> waiting = {builder_.graph().result};
+    std::set<std::int32_t> items;
+    while (!waiting.empty()) {
+      const KernelId id = waiting.back();
+      const KernelNode& node = builder_.graph().at(id);
+      waiting.pop_back();
+      if (builder_.results_of_operators().contains(id)) {
+        items.insert(node.item);
+      }
+      for (const KernelId input : node.inputs) {
+        if (!seen[static_cast<std::size_t>(input)]) {
+          seen[static_cast<std::size_t>(input)] = true;
+          waiting.push_back(input);
+        }
+      }
+    }
+    for (const std::int32_t item : items) {
+      KeepUnread(builder_.graph(), builder_.Argument(std::int64_t{item}));
+    }
   }
 
   struct Update {

@@ -103,18 +103,14 @@ KernelId DoMaskKernel(KernelBuilder& builder, KernelId x, KernelId mask) {
       {.name = "DropoutDoMask", .inputs = {x, mask, keep}, .results = {builder.TypeOf(x)}});
 }
 
-/// The operator's own numbers stay when it has become kernels: the probability of each, and two
-/// more of all.
-void KeepNumbers(KernelBuilder& builder) {
-  const TensorType number = {.shape = {}, .dtype = DType::kFloat32};
-  const auto keep = [&builder, number] {
-    const KernelId id = builder.Constant(number, "");
-    KeepUnread(builder.graph(), id);
-    return id;
-  };
-  (void)keep();
-  (void)builder.Once("first seed", {}, keep);
-  (void)builder.Once("second seed", {}, keep);
+/// The operator's own numbers stay when it has become kernels: the probability, and one more of
+/// each.
+void KeepNumbers(const LowerContext& context) {
+  KernelGraph& graph = context.builder.graph();
+  if (const auto keep = context.node.attrs.find("keep_prob"); keep != context.node.attrs.end()) {
+    KeepUnread(graph, context.builder.Argument(keep->second));
+  }
+  KeepUnread(graph, context.builder.Constant({.shape = {}, .dtype = DType::kFloat32}, ""));
 }
 
 /// On Ascend the mask is made first, one bit per element.
@@ -128,11 +124,13 @@ Result<std::vector<KernelId>> LowerDropout(const LowerContext& context) {
                       .inputs = {builder.Constant(extents, ""),
                                  builder.Constant({.shape = {}, .dtype = DType::kFloat32}, "")},
                       .results = {{.shape = {MaskBytes(elements)}, .dtype = DType::kUInt8}}});
-  KeepNumbers(builder);
+  KeepNumbers(context);
   const KernelId both = builder.Virtual(KernelKind::kMakeTuple,
                                         {DoMaskKernel(builder, context.inputs[0], mask), mask});
-  return std::vector<KernelId>{builder.Virtual(KernelKind::kTupleGetItem, {both}, 0),
-                               builder.Virtual(KernelKind::kTupleGetItem, {both}, 1)};
+  std::vector<KernelId> results = {builder.Virtual(KernelKind::kTupleGetItem, {both}, 0),
+                                   builder.Virtual(KernelKind::kTupleGetItem, {both}, 1)};
+  builder.NoteResults(results);
+  return results;
 }
 
 Result<std::vector<KernelId>> LowerDropoutGrad(const LowerContext& context) {

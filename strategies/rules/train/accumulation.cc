@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "strategies/graph/kept_constant.h"
 #include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/rules/common/array_math.h"
@@ -228,11 +229,12 @@ Result<std::vector<KernelId>> LowerAccumulated(const LowerContext& context) {
       context.builder.Virtual(KernelKind::kDepend, {context.inputs[0], sum})};
 }
 
-/// The scalar is in device memory, though nobody reads it.
+/// The scalar is in device memory, though most often nobody reads it.
 Result<std::vector<KernelId>> LowerFinish(const LowerContext& context) {
   const KernelId one = Scalar(context, "tensor 1");
+  KeepUnread(context.builder.graph(), one);
   const KernelId kernel =
-      Update(context, "Assign", {context.inputs[0], context.inputs[1], context.first_state, one});
+      Update(context, "Assign", {context.inputs[0], context.inputs[1], context.first_state});
   return std::vector<KernelId>{Token(context, one, kernel)};
 }
 

@@ -27,7 +27,8 @@ const TensorType kOne = {.shape = {1}, .dtype = DType::kFloat32};
 
 /// 1 - beta.
 KernelId Rest(KernelBuilder& builder, KernelId beta) {
-  const KernelId one = builder.Constant(kScalar, "1.000000");
+  // Not one with numbers of the script, which were joined before.
+  const KernelId one = builder.Constant(kScalar, "1 of differences");
   return builder.Once("rest", {beta}, [&builder, one, beta] {
     return builder.Kernel(
         {.name = "Sub", .inputs = {one, beta}, .results = {builder.TypeOf(beta)}});
@@ -64,10 +65,6 @@ bool IsNewest(const KernelBuilder& builder, KernelId id) {
 KernelId Decay(const LowerContext& context, KernelId decay) {
   KernelBuilder& builder = context.builder;
   const auto own = [&builder, decay] { return OwnOne(builder, decay); };
-  if (builder.graph().at(decay).name != "0.000000") {
-    // The number itself stays, too, which no kernel reads.
-    KeepUnread(builder.graph(), builder.Once("decay", {decay}, own));
-  }
   if (!context.node.attrs.contains("by_groups")) {
     return own();
   }
