@@ -69,13 +69,15 @@ def strategies(theirs, mine):
         "%s: MindSpore %s, ours %s" % (name.rsplit("/", 1)[-1], _plain(theirs[name]), mine[name]) for name in other[:4])
 
 
-def slices(theirs, mine):
+def slices(theirs, mine, world):
     """@return (equal, of both, text of those that differ); a parameter of which only one side knows is not counted"""
     def shape(one):
-        """A sharded optimizer divides the rows of the slice among its group, whose name begins with its size."""
+        """A sharded optimizer divides the rows of the slice among its group, whose name begins with its size unless it is that
+        of all ranks."""
         if not isinstance(one, dict):
             return one
-        ranks = int(str(one.get("optimizer_group") or "1").split("-")[0])
+        size = str(one.get("optimizer_group") or "1").split("-")[0]
+        ranks = int(size) if size.isdigit() else world
         return [one["slice"][0] // ranks] + one["slice"][1:] if ranks > 1 else one["slice"]
 
     both = [name for name in theirs if name in mine]
@@ -98,6 +100,6 @@ def compare(record, mine):
     if "kernel_order" in mine:
         row["kernels"], row["kernel order"], row["why kernels"] = kernels(record["kernel_order"], mine["kernel_order"])
     if "parameter_slices" in mine:
-        row["slices"] = slices(record.get("parameter_slices", {}), mine["parameter_slices"])
+        row["slices"] = slices(record.get("parameter_slices", {}), mine["parameter_slices"], record["world"])
     row["strategies"] = strategies(record.get("strategies", {}), mine["strategies"])
     return row

@@ -199,8 +199,9 @@ class StageMap {
 /// Copies what one stage needs out of the program of all.
 class StageCopy {
  public:
-  StageCopy(const LocalDraft& draft, const StageMap& map, std::int32_t stage)
-      : draft_(draft), from_(draft.builder.graph()), map_(map), stage_(stage) {
+  StageCopy(const LocalDraft& draft, const StageMap& map, std::int32_t stage,
+            const std::vector<ValueId>& outputs)
+      : draft_(draft), from_(draft.builder.graph()), map_(map), stage_(stage), outputs_(outputs) {
     to_.name = from_.name;
     to_.stacks = from_.stacks;
     for (const Parameter& parameter : from_.parameters) {
@@ -213,8 +214,8 @@ class StageCopy {
   }
 
   void Add(const Node& node) {
-    if (!returned_.empty() && map_.IsBehind(node)) {
-      JoinReturned();
+    if (map_.IsBehind(node)) {
+      BeginBehind();
     }
     if (!map_.IsTransfer(node)) {
       Append(node);
@@ -225,16 +226,28 @@ class StageCopy {
     }
   }
 
-  Graph Finish(const std::vector<ValueId>& outputs) && {
-    for (const ValueId output : outputs) {
-      const Stages& stages = map_.OfValue(output);
-      to_.outputs.push_back(stages.empty() || stages.contains(stage_) ? Mapped(output)
-                                                                      : Zeros(output));
+  Graph Finish() && {
+    BeginBehind();
+    for (const ValueId output : outputs_) {
+      const auto zeros = zeros_.find(output);
+      to_.outputs.push_back(zeros == zeros_.end() ? Mapped(output) : zeros->second);
     }
     return std::move(to_);
   }
 
  private:
+  /// Forward and backward are done: all messages are sent.
+  void BeginBehind() {
+    if (!returned_.empty()) {
+      JoinReturned();
+    }
+    for (const ValueId output : outputs_) {
+      if (!Here(output) && !zeros_.contains(output)) {
+        zeros_[output] = Zeros(output);
+      }
+    }
+  }
+
   /// The value here; leaves are added when they are first used.
   ValueId Mapped(ValueId whole) {
     if (whole == kNoValue) {
@@ -451,9 +464,11 @@ class StageCopy {
   std::int32_t stage_;
   Graph to_ = {};
   std::map<ValueId, ValueId> ids_ = {};
-  std::vector<ValueId> states_ = {};    ///< Per parameter: `state_of` in the program of all.
-  std::vector<ValueId> sent_ = {};      ///< Results of sends of the forward pass.
-  std::vector<ValueId> returned_ = {};  ///< Of the backward pass, not joined yet.
+  std::vector<ValueId> states_ = {};       ///< Per parameter: `state_of` in the program of all.
+  std::vector<ValueId> sent_ = {};         ///< Results of sends of the forward pass.
+  std::vector<ValueId> returned_ = {};     ///< Of the backward pass, not joined yet.
+  std::vector<ValueId> outputs_;           ///< Of the program of all stages.
+  std::map<ValueId, ValueId> zeros_ = {};  ///< By the output that another stage makes.
   ValueId first_weight_ = kNoValue;
 };
 
@@ -466,7 +481,7 @@ Result<std::vector<Graph>> PartStages(LocalDraft& draft, const std::vector<Value
   std::vector<StageCopy> copies;
   copies.reserve(static_cast<std::size_t>(draft.config.pipeline_stages));
   for (std::int32_t stage = 0; stage < draft.config.pipeline_stages; ++stage) {
-    copies.emplace_back(draft, map, stage);
+    copies.emplace_back(draft, map, stage, outputs);
   }
   for (std::size_t n = 0; n < whole.nodes.size(); ++n) {
     const Node& node = whole.nodes[n];
@@ -481,7 +496,7 @@ Result<std::vector<Graph>> PartStages(LocalDraft& draft, const std::vector<Value
   std::vector<Graph> programs;
   for (StageCopy& copy : copies) {
     copy.LinkStates();
-    programs.push_back(std::move(copy).Finish(outputs));
+    programs.push_back(std::move(copy).Finish());
   }
   return programs;
 }

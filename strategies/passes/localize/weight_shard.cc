@@ -20,7 +20,8 @@
 /// Level 3 gathers once more for the backward pass (backward/regather.cc).
 ///
 /// Accumulated gradients are those of the slice that operators use, and scattered once a step;
-/// level 2 scatters each and keeps the sum of the rank's rows.
+/// levels 2 and 3 scatter each and keep the sum of the rank's rows. Level 3 gathers for each micro
+/// batch anew.
 ///
 /// Stays whole: what is smaller than the threshold (the whole parameter counts), what says
 /// parallel_optimizer=False, what has no replicas, what its rows or the group size do not allow,
@@ -156,7 +157,7 @@ NodeSpec GatherSpec(const LocalDraft& draft, ValueId weight, ValueId rows) {
 
 /// Gradients of micro batches are scattered one by one.
 bool ScattersEach(const LocalDraft& draft) {
-  return draft.config.optimizer_sharding.level == 2;
+  return draft.config.optimizer_sharding.level >= 2;
 }
 
 }  // namespace
@@ -194,7 +195,7 @@ Result<ValueId> GatheredWeight(LocalDraft& draft, ValueId weight) {
   ValueId rows = draft.Of(weight).id;
   if (scatters_each) {
     DRYDOCK_TRY(rows, EmitMicroMirror(draft, weight, rows, shard.shard.mirror_group));
-  } else if (!accumulates) {
+  } else {
     DRYDOCK_TRY(rows, EmitMirror(draft, weight, shard.shard.mirror_group, "Default"));
   }
   DRYDOCK_TRY(rows, InHalfPrecision(draft, weight, rows));
@@ -202,12 +203,14 @@ Result<ValueId> GatheredWeight(LocalDraft& draft, ValueId weight) {
   if (scatters_each) {
     spec.attrs["scattered"] = true;
   }
+  if (accumulates && draft.config.optimizer_sharding.level == 3) {
+    spec.attrs[std::string(kEachMicroBatch)] = true;
+  }
   DRYDOCK_TRY(shard.gathered, EmitCollective(draft.builder, std::move(spec),
                                              shard.shard.gather_group, CommReason::kOptimizerShard,
                                              "rows of " + draft.traced.at(weight).name));
   if (accumulates && !scatters_each) {
-    DRYDOCK_TRY(shard.gathered,
-                EmitMicroMirror(draft, weight, shard.gathered, shard.shard.mirror_group));
+    DRYDOCK_TRY(shard.gathered, EmitMicroMirror(draft, weight, shard.gathered, {}));
   }
   return shard.gathered;
 }

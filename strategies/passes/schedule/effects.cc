@@ -42,7 +42,21 @@ void EffectChain::JoinTemporaries() {
 }
 
 KernelId EffectChain::StateOfTemporary() {
-  return temporaries_.empty() ? Current() : state_;
+  return temporaries_.empty() ? StateBefore({}) : state_;
+}
+
+void EffectChain::BeginWith(KernelId read) {
+  if (!HasEffects() && temporaries_.empty() && state_ == first_state_) {
+    loads_of_state_ = {read};
+  }
+}
+
+KernelId EffectChain::StateOfGathered() {
+  return gathered_.empty()
+             ? first_state_
+             : builder_.Virtual(
+                   KernelKind::kUpdateState,
+                   {first_state_, builder_.Virtual(KernelKind::kMakeTuple, gathered_)});
 }
 
 void EffectChain::NoteTemporary(KernelId update) {
@@ -86,6 +100,7 @@ KernelId EffectChain::LoadGathered(KernelId gathered, bool counts) {
   const KernelId load = builder_.Virtual(KernelKind::kLoad, {gathered, first_state_});
   if (counts) {
     loads_of_state_.push_back(load);
+    gathered_.push_back(load);
   }
   return load;
 }

@@ -23,6 +23,10 @@ class EffectChain {
   [[nodiscard]] KernelId LoadBehind(KernelId reference);
   /// State that a node takes which overwrites a value that is no parameter.
   [[nodiscard]] KernelId StateOfTemporary();
+  /// The first state behind that of the beginning comes behind `read`, not behind the Loads.
+  void BeginWith(KernelId read);
+  /// State at the beginning of the step, when weights that are gathered are there.
+  [[nodiscard]] KernelId StateOfGathered();
   /// Notes that `update` was that node. Up to three in a row take the same state.
   void NoteTemporary(KernelId update);
   /// The state at the beginning of the step.
@@ -57,6 +61,7 @@ class EffectChain {
   std::vector<KernelId> effects_ = {};      ///< All updates so far.
   bool effect_pending_ = false;             ///< The last effect is not part of `state_` yet.
   std::vector<KernelId> loads_of_state_ = {};  ///< Loads that read `state_`.
+  std::vector<KernelId> gathered_ = {};        ///< Loads of gathered weights, forward.
 };
 
 }  // namespace drydock::strategies

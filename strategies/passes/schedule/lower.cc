@@ -145,10 +145,10 @@ class ProgramLowering {
     if (node.entry->writes.empty() || node.entry->unordered_effect) {
       return Effect::kNone;
     }
-    if (references_[ToIndex(node.inputs.front())]) {
+    if (references_[ToIndex(node.inputs.front())] && !node.attrs.contains(kClears)) {
       return Effect::kReference;
     }
-    return node.attrs.contains(kClears) ? Effect::kTemporary : Effect::kNone;
+    return Effect::kTemporary;
   }
 
   KernelId StateFor(Effect effect, const std::vector<std::size_t>& written) {
@@ -157,11 +157,28 @@ class ProgramLowering {
       case Effect::kReference:
         return chain_.StateBefore(written);
       case Effect::kTemporary:
+        BeginWithResult();
         return chain_.StateOfTemporary();
       case Effect::kNone:
         break;
     }
     return kNoKernel;
+  }
+
+  /// What a stage hands on is there when its weights are gathered.
+  [[nodiscard]] static bool SendsResult(const Node& node) {
+    return node.phase == Phase::kForward && PointToPointOf(node) == PointToPoint::kSends;
+  }
+
+  /// A stage that does not make the result of the step begins to write when it has sent all that
+  /// it hands on, not when it has read its weights.
+  void BeginWithResult() {
+    const ValueId result = local_.outputs.empty() ? kNoValue : local_.outputs.front();
+    if (result != kNoValue && local_.at(result).kind == ValueKind::kOutput &&
+        local_.at(local_.at(result).producer).attrs.contains(kJoinsSends) &&
+        values_[ToIndex(result)] != kNoKernel) {
+      chain_.BeginWith(values_[ToIndex(result)]);
+    }
   }
 
   Status LowerNode(NodeId id) {
@@ -187,12 +204,13 @@ class ProgramLowering {
     }
     const KernelId state = StateFor(effect, written);
     const std::size_t first = builder_.graph().nodes.size();
-    const LowerContext context{.builder = builder_,
-                               .graph = local_,
-                               .node = node,
-                               .inputs = inputs,
-                               .state = state,
-                               .first_state = chain_.FirstState()};
+    const LowerContext context{
+        .builder = builder_,
+        .graph = local_,
+        .node = node,
+        .inputs = inputs,
+        .state = state,
+        .first_state = SendsResult(node) ? chain_.StateOfGathered() : chain_.FirstState()};
     DRYDOCK_TRY(const std::vector<KernelId> results, node.entry->lower != nullptr
                                                          ? node.entry->lower(context)
                                                          : LowerByDefault(context));
@@ -275,6 +293,9 @@ class ProgramLowering {
         kernel.communication = true;
         kernel.group = node.group;
         kernel.fusible = IntAttr(node.attrs, "fusion", 0).value_or(0) != 0;
+        if (node.attrs.contains(kEachMicroBatch)) {
+          kernel.micro_use = MicroUse::kEach;
+        }
       }
     }
     if (last != kNoKernel && node.attrs.contains(kEndsMicroBatch)) {

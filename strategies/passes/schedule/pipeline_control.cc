@@ -460,17 +460,10 @@ class Ordering {
 };
 
 /// Sums of what a stage waits for at the end: that of micro batch 0, the gradient's, the others'.
-/// What it returns waits for what the last micro batch sends.
 void SortTokens(KernelGraph& graph, const Graph& local, std::size_t micros) {
   for (KernelNode& node : graph.nodes) {
-    if (node.origin == kNoNode || !local.at(node.origin).attrs.contains(kJoinsSends)) {
-      continue;
-    }
-    if (node.kind == KernelKind::kDepend && node.micro_use == MicroUse::kAll) {
-      const auto sent = static_cast<std::ptrdiff_t>((node.inputs.size() - 1) / micros);
-      node.inputs.erase(node.inputs.begin() + 1, node.inputs.end() - sent);
-    }
-    if (node.kind != KernelKind::kKernel) {
+    if (node.origin == kNoNode || node.kind != KernelKind::kKernel ||
+        !local.at(node.origin).attrs.contains(kJoinsSends)) {
       continue;
     }
     // The gradient was lowered as the last operand.
@@ -478,6 +471,38 @@ void SortTokens(KernelGraph& graph, const Graph& local, std::size_t micros) {
     node.inputs.pop_back();
     const auto first = static_cast<std::ptrdiff_t>(node.inputs.size() / micros);
     node.inputs.insert(node.inputs.begin() + first, gradient);
+  }
+}
+
+/// What a stage returns instead of a loss waits for all that it sends: one tuple.
+std::vector<KernelId> TieSends(KernelGraph& graph, const Graph& local) {
+  std::vector<KernelId> ties;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const KernelNode& node = graph.nodes[n];
+    if (node.origin == kNoNode || node.kind != KernelKind::kDepend ||
+        node.micro_use != MicroUse::kAll || !local.at(node.origin).attrs.contains(kJoinsSends)) {
+      continue;
+    }
+    std::vector<KernelId> sent(node.inputs.begin() + 1, node.inputs.end());
+    graph.nodes.push_back({.kind = KernelKind::kMakeTuple, .inputs = std::move(sent)});
+    const KernelId tuple{static_cast<std::int32_t>(graph.nodes.size()) - 1};
+    graph.nodes[n].inputs = {graph.nodes[n].inputs.front(), tuple};
+    ties.push_back(KernelId{static_cast<std::int32_t>(n)});
+  }
+  return ties;
+}
+
+/// Where no message was ordered behind one of the other direction, the last one stands for all.
+/// Source: mindspore/ccsrc/backend/common/pass/erase_invalid_micro_depend.cc
+void KeepLastSend(KernelGraph& graph, const std::vector<KernelId>& ties) {
+  for (const KernelId tie : ties) {
+    const std::vector<KernelId>& sent = graph.at(graph.at(tie).inputs.back()).inputs;
+    const auto micro = [&graph](KernelId id) { return graph.at(id).micro; };
+    if (!sent.empty() && std::ranges::all_of(sent, [&](KernelId id) {
+          return graph.at(id).kind == KernelKind::kKernel && micro(id) >= 0;
+        })) {
+      graph.at(tie).inputs.back() = *std::ranges::max_element(sent, {}, micro);
+    }
   }
 }
 
@@ -495,12 +520,14 @@ Status OrderPipeline(KernelGraph& graph, const Graph& local, const JobConfig& co
                      const std::vector<std::vector<KernelId>>& ends) {
   const auto micros = static_cast<std::size_t>(config.micro_batches);
   SortTokens(graph, local, micros);
+  const std::vector<KernelId> ties = TieSends(graph, local);
   BorderFinder finder(graph, local, micros, ToInt(stage) == 0);
   Ordering ordering(graph, local, std::move(finder).Find(ends), config.pipeline_stages,
                     ToInt(stage));
   DRYDOCK_TRY(const PipelineScheduler scheduler, ParsePipelineScheduler(config.pipeline_scheduler));
   if (scheduler == PipelineScheduler::k1F1B && ordering.parts() == 1) {
     ordering.Run();
+    KeepLastSend(graph, ties);
     return {};
   }
   const PipelineShape shape{.stages = config.pipeline_stages,
@@ -509,6 +536,7 @@ Status OrderPipeline(KernelGraph& graph, const Graph& local, const JobConfig& co
   DRYDOCK_TRY(const std::vector<std::vector<PipelineTask>> orders, ProvenOrders(scheduler, shape));
   const std::vector<std::vector<StageMessage>> messages = MessageOrders(scheduler, shape, orders);
   ordering.Run(orders[ToIndex(stage)], messages[ToIndex(stage)]);
+  KeepLastSend(graph, ties);
   return {};
 }
 

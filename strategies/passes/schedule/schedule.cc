@@ -3,6 +3,7 @@
 #include "strategies/passes/schedule/delay.h"
 #include "strategies/passes/schedule/exec_order.h"
 #include "strategies/passes/schedule/lower.h"
+#include "strategies/passes/schedule/overlap_shards.h"
 #include "strategies/passes/schedule/pipeline_control.h"
 #include "strategies/passes/schedule/streams.h"
 #include "strategies/passes/schedule/tuples.h"
@@ -23,6 +24,7 @@ Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config,
   KernelGraph graph = std::move(unrolled.graph);
   if (piped) {
     DRYDOCK_RETURN_IF_ERROR(OrderPipeline(graph, local, config, stage, unrolled.ends));
+    OverlapShards(graph, local, config);
   }
   ReadThroughTuples(graph);
   const VisitOrder visit =

@@ -174,7 +174,7 @@ Result<std::vector<ValueId>> AllReduceGradient(const GradientContext& context) {
 DRYDOCK_OP(AllReduce, .family = "communication",
            .signature = "AllReduce(op='sum', group='hccl_world_group')(input_x)",
            .kind = OpKind::kCollective, .infer = InferSame, .gradient = AllReduceGradient,
-           .values = "-", .flops = NoFlops, .cost = CostFamily::kFree,
+           .lower = LowerAllReduce, .values = "-", .flops = NoFlops, .cost = CostFamily::kFree,
            .collective = &kAllReduceFacts);
 
 // ---- AllGather and ReduceScatter ----------------------------------------------------------------

@@ -81,6 +81,19 @@ KernelId Join(KernelBuilder& builder, std::vector<KernelId> parts) {
 
 }  // namespace
 
+Result<std::vector<KernelId>> LowerAllReduce(const LowerContext& context) {
+  const std::size_t tensors = context.inputs.size();
+  if (tensors == 1) {
+    return LowerByDefault(context);
+  }
+  KernelSpec spec{.name = context.node.op};
+  for (std::size_t t = 0; t < tensors; ++t) {
+    spec.inputs.push_back(MovedIntoBuffer(context, t));
+    spec.results.push_back(context.OutputType(t));
+  }
+  return context.builder.Results(Collective(context, std::move(spec)));
+}
+
 Result<std::vector<KernelId>> LowerAllGather(const LowerContext& context) {
   const std::size_t tensors = context.inputs.size();
   if (tensors == 1) {

@@ -7,6 +7,9 @@
 
 namespace drydock::strategies {
 
+/// One kernel; of several tensors those that lie in parameters are moved into its buffer first.
+[[nodiscard]] Result<std::vector<KernelId>> LowerAllReduce(const LowerContext& context);
+
 /// Kernels of an AllGather of several tensors: they come rank by rank, and each is put together
 /// behind it. One of one tensor is the kernel itself. See fused_collective.cc.
 [[nodiscard]] Result<std::vector<KernelId>> LowerAllGather(const LowerContext& context);

@@ -181,6 +181,8 @@ class ParameterTuple(tuple):
         for parameter in self:
             copied = parameter.clone(init)
             copied.name = prefix + "." + parameter.name
+            if prefix == "accu_grads":  # the compiler knows accumulators by this name
+                copied.role = "accumulated_gradient"
             copies.append(copied)
         return ParameterTuple(copies)
 
