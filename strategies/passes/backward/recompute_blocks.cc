@@ -101,7 +101,11 @@ class WalkFromEnd {
         continue;
       }
       entered_[n] = true;
-      const std::vector<ValueId>& inputs = graph_.nodes[n].inputs;
+      std::vector<ValueId> inputs = graph_.nodes[n].inputs;
+      if (graph_.nodes[n].attrs.contains(kJoinsSends) && !inputs.empty()) {
+        // What was sent back stands in front of the gradient (schedule/pipeline_control.cc).
+        std::ranges::rotate(inputs, inputs.begin() + 1);
+      }
       for (auto input = inputs.rbegin(); input != inputs.rend(); ++input) {
         if (*input != kNoValue && graph_.at(*input).kind == ValueKind::kOutput &&
             place_[ToIndex(graph_.at(*input).producer)] < 0) {

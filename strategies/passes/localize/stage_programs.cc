@@ -335,6 +335,7 @@ class StageCopy {
     half.instance_name = node.instance_name;
     half.place = node.place;
     half.phase = node.phase;
+    half.pair = node.pair;
     half.stage = stage_;
     half.reason = CommReason::kStageBorder;
     half.reason_text = node.reason_text;
