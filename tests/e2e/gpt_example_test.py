@@ -47,6 +47,21 @@ class GptTest(command.CommandTest):
         self.assertEqual(self.parts(memory)["parameters"],
                          self.expected_parameters(layers=96, hidden=12288, vocabulary=50304, sequence=2048, cut=32))
 
+    def test_16_stages_with_sharded_optimizer(self):
+        run = self.msrun("--worker_num=1024", "--log_dir=out", str(NET), "--model_parallel=8", "--stages=16", "--micro_batches=64",
+                         "--recompute", "--shard_optimizer")
+        self.assertEqual(run.status, 0, run.err)
+        classes = self.report("memory.json", "out")["classes"]
+        self.assertEqual([one["rank_count"] for one in classes], [64] * 16)
+        # A stage in the middle: 6 layers, matrices cut 8 times by model parallelism and their rows 8 times over the replicas, as
+        # is the wide bias. The others have less than 64 KiB as a whole and stay. The mask and four numbers of Adam are everywhere.
+        hidden, share = 12288, 12288 // 8
+        matrices = 4 * aligned(hidden * share // 8) + 2 * aligned(4 * hidden * share // 8)
+        vectors = 3 * aligned(share) + 6 * aligned(hidden) + aligned(4 * share // 8)
+        parameters = 6 * (matrices + vectors) + aligned(2048 * 2048) + 4 * aligned(1, 4)
+        middle = [one for one in classes if 0 < one["stage"] < 15]
+        self.assertEqual({self.parts(one)["parameters"] for one in middle}, {parameters})
+
 
 if __name__ == "__main__":
     unittest.main()
