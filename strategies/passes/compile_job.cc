@@ -69,13 +69,15 @@ Result<Graph> Communicate(Graph local, const TracedPlan& plan) {
   }
   const ConstantWork work = one ? ConstantWork::kAll : ConstantWork::kOneStep;
   const bool recomputes = AsksForRecomputation(local);
+  const bool gathers_again =
+      config.enable_parallel_optimizer && config.optimizer_sharding.level == 3;
   local = MergeEqualNodes(SimplifyGraph(std::move(local), work), false);
   if (recomputes) {
-    local = RecomputeActivations(std::move(local), CutsOperators(config.mode));
+    local = RecomputeActivations(std::move(local), CutsOperators(config.mode), gathers_again);
     DRYDOCK_TRY(local, SliceActivations(MergeEqualNodes(std::move(local)), plan));
     local = CleanLocal(std::move(local));
   }
-  if (config.enable_parallel_optimizer && config.optimizer_sharding.level == 3) {
+  if (gathers_again && !recomputes) {
     local = RegatherWeights(std::move(local));
   }
   return FuseCollectives(FuseKernels(std::move(local)), config);

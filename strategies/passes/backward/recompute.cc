@@ -83,7 +83,7 @@ class BlockCopier {
     const auto first =
         std::ranges::find_if(copy.inputs, [](ValueId input) { return input != kNoValue; });
     if (!reads_copies && first != copy.inputs.end()) {
-      *first = NotBefore(*first, block.first_gradients);
+      *first = NotBefore(*first, block.first_gradients, copy.reason);
     }
     std::vector<ValueId> results = copy.outputs;
     if (!copy.entry->recomputed_as.empty()) {
@@ -117,7 +117,7 @@ class BlockCopier {
   }
 
   /// The value, not before the gradients.
-  ValueId NotBefore(ValueId value, const std::vector<ValueId>& gradients) {
+  ValueId NotBefore(ValueId value, const std::vector<ValueId>& gradients, CommReason reason) {
     const auto [known, added] = waiting_.emplace(value, kNoValue);
     if (added) {
       Node depend{.op = std::string(ops::kDepend),
@@ -125,7 +125,8 @@ class BlockCopier {
                   .inputs = {value},
                   .attrs = {{std::string(kRecomputeDepend), true}},
                   .scope = "Default",
-                  .phase = Phase::kBackward};
+                  .phase = Phase::kBackward,
+                  .reason = reason == CommReason::kOptimizerShard ? reason : CommReason::kNone};
       depend.inputs.insert(depend.inputs.end(), gradients.begin(), gradients.end());
       depend.outputs.push_back(AddResult(Value(graph_.at(value)), 0));
       known->second = depend.outputs.front();
@@ -148,8 +149,9 @@ bool AsksForRecomputation(const Graph& local) {
   });
 }
 
-Graph RecomputeActivations(Graph local, bool keeps_casts) {
-  const std::vector<RecomputedBlock> blocks = FindRecomputedBlocks(local, keeps_casts);
+Graph RecomputeActivations(Graph local, bool keeps_casts, bool gathers_again) {
+  const std::vector<RecomputedBlock> blocks =
+      FindRecomputedBlocks(local, keeps_casts, gathers_again);
   if (blocks.empty()) {
     return local;
   }

@@ -11,6 +11,7 @@ namespace drydock::strategies {
 /// that are kept. Computes the same.
 ///
 /// @param keeps_casts  casts of weights run once, as where operators are cut
-[[nodiscard]] Graph RecomputeActivations(Graph local, bool keeps_casts);
+/// @param gathers_again  gathers of sharded weights are repeated (level 3)
+[[nodiscard]] Graph RecomputeActivations(Graph local, bool keeps_casts, bool gathers_again);
 
 }  // namespace drydock::strategies

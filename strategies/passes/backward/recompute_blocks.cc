@@ -33,14 +33,15 @@ constexpr std::int32_t kNoBlock = -1;
 /// left.
 ///
 /// A step returns its results when the updates of weights are done, which it names in the order of
-/// the weights. Each update waits for the one before it in the program (schedule/effects.h): so
-/// behind what the first named one reads, all that come before it are walked through.
+/// the weights, then those that clear accumulators. Each update waits for the one before it in the
+/// program (schedule/effects.h): so behind what the first named one reads, all that come before it
+/// are walked through.
 class WalkFromEnd {
  public:
   explicit WalkFromEnd(const Graph& graph)
       : graph_(graph), place_(graph.nodes.size(), -1), entered_(graph.nodes.size(), false) {
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-      if (!graph.nodes[n].entry->writes.empty()) {
+      if (!graph.nodes[n].entry->writes.empty() && !graph.nodes[n].entry->unordered_effect) {
         updates_.push_back(n);
       }
     }
@@ -54,6 +55,9 @@ class WalkFromEnd {
         From(updates_[next_update_]);
       }
     }
+    for (; next_update_ < updates_.size(); ++next_update_) {
+      From(updates_[next_update_]);
+    }
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       From(n);
     }
@@ -61,7 +65,7 @@ class WalkFromEnd {
   }
 
  private:
-  /// Updates that the step names, by the weights that they write.
+  /// Updates that the step names: by the weights that they write, then those that clear.
   [[nodiscard]] std::vector<std::size_t> NamedUpdates() const {
     std::vector<std::size_t> named;
     std::ranges::copy_if(updates_, std::back_inserter(named),
@@ -69,6 +73,8 @@ class WalkFromEnd {
     if (!named.empty() && WrittenFirst(named.front()) > WrittenFirst(named.back())) {
       std::ranges::reverse(named);
     }
+    std::ranges::copy_if(updates_, std::back_inserter(named),
+                         [this](std::size_t n) { return graph_.nodes[n].attrs.contains(kClears); });
     return named;
   }
 
@@ -125,9 +131,10 @@ class WalkFromEnd {
 
 class BlockFinder {
  public:
-  BlockFinder(const Graph& graph, bool keeps_casts)
+  BlockFinder(const Graph& graph, bool keeps_casts, bool gathers_again)
       : graph_(graph),
         keeps_casts_(keeps_casts),
+        gathers_again_(gathers_again),
         users_(UsersOf(graph)),
         candidate_(graph.nodes.size(), false),
         block_(graph.nodes.size(), kNoBlock),
@@ -175,6 +182,10 @@ class BlockFinder {
     if (node.entry->runs_once || !node.entry->writes.empty() ||
         (keeps_casts_ && node.entry->is_cast && IsOfParameter(node.inputs.front()))) {
       return false;
+    }
+    // Level 3 of a sharded optimizer: gathered again with what reads it.
+    if (gathers_again_ && node.reason == CommReason::kOptimizerShard && node.group.has_value()) {
+      return true;
     }
     const auto said = node.attrs.find(kRecompute);
     return said == node.attrs.end() ? IsInRecomputedScope(node)
@@ -416,7 +427,8 @@ class BlockFinder {
   }
 
   const Graph& graph_;
-  bool keeps_casts_;  ///< Casts of weights are not recomputed.
+  bool keeps_casts_;    ///< Casts of weights are not recomputed.
+  bool gathers_again_;  ///< Gathers of sharded weights are.
   std::vector<std::vector<NodeId>> users_;
   std::vector<bool> candidate_;
   std::vector<std::int32_t> block_;      ///< Per node: what it belongs to.
@@ -430,8 +442,9 @@ class BlockFinder {
 
 }  // namespace
 
-std::vector<RecomputedBlock> FindRecomputedBlocks(const Graph& local, bool keeps_casts) {
-  return BlockFinder(local, keeps_casts).Find();
+std::vector<RecomputedBlock> FindRecomputedBlocks(const Graph& local, bool keeps_casts,
+                                                  bool gathers_again) {
+  return BlockFinder(local, keeps_casts, gathers_again).Find();
 }
 
 }  // namespace drydock::strategies

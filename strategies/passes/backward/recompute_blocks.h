@@ -17,7 +17,9 @@ struct RecomputedBlock {
 /// Blocks of a program that has its derivative; none share a node.
 ///
 /// @param keeps_casts  casts of weights run once, as where operators are cut
+/// @param gathers_again  gathers of sharded weights are repeated (level 3)
 [[nodiscard]] std::vector<RecomputedBlock> FindRecomputedBlocks(const Graph& local,
-                                                                bool keeps_casts);
+                                                                bool keeps_casts,
+                                                                bool gathers_again);
 
 }  // namespace drydock::strategies
