@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "sim/tracer/json_values.h"
+#include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/operators/op_signature.h"
 
@@ -163,6 +164,9 @@ class Lister {
       line.attrs[name] = AttributeText(node, name, attr);
     }
     const std::size_t at = AddLine(std::move(line));
+    if (node.attrs.contains(strategies::kRunsUnread)) {
+      unread_.push_back(at);
+    }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       values_[ToIndex(node.outputs[i])] =
           node.outputs.size() == 1
@@ -238,6 +242,10 @@ class Lister {
     std::map<std::string, std::int64_t> counts;
     std::vector<std::pair<std::size_t, std::size_t>> stack = {{root, 0}};
     std::vector<bool> seen(lines_.size(), false);
+    for (const std::size_t unread : unread_) {
+      stack.emplace(stack.begin(), unread, 0);
+      seen[unread] = true;
+    }
     seen[root] = true;
     while (!stack.empty()) {
       auto& [at, next] = stack.back();
@@ -264,6 +272,7 @@ class Lister {
   std::vector<Operand> values_;
   std::vector<Line> lines_ = {};
   std::vector<std::string> names_ = {};
+  std::vector<std::size_t> unread_ = {};  ///< Lines that no result needs.
 };
 
 }  // namespace

@@ -277,7 +277,8 @@ Status ApplyOutLayouts(const OpEntry& entry, const OpView& view, const AxisDevic
 }
 
 /// Operators whose layouts are the user's own responsibility. Source: spec operators 3.14.
-Result<OpSharding> ShardingAsGiven(const OpView& view, const std::vector<TensorLayout>& in_layouts,
+Result<OpSharding> ShardingAsGiven(const OpEntry& entry, const OpView& view,
+                                   const std::vector<TensorLayout>& in_layouts,
                                    const std::vector<TensorLayout>& out_layouts,
                                    const DeviceContext& devices) {
   OpSharding sharding;
@@ -298,7 +299,7 @@ Result<OpSharding> ShardingAsGiven(const OpView& view, const std::vector<TensorL
   const TensorLayout& first =
       sharding.outputs.empty() ? sharding.inputs.front() : sharding.outputs.front();
   sharding.device_matrix = first.device_matrix;
-  sharding.loss_divisor = GroupSize(ReplicaPattern(first));
+  sharding.loss_divisor = entry.kind == OpKind::kDataset ? 1 : GroupSize(ReplicaPattern(first));
   return sharding;
 }
 
@@ -340,7 +341,7 @@ Result<OpSharding> TryLayouts(const OpEntry& entry, const OpView& view,
     return tl::unexpected(std::move(error));
   }
   if (entry.layouts_as_given) {
-    return ShardingAsGiven(view, in_layouts, out_layouts, devices);
+    return ShardingAsGiven(entry, view, in_layouts, out_layouts, devices);
   }
   DRYDOCK_RETURN_IF_ERROR(CheckLayouts(view, view.inputs, in_layouts, "input", devices));
   DRYDOCK_RETURN_IF_ERROR(CheckOneDeviceMatrix(view, in_layouts));

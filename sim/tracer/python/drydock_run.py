@@ -195,7 +195,9 @@ def add_hint(fields, error):
 def complete_programs():
     """What was recorded to its end."""
     from mindspore._drydock.session import session
-    return [program for program in session.programs if program.node_count and not program.failed]
+    whole = [program for program in session.programs if not program.failed]
+    return [program for program in whole if program.node_count] \
+        or [program for program in whole if program.results or program.constant_results]
 
 
 def leaves_networks(error=None):
@@ -267,7 +269,7 @@ def say_framework(result, script):
 def say_empty(result):
     """A network was called, but it has no operators: that, and not that none was called."""
     from mindspore._drydock.session import session
-    empty = [program for program in session.programs if not program.node_count and not program.failed]
+    empty = [program for program in session.programs if not program.node_count and not program.results and not program.constant_results and not program.failed]
     if empty and not result["programs"] and not result["error"] and result["exit_code"] == 0:
         result["error"] = {
             "family": "user", "type": "RuntimeError", "message": "the network that the script calls has no operators",

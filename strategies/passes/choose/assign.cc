@@ -74,6 +74,10 @@ Result<OpSharding> ShardByLayout(const Graph& graph, const Node& node, const OpE
 }
 
 Result<NodePlan> PlanDataset(const Graph& graph, const Node& node, const JobConfig& config) {
+  if (node.in_layout) {
+    DRYDOCK_TRY(OpSharding given, ShardByLayout(graph, node, *node.entry, config));
+    return NodePlan{.source = StrategySource::kDataset, .sharding = std::move(given)};
+  }
   Strategy strategy;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     DRYDOCK_TRY(std::vector<std::int64_t> cuts,

@@ -5,6 +5,7 @@
 #include "strategies/passes/backward/expand_gradients.h"
 #include "strategies/passes/localize/behind_gradients.h"
 #include "strategies/passes/localize/copies.h"
+#include "strategies/passes/localize/dumps.h"
 #include "strategies/passes/localize/forward.h"
 #include "strategies/passes/localize/leaves.h"
 #include "strategies/passes/localize/local_draft.h"
@@ -96,6 +97,7 @@ Result<std::vector<LocalProgram>> BuildLocalPrograms(const TracedPlan& plan,
   for (const NodeRange& part : PartsOf(regions)) {
     DRYDOCK_RETURN_IF_ERROR(LocalizePart(draft, part));
   }
+  DRYDOCK_RETURN_IF_ERROR(PlaceDumps(draft.builder));
   DRYDOCK_TRY(std::vector<ValueId> outputs, LocalOutputs(draft));
   std::vector<Graph> graphs;
   if (plan.config.pipeline_stages > 1) {
@@ -129,6 +131,7 @@ Result<Graph> BuildForwardProgram(const TracedPlan& plan, const std::vector<Regi
   if (losses.empty()) {
     DRYDOCK_TRY(losses, LocalOutputs(draft));
   }
+  DRYDOCK_RETURN_IF_ERROR(PlaceDumps(draft.builder));
   std::erase(losses, kNoValue);
   draft.builder.SetOutputs(std::move(losses));
   return RemoveDeadNodes(std::move(draft.builder).Take());

@@ -9,7 +9,7 @@
 namespace drydock::strategies {
 
 Status CheckNotEmpty(const Graph& graph) {
-  if (graph.nodes.empty()) {
+  if (graph.nodes.empty() && graph.outputs.empty()) {
     return FailInput("graph:empty", "the network has no operator that contributes to its result",
                      "return the loss or an output from the network");
   }

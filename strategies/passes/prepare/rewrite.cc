@@ -185,7 +185,9 @@ Graph CleanLocal(Graph graph, bool all) {
 }
 
 Graph InsertDatasetNode(Graph graph) {
-  if (graph.inputs.empty()) {
+  const bool there = std::ranges::any_of(
+      graph.nodes, [](const Node& node) { return HasKind(node, OpKind::kDataset); });
+  if (graph.inputs.empty() || there) {
     return graph;
   }
   Node dataset{.op = std::string(ops::kVirtualDataset),

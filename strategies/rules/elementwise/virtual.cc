@@ -143,6 +143,11 @@ DRYDOCK_OP(StopGradient, .family = "view", .signature = "StopGradient()(value)",
            .kind = OpKind::kNoGradient, .infer = InferSame, .gradient = GradientNotNeeded,
            .lower = LowerToOperand, .evaluate = EvaluateCopy, .flops = NoFlops,
            .cost = CostFamily::kFree);
+/// Writes its operand to a file when a job runs; its kernel is not counted.
+DRYDOCK_OP(TensorDump, .family = "view", .signature = "TensorDump()(#file, input_x)",
+           .kind = OpKind::kNoGradient, .infer = InferSame, .gradient = GradientNotNeeded,
+           .lower = LowerToOperand, .evaluate = EvaluateCopy, .flops = NoFlops,
+           .cost = CostFamily::kFree, .example = "()((4, 6))");
 DRYDOCK_OP(Identity, .family = "elementwise_unary", .signature = "Identity()(input_x)",
            .infer = InferSame, .shard = ShardElementwise, .gradient = GradientPassedOn,
            .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree,
@@ -255,8 +260,8 @@ DRYDOCK_OP_NAMED(VirtualDataset, "_VirtualDataset", .family = "dataset",
                  .signature = "_VirtualDataset()(*data)", .kind = OpKind::kDataset,
                  .infer = InferAll, .shard = ShardDataset, .default_strategy = DefaultBatchAll,
                  .gradient = DatasetGradient, .evaluate = EvaluateAll, .flops = NoFlops,
-                 .cost = CostFamily::kFree, .accepts_layout = true, .mirrored = "-",
-                 .example = "()((8, 6), int32(8))");
+                 .cost = CostFamily::kFree, .accepts_layout = true, .accepts_out_layout = true,
+                 .layouts_as_given = true, .mirrored = "-", .example = "()((8, 6), int32(8))");
 
 // ---- Gradient placeholder -----------------------------------------------------------------------
 

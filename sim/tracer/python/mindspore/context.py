@@ -314,6 +314,15 @@ def _cuts_of(layout):
     return cuts
 
 
+def dataset_layouts():
+    """Layouts of the inputs where dataset_strategy cuts several dimensions of one; None where cuts say it all."""
+    strategy = _parallel["dataset_strategy"]
+    if isinstance(strategy, str) or not cuts_operators() or all(isinstance(entry, tuple) for entry in strategy):
+        return None
+    several = any(sum(cut > 1 for cut in _cuts_of(layout.to_dict())) > 1 for layout in strategy)
+    return tuple(strategy) if several else None
+
+
 def _dataset_strategy():
     strategy = _parallel["dataset_strategy"]
     if _parallel["full_batch"] and not cuts_operators():  # with a parameter server

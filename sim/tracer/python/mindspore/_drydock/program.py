@@ -80,6 +80,7 @@ class Program:
         self.op_names = set()
         self.call_sites = {}           # eager operators: call site and operands -> results
         self.results = []              # tensors handed back to the script by compiled calls
+        self.constant_results = []     # tensors handed back that no operator computes
         self.losses = []
         self.compiled = None           # answer of the last compile()
         self.global_rank = 0           # rank whose program is listed: that of the context at the last compile()
@@ -117,6 +118,10 @@ class Program:
             self._inputs[id(tensor)] = found
             self._kept.append(tensor)
         return found
+
+    def is_input(self, tensor):
+        """True for an input that was not there before, or is one since."""
+        return any(tensor is found for found in self._inputs.values())
 
     def _input_shape(self, tensor):
         if tensor._open is None:
@@ -426,7 +431,7 @@ class Program:
         for tensor in self.losses + [t for t in self.results if t._node[1] not in self._consumed]:
             if tensor._node[1] not in ids:
                 ids.append(tensor._node[1])
-        return ids
+        return ids or [self.operand(tensor) for tensor in self.constant_results]
 
 
 def _limit_of_examples(error, used):

@@ -204,6 +204,7 @@ def _record_call(program, body, args, kwargs, names):
     session.depth += 1
     session.scope = "Default"
     try:
+        inside_args, inside_kwargs = _through_dataset(program, inside_args, inside_kwargs)
         result = branches.run(program, lambda: body(*inside_args, **inside_kwargs))
     finally:
         session.depth -= 1
@@ -211,10 +212,33 @@ def _record_call(program, body, args, kwargs, names):
     return map_tensors(result, _result_of(program), "result")
 
 
+def _through_dataset(program, args, kwargs):
+    """The arguments behind a data set that is cut as Layouts say: cuts of several dimensions, which a strategy cannot say.
+
+    Source: mindspore/ccsrc/frontend/parallel/ops_info/virtual_dataset_info.cc
+    """
+    from mindspore import context
+    layouts = context.dataset_layouts()
+    fresh = [tensor for tensor in tensors_in([args, kwargs]) if program.is_input(tensor)]
+    if layouts is None or len(fresh) != len(layouts):
+        return args, kwargs
+    from mindspore.ops import operations as P
+    rows = P._VirtualDataset().shard(layouts, layouts)(*fresh)
+    behind = {id(row): cut for row, cut in zip(fresh, rows if isinstance(rows, tuple) else (rows,))}
+
+    def cut(tensor, _):
+        return behind.get(id(tensor), tensor)
+
+    return (tuple(map_tensors(arg, cut, "") for arg in args),
+            {name: map_tensors(arg, cut, name) for name, arg in kwargs.items()})
+
+
 def _result_of(program):
     def as_result(tensor, name):
         if program.owns(tensor):
             program.hand_back(tensor)
+        elif tensor._node is None and tensor._open is None and not isinstance(tensor, Parameter):
+            program.constant_results.append(tensor)  # of a network that computes nothing
         return tensor
 
     return as_result

@@ -413,7 +413,7 @@ def print_(*args):
 
 def tensordump(file_name, tensor, mode="out"):
     from mindspore.ops.operations import TensorDump
-    TensorDump()(file_name, tensor)
+    TensorDump(mode)(file_name, tensor)
 
 
 def cast_attr(value):

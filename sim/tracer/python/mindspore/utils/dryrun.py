@@ -6,6 +6,10 @@ def set_simulation():
     """Nothing to set: every run of the stand-in is a simulation."""
 
 
+def is_simulation():
+    return True
+
+
 def mock(mock_val, *args):
     """`mock_val`; the function in `args`, which a real run calls, is not called."""
     return mock_val

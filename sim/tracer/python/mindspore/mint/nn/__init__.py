@@ -1,7 +1,12 @@
 """mindspore.mint.nn."""
+from mindspore._drydock.errors import user_error as _user_error
 from mindspore._drydock.lazy import module_getattr, submodule
+from mindspore.common import dtype as _mstype
+from mindspore.common.initializer import initializer as _initializer
+from mindspore.common.parameter import Parameter as _Parameter
+from mindspore.nn.cell import Cell as _Cell
 from mindspore.nn.layer import Dropout as _Dropout
-from mindspore.nn.layer import GELU, Identity, LayerNorm, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Tanh  # noqa: F401,E501
+from mindspore.nn.layer import GELU, Identity, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Tanh  # noqa: F401,E501
 from mindspore.nn.layer import Dense as _Dense
 from mindspore.ops import operations as _P
 
@@ -13,6 +18,26 @@ class Linear(_Dense):
         settings = {} if dtype is None else {"dtype": dtype}
         super().__init__(in_features, out_features, weight_init, bias_init, bool(bias), **settings)
         self.bias_add = _P.Add()
+
+
+class LayerNorm(_Cell):
+    """See mindspore.mint.nn.LayerNorm: a number is the one last dimension."""
+
+    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, dtype=None):
+        super().__init__()
+        if isinstance(normalized_shape, bool) or not isinstance(normalized_shape, (int, tuple, list)):
+            raise _user_error(TypeError, "LayerNorm:shape-type",
+                              "normalized_shape must be a whole number, a tuple or a list, not %r" % (normalized_shape,))
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
+        dtype = dtype or _mstype.float32
+        one, zero = _initializer("ones", shape, dtype), _initializer("zeros", shape, dtype)
+        self.weight = _Parameter(one, name="weight") if elementwise_affine else one
+        self.bias = _Parameter(zero, name="bias") if elementwise_affine and bias else zero
+        self.layer_norm = _P.LayerNorm(begin_norm_axis=-len(shape), begin_params_axis=-len(shape), epsilon=eps)
+
+    def construct(self, input):
+        return self.layer_norm(input, self.weight, self.bias)[0]
 
 
 class Dropout(_Dropout):

@@ -1,5 +1,5 @@
 """Primitives that a trace answers in Python: facts about shapes, constants, communication helpers."""
-from mindspore._drydock import values
+from mindspore._drydock import tracing, values
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
@@ -119,16 +119,29 @@ class Print(_SideEffect):
 class TensorDump(_SideEffect):
     """Writes a tensor to a file; in a dry run there are no numbers to write."""
 
-    def __call__(self, *args):
+    def __init__(self, input_output="out"):
+        super().__init__()
+        if input_output not in ("in", "out", "all"):
+            raise user_error(ValueError, "TensorDump:input_output",
+                             "input_output of TensorDump must be 'in', 'out' or 'all', not %r" % (input_output,))
+        self.input_output = input_output
+
+    def __call__(self, file, input_x):
         session.warn_limit("%s writes no file, and its kernel is not counted" % self.name, at_line=True)
-        return super().__call__(*args)
+        if session.depth == 0:
+            return None
+        for mode in ("in", "out") if self.input_output == "all" else (self.input_output,):
+            attrs = {name: value for name, value in self.attrs.items() if name != "side_effect_io"}
+            tracing.apply("TensorDump", [input_x], dict(attrs, file=str(file), input_output=mode, runs_unread=True),
+                          primitive=self)
+        return input_x
 
 
-class DumpGradient(TensorDump):
+class DumpGradient(_SideEffect):
     """Its operand; the gradient through it would be written to a file."""
 
     def __call__(self, path, x, bout=""):
-        super().__call__(x)
+        session.warn_limit("%s writes no file, and its kernel is not counted" % self.name, at_line=True)
         return x
 
 
