@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "strategies/operators/nd_array.h"
-#include "strategies/program/local_program.h"
+#include "strategies/program/job_program.h"
 
 namespace drydock::strategies {
 
@@ -36,6 +36,12 @@ struct RankOutcome {
 /// other shapes (hand-cut tables): one program per rank.
 [[nodiscard]] Result<std::vector<RankOutcome>> RunAllRanks(
     std::span<const LocalProgram* const> program_of_rank, const StepData& data);
+
+/// Steps of a whole job, pipeline stages included, one after the other; parameters are those of the
+/// first step's data. Per rank of the job, what it holds in the end. Messages between stages are
+/// paired by the order in which ranks launch them.
+[[nodiscard]] Result<std::vector<RankOutcome>> RunJob(const JobProgram& job,
+                                                      std::span<const StepData> steps);
 
 /// Result of one collective for every member, members in group order; all inputs have one shape.
 /// @error kUnsupported  the operator or its reduction has no reference execution

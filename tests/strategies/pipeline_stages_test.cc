@@ -43,12 +43,16 @@ TracedJob Network(const TwoLayers& cells) {
   }
   const ValueId sum = *builder.Emit({.op = "_MicroSum", .inputs = {loss}});
   const NodeId gradient = *builder.AddNode({.op = "_Gradient", .inputs = {sum, w0, w1}});
-  std::vector<ValueId> gradients = builder.graph().at(gradient).outputs;
-  for (ValueId& value : gradients) {
-    value = cells.scaled ? *builder.Emit({.op = "Mul", .inputs = {value, factor}}) : value;
+  const std::vector<ValueId> gradients = builder.graph().at(gradient).outputs;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ValueId weight = i == 0 ? w0 : w1;
+    const ValueId accumulator = *builder.AddParameter(
+        "accu_grads.w" + std::to_string(i), builder.TypeOf(weight),
+        {.role = ParameterRole::kAccumulatedGradient, .state_of = weight, .requires_grad = false});
+    ValueId all = *builder.Emit({.op = "Depend", .inputs = {accumulator, gradients[i]}});
+    all = cells.scaled ? *builder.Emit({.op = "Mul", .inputs = {all, factor}}) : all;
+    (void)*builder.Emit({.op = "AssignSub", .inputs = {weight, all}});
   }
-  (void)*builder.Emit({.op = "AssignSub", .inputs = {w0, gradients[0]}});
-  (void)*builder.Emit({.op = "AssignSub", .inputs = {w1, gradients[1]}});
   builder.SetOutputs({sum});
   JobConfig config{.world_size = 4, .mode = ParallelMode::kSemiAutoParallel};
   config.any_device_count = true;
@@ -77,8 +81,8 @@ TEST(PipelineStages, EveryStageIsAProgramWithItsOwnWeights) {
   ASSERT_EQ(job->classes.size(), 2U);
   EXPECT_EQ(RankSetText(job->classes[0].ranks), "0-1");
   EXPECT_EQ(RankSetText(job->classes[1].ranks), "2-3");
-  EXPECT_EQ(ParametersOf(job->programs[0]), std::vector<std::string>{"w0"});
-  EXPECT_EQ(ParametersOf(job->programs[1]), std::vector<std::string>{"w1"});
+  EXPECT_EQ(ParametersOf(job->programs[0]), (std::vector<std::string>{"w0", "accu_grads.w0"}));
+  EXPECT_EQ(ParametersOf(job->programs[1]), (std::vector<std::string>{"w1", "accu_grads.w1"}));
 }
 
 // The scale is used by the loss of the last stage and, outside of all stages, for the gradients of
@@ -86,8 +90,10 @@ TEST(PipelineStages, EveryStageIsAProgramWithItsOwnWeights) {
 TEST(PipelineStages, AParameterThatNoStageTrainsIsInAllThatReadIt) {
   const auto job = CompileJob(Network({.scaled = true}), RankId{0});
   ASSERT_TRUE(job.has_value()) << FormatError(job.error());
-  EXPECT_EQ(ParametersOf(job->programs[0]), (std::vector<std::string>{"w0", "scale"}));
-  EXPECT_EQ(ParametersOf(job->programs[1]), (std::vector<std::string>{"w1", "scale"}));
+  EXPECT_EQ(ParametersOf(job->programs[0]),
+            (std::vector<std::string>{"w0", "accu_grads.w0", "scale"}));
+  EXPECT_EQ(ParametersOf(job->programs[1]),
+            (std::vector<std::string>{"w1", "accu_grads.w1", "scale"}));
 }
 
 // Four micro batches of 2 rows: each stage sends and receives 4 tensors of 2 x 32 floats = 256 B;
@@ -120,6 +126,52 @@ TEST(PipelineStages, AReceiveWithoutItsSendIsAConflict) {
   EXPECT_FALSE(agreement.holds);
   EXPECT_NE(agreement.first_conflict.find("waits forever in Send"), std::string::npos)
       << agreement.first_conflict;
+}
+
+/// The lines that apply the two products.
+constexpr std::string_view kFirstLine = "net.py:11";
+constexpr std::string_view kSecondLine = "net.py:12";
+
+/// What the check says when the first message of stage 1 is another one than stage 0 sends.
+template <typename Damage>
+std::string ConflictAfter(Damage damage) {
+  TracedJob traced = Network({});
+  Graph& graph = traced.networks.front().graph;
+  for (Node& node : graph.nodes) {
+    if (node.stage >= 0) {
+      node.place = static_cast<std::int32_t>(graph.stacks.size());
+      graph.stacks.push_back({{.file = "net.py", .line = 11 + node.stage}});
+    }
+  }
+  auto job = CompileJob(std::move(traced), RankId{0});
+  EXPECT_TRUE(job.has_value()) << (job ? "" : FormatError(job.error()));
+  for (Node& node : job->programs[1].local.nodes) {
+    if (PointToPointOf(node) == PointToPoint::kReceives) {
+      damage(job->programs[1].local, node);
+    }
+  }
+  const Agreement agreement = CheckAgreement(*job);
+  EXPECT_FALSE(agreement.holds);
+  return agreement.first_conflict;
+}
+
+bool NamesLines(const std::string& text) {
+  return text.find(kFirstLine) != std::string::npos;
+}
+
+TEST(PipelineStages, MessagesThatDoNotMeetAreConflictsWithTheirLines) {
+  const std::string number =
+      ConflictAfter([](Graph& /*graph*/, Node& node) { node.attrs["sr_tag"] = std::int64_t{7}; });
+  EXPECT_NE(number.find("rank 2, Receive 7"), std::string::npos) << number;
+  EXPECT_TRUE(NamesLines(number)) << number;
+  const std::string bytes = ConflictAfter([](Graph& graph, Node& node) {
+    graph.values[ToIndex(node.outputs.front())].type.shape = {2, 16};
+  });
+  EXPECT_NE(bytes.find("Receive 0 of 128 B"), std::string::npos) << bytes;
+  EXPECT_TRUE(NamesLines(bytes)) << bytes;
+  const std::string peer = ConflictAfter(
+      [](Graph& /*graph*/, Node& node) { node.attrs["rank_distance"] = std::int64_t{4}; });
+  EXPECT_NE(peer.find("waits forever in Send 0"), std::string::npos) << peer;
 }
 
 TEST(PipelineStages, StagesThatCannotBeAreRefused) {

@@ -5,11 +5,13 @@
 #include "strategies/operators/known_ops.h"
 #include "strategies/passes/localize/redistribute.h"
 
-/// The norm of all gradients together, over all ranks of the stage.
+/// The norm of all gradients together, over all ranks of the job.
 ///
 /// Clipping marks the sum of squares of each gradient with the attribute `grad_scale`. A rank sums
 /// the squares of its slice; what several ranks hold alike is divided by their number, and one
-/// AllReduce of the total stands in front of the root, however many gradients there are.
+/// AllReduce of the total stands in front of the root, however many gradients there are. In a
+/// pipeline that is the total of the stage, and one more AllReduce over the ranks at the same place
+/// of all stages follows. Accumulated gradients are gradients.
 ///
 /// Example: two weights on 8 ranks, one whole, one cut into 4:
 ///     ExpandDims(RealDiv(sum1, 8)), ExpandDims(RealDiv(sum2, 2)) -> AddN -> AllReduce(8) -> Sqrt
@@ -19,16 +21,26 @@ namespace {
 
 constexpr std::string_view kPartOfNorm = "grad_scale";
 
+/// A gradient, or what the gradients of micro batches are summed in.
+bool IsGradient(const Graph& traced, ValueId value) {
+  const Value& item = traced.at(value);
+  if (item.kind == ValueKind::kOutput) {
+    return traced.at(item.producer).entry->kind == OpKind::kGradient;
+  }
+  return item.kind == ValueKind::kParameter &&
+         traced.parameters[static_cast<std::size_t>(item.detail)].role ==
+             ParameterRole::kAccumulatedGradient;
+}
+
 /// Ranks that hold the same slice of the gradient that a value was made of; 1 if of none.
 std::int64_t ReplicasOfGradient(const LocalDraft& draft, ValueId value) {
-  while (value != kNoValue && draft.traced.at(value).kind == ValueKind::kOutput) {
-    const Node& producer = draft.traced.at(draft.traced.at(value).producer);
-    if (producer.entry->kind == OpKind::kGradient) {
-      return GroupSize(ReplicaPattern(*LayoutOf(draft, value)));
-    }
-    value = producer.inputs.empty() ? kNoValue : producer.inputs.front();
+  while (value != kNoValue && !IsGradient(draft.traced, value)) {
+    const Value& item = draft.traced.at(value);
+    const bool made =
+        item.kind == ValueKind::kOutput && !draft.traced.at(item.producer).inputs.empty();
+    value = made ? draft.traced.at(item.producer).inputs.front() : kNoValue;
   }
-  return 1;
+  return value == kNoValue ? 1 : GroupSize(ReplicaPattern(*LayoutOf(draft, value)));
 }
 
 Result<ValueId> Share(LocalDraft& draft, NodeId id, ValueId sum, std::int64_t replicas) {
@@ -40,15 +52,26 @@ Result<ValueId> Share(LocalDraft& draft, NodeId id, ValueId sum, std::int64_t re
   return draft.builder.Emit(std::move(spec));
 }
 
-Result<ValueId> Total(LocalDraft& draft, NodeId id, ValueId sum) {
+Result<ValueId> SumOver(LocalDraft& draft, NodeId id, ValueId sum, const GroupPattern& group) {
   NodeSpec spec = SpecOf(draft, id);
   spec.op = ops::kAllReduce;
   spec.attrs = {{"op", "sum"}};
   spec.inputs = {sum};
-  const GroupPattern stage =
-      MakeGroupPattern({RankDigit{.stride = 1, .extent = StageDevices(draft.config)}});
-  return EmitCollective(draft.builder, std::move(spec), stage, CommReason::kPartialSum,
+  return EmitCollective(draft.builder, std::move(spec), group, CommReason::kPartialSum,
                         "norm of all gradients");
+}
+
+Result<ValueId> Total(LocalDraft& draft, NodeId id, ValueId sum) {
+  const std::int64_t devices = StageDevices(draft.config);
+  DRYDOCK_TRY(const ValueId total,
+              SumOver(draft, id, sum, MakeGroupPattern({{.stride = 1, .extent = devices}})));
+  if (draft.config.pipeline_stages == 1) {
+    return total;
+  }
+  GroupPattern stages =
+      MakeGroupPattern({{.stride = devices, .extent = draft.config.pipeline_stages}});
+  stages.of_job = true;
+  return SumOver(draft, id, total, stages);
 }
 
 }  // namespace

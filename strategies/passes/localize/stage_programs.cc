@@ -42,6 +42,11 @@ Stages Join(const Stages& a, const Stages& b, bool& apart) {
   return both;
 }
 
+/// What takes any number of operands takes those that are in a stage.
+bool TakesAnyNumber(const Node& node) {
+  return node.entry->signature.find("(*") != std::string_view::npos;
+}
+
 std::int32_t StageAttr(const Node& node, std::string_view name) {
   return static_cast<std::int32_t>(IntAttr(node.attrs, name, 0).value_or(0));
 }
@@ -155,8 +160,11 @@ class StageMap {
     Stages stages;
     bool apart = false;
     for (const ValueId input : node.inputs) {
-      if (input != kNoValue) {
-        stages = Join(stages, of_value_[ToIndex(input)], apart);
+      const Stages& of_input = input == kNoValue ? stages : of_value_[ToIndex(input)];
+      if (TakesAnyNumber(node)) {
+        stages.insert(of_input.begin(), of_input.end());
+      } else {
+        stages = Join(stages, of_input, apart);
       }
     }
     // What adds up tensors of all stages adds up those that each of them has.
@@ -297,8 +305,7 @@ class StageCopy {
   void Append(const Node& node) {
     Node copy = node;
     copy.inputs.clear();
-    // What takes any number of operands takes those that are here.
-    const bool any_number = node.entry->signature.find("(*") != std::string_view::npos;
+    const bool any_number = TakesAnyNumber(node);
     for (const ValueId input : node.inputs) {
       if (input == kNoValue || Here(input)) {
         copy.inputs.push_back(Mapped(input));

@@ -113,7 +113,7 @@ Status PrepareMicroBatches(Graph& traced, JobConfig& config) {
   }
   if (config.micro_batches > 1) {
     MarkFirstParameterUser(traced);
-    return config.pipeline_stages == 1 ? CheckAccumulators(traced) : Status();
+    return CheckAccumulators(traced);
   }
   return {};
 }

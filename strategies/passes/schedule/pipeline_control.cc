@@ -110,6 +110,7 @@ class BorderFinder {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       Look(KernelId{static_cast<std::int32_t>(n)});
     }
+    SortMessages();
     for (std::size_t m = 0; m < seeds_.size(); ++m) {
       std::vector<KernelId>& start = found_.backward_start[Slot(m, found_.parts - 1)];
       if (start.empty() && seeds_[m] != kNoKernel) {
@@ -124,6 +125,28 @@ class BorderFinder {
   }
 
  private:
+  /// Messages of one micro batch go by peer, then by number, in both of two stages alike.
+  void SortMessages() {
+    for (Border* border : {&found_.forward_start, &found_.forward_end, &found_.backward_start,
+                           &found_.backward_end}) {
+      for (std::vector<KernelId>& kernels : *border) {
+        SortMessages(kernels);
+      }
+    }
+    SortMessages(found_.weights_passed);
+    SortMessages(found_.gradients_passed);
+  }
+
+  void SortMessages(std::vector<KernelId>& kernels) const {
+    std::ranges::stable_sort(kernels, {}, [this](KernelId id) {
+      const Node& origin = local_.at(graph_.at(id).origin);
+      const std::int64_t distance = IntAttr(origin.attrs, "rank_distance", 0).value_or(0);
+      const bool sends = PointToPointOf(origin) == PointToPoint::kSends;
+      return std::pair(sends ? distance : -distance,
+                       IntAttr(origin.attrs, "sr_tag", 0).value_or(0));
+    });
+  }
+
   void Look(KernelId id) {
     const KernelNode& node = graph_.at(id);
     if (node.kind != KernelKind::kKernel || node.origin == kNoNode) {
