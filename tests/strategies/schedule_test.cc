@@ -130,7 +130,7 @@ TEST(AssignStreams, ComputationWaitsForACollectiveBeforeItsFirstReader) {
   KernelGraph graph = kernels.Returning({y, z});
   graph.at(r).communication = true;
   graph.at(r).group = GroupPattern{.digits = {kAllRanks}};
-  EXPECT_EQ(Names(graph, AssignStreams(graph, {g, r, y, z})),
+  EXPECT_EQ(Names(graph, AssignStreams(graph, {g, r, y, z}, {})),
             (std::vector<std::string>{"send 1 on 0", "wait 1 on 1",  // The beginning.
                                       "MatMul on 0", "send 2 on 0", "wait 2 on 1", "AllReduce on 1",
                                       "send 0 on 1", "ReLU on 0", "wait 0 on 0", "Mul on 0",

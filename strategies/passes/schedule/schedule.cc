@@ -30,7 +30,7 @@ Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config,
   const VisitOrder visit =
       config.exec_order == "dfs" ? VisitOrder::kDepthFirst : VisitOrder::kBreadthFirst;
   const std::vector<KernelId> order = DelayKernels(graph, ExecOrder(graph, visit));
-  graph.launches = AssignStreams(graph, order);
+  graph.launches = AssignStreams(graph, order, local);
   for (const KernelId kernel : graph.after_step) {
     graph.launches.push_back({.kind = Launch::Kind::kKernel, .kernel = kernel});
   }

@@ -6,13 +6,16 @@
 #include <set>
 #include <utility>
 
+#include "strategies/operators/collective_facts.h"
+
 /// Streams and events.
 ///
 /// Computation runs on stream 0, collectives on one stream per group. Before a collective its
 /// stream waits for everything that stream 0 was given so far; the first kernel that reads its
 /// result on another stream waits for it. What a kernel that writes parameters reads was perhaps
 /// read by a collective before: then it waits for that stream, too, unless it did so since. At the
-/// beginning and the end of a step all streams meet. Memory that a collective reads is not free
+/// beginning and the end of a step all streams meet. Before a message goes to another stage,
+/// computation waits for those before it. Memory that a collective reads is not free
 /// before its stream was waited for, which is why events count here (sim/memory).
 ///
 /// Example: g = MatMul(..); r = AllReduce(g); y = ReLU(..); z = Mul(r, 0.5)
@@ -25,8 +28,9 @@ namespace {
 
 class StreamAssignment {
  public:
-  StreamAssignment(const KernelGraph& graph, const std::vector<KernelId>& order)
+  StreamAssignment(const KernelGraph& graph, const std::vector<KernelId>& order, const Graph& local)
       : graph_(graph),
+        local_(local),
         order_(order),
         streams_(order.size(), 0),
         reads_(order.size()),
@@ -123,6 +127,9 @@ class StreamAssignment {
            read != collectives_read_.end() && read->first == i; ++read) {
         Meet(read->second, stream);
       }
+      if (SendsToOne(order_[i])) {
+        Meet(stream, 0);
+      }
     }
     if (graph_.at(order_[i]).update) {
       MeetReaders(i);
@@ -135,6 +142,12 @@ class StreamAssignment {
     }
     launches_.push_back({.kernel = order_[i], .stream = stream});
     launches_.insert(launches_.end(), sends_[i].begin(), sends_[i].end());
+  }
+
+  /// Messages between stages: computation waits for what was sent and received before.
+  [[nodiscard]] bool SendsToOne(KernelId id) const {
+    const NodeId origin = graph_.at(id).origin;
+    return origin != kNoNode && PointToPointOf(local_.at(origin)) == PointToPoint::kSends;
   }
 
   /// What this kernel writes or reads may still be read by a collective.
@@ -166,6 +179,7 @@ class StreamAssignment {
   }
 
   const KernelGraph& graph_;
+  const Graph& local_;
   const std::vector<KernelId>& order_;
   std::vector<std::int32_t> streams_;              ///< Per position in the order.
   std::vector<std::vector<KernelOperand>> reads_;  ///< Per position in the order.
@@ -183,8 +197,9 @@ class StreamAssignment {
 
 }  // namespace
 
-std::vector<Launch> AssignStreams(const KernelGraph& graph, const std::vector<KernelId>& order) {
-  return StreamAssignment(graph, order).Run();
+std::vector<Launch> AssignStreams(const KernelGraph& graph, const std::vector<KernelId>& order,
+                                  const Graph& local) {
+  return StreamAssignment(graph, order, local).Run();
 }
 
 }  // namespace drydock::strategies

@@ -161,8 +161,8 @@ TEST_P(RecordedGraph, KernelsRunInTheRecordedOrder) {
 
 TEST_P(RecordedGraph, PeaksAreTheRecordedOnes) {
   LocalProgram program = ProgramOf(graph());
-  program.kernels.launches =
-      AssignStreams(program.kernels, DelayKernels(program.kernels, ExecOrder(program.kernels)));
+  program.kernels.launches = AssignStreams(
+      program.kernels, DelayKernels(program.kernels, ExecOrder(program.kernels)), program.local);
   AddConstants(program.kernels, graph());
   const auto profile = ProfileMemory(PlanMemory(program), {.steps = graph().at("steps")});
   ASSERT_TRUE(profile.has_value());
