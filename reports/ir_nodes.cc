@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "strategies/operators/op_entry.h"
 #include "strategies/operators/op_signature.h"
@@ -21,12 +22,49 @@ using strategies::OpKind;
 /// Attribute of the compiler's own bookkeeping that MindSpore's AllReduce does not show.
 constexpr std::string_view kRankSize = "rank_size";
 
+/// Attributes that say the layouts of a script in its own words.
+constexpr std::string_view kInLayout = "in_layout_text";
+constexpr std::string_view kOutLayout = "out_layout_text";
+
 bool IsPrimitiveFunction(const Node& node, IrStyle style) {
   if (style == IrStyle::kR20 || node.entry == nullptr || node.op.starts_with('_')) {
     return false;
   }
   const OpKind kind = node.entry->kind;
-  return kind == OpKind::kCompute || kind == OpKind::kTransparent || kind == OpKind::kReshape;
+  const bool sharded_view = kind == OpKind::kView && node.entry->shard != nullptr;
+  return kind == OpKind::kCompute || kind == OpKind::kTransparent || kind == OpKind::kReshape ||
+         sharded_view;
+}
+
+/// "out" of a line `out = self.matmul(x, w)`; empty where the line assigns to no plain name.
+std::string AssignedName(std::string_view line) {
+  const std::size_t first = line.find_first_not_of(" \t");
+  const std::size_t equals = line.find('=');
+  if (first == line.npos || equals == line.npos || line.substr(equals).starts_with("==")) {
+    return {};
+  }
+  std::string_view name = line.substr(first, equals - first);
+  name = name.substr(0, name.find_last_not_of(' ') + 1);
+  const bool plain = !name.empty() && std::ranges::all_of(name, [](char c) {
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  });
+  return plain ? std::string(name) : std::string();
+}
+
+/// Per node the variable that its line assigns to; of several nodes of one line the last one is it.
+std::vector<std::string> VariableNames(const Graph& graph) {
+  std::vector<std::string> names(graph.nodes.size());
+  std::set<std::pair<std::int32_t, std::string>> later;
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    if (node.place < 0 || graph.stacks[static_cast<std::size_t>(node.place)].empty()) {
+      continue;
+    }
+    if (later.emplace(node.place, node.scope).second) {
+      names[n] = AssignedName(graph.stacks[static_cast<std::size_t>(node.place)].front().text);
+    }
+  }
+  return names;
 }
 
 Attr Find(const AttrMap& attrs, std::string_view name, const Attr& fallback) {
@@ -81,6 +119,10 @@ class NodeDescriber {
     AddUserStrategy(facts);
     if (node_.group && node_.entry != nullptr && node_.entry->kind == OpKind::kCollective) {
       AddCollectiveAttrs(facts);
+    }
+    if (const auto ranks = node_.attrs.find("rank_list");
+        ranks != node_.attrs.end() && PointToPointOf(node_) != strategies::PointToPoint::kNone) {
+      AddRanks(facts, ranks->second);
     }
     if (node_.reason == strategies::CommReason::kRedistribution && node_.entry != nullptr &&
         !node_.entry->ir_inserted_attr.empty()) {
@@ -172,7 +214,7 @@ class NodeDescriber {
       const bool hidden = name == kRankSize && node_.entry != nullptr &&
                           node_.entry->collective != nullptr &&
                           !node_.entry->collective->ir_shows_rank_size;
-      if (!shown_.contains(name) && !hidden) {
+      if (!shown_.contains(name) && !hidden && name != kInLayout && name != kOutLayout) {
         AddAttr(facts, name, attr);
       }
     }
@@ -184,7 +226,8 @@ class NodeDescriber {
   }
 
   void AddUserStrategy(IrNodeFacts& facts) const {
-    if (shard_ == nullptr || (!shard_->in_strategy && !shard_->out_strategy)) {
+    const bool layouts = node_.attrs.contains(kInLayout) || node_.attrs.contains(kOutLayout);
+    if (shard_ == nullptr || (!shard_->in_strategy && !shard_->out_strategy && !layouts)) {
       return;
     }
     const auto text = [](const strategies::Boxed<strategies::Strategy>& strategy) {
@@ -193,9 +236,27 @@ class NodeDescriber {
     facts.primitive_attrs.push_back("in_strategy: " + text(shard_->in_strategy));
     facts.primitive_attrs.push_back("out_strategy: " + text(shard_->out_strategy));
     if (style_ == IrStyle::k2025) {
-      facts.primitive_attrs.emplace_back("in_layout: None");
-      facts.primitive_attrs.emplace_back("out_layout: None");
+      facts.primitive_attrs.push_back("in_layout: " + LayoutText(kInLayout));
+      facts.primitive_attrs.push_back("out_layout: " + LayoutText(kOutLayout));
     }
+  }
+
+  /// Ranks of a message are numbers, as those of a collective.
+  void AddRanks(IrNodeFacts& facts, const Attr& ranks) const {
+    std::string text;
+    if (const auto* list = std::get_if<Attr::List>(&ranks.value)) {
+      for (const Attr& rank : *list) {
+        text += (text.empty() ? "" : ", ") + strategies::AttrText(rank);
+      }
+    }
+    facts.primitive_attrs.push_back("group_rank_ids: (" + text + ")");
+  }
+
+  [[nodiscard]] std::string LayoutText(std::string_view name) const {
+    const auto text = node_.attrs.find(name);
+    const auto* layout =
+        text == node_.attrs.end() ? nullptr : std::get_if<std::string>(&text->second.value);
+    return layout == nullptr ? "None" : *layout;
   }
 
   void AddCollectiveAttrs(IrNodeFacts& facts) {
@@ -223,11 +284,12 @@ class NodeDescriber {
 };
 
 /// Variable name of a node's result, or its number among the parameters and nodes of both graphs.
-std::string LabelOf(const Graph& graph, const Node& node, std::int64_t number, IrStyle style) {
+std::string LabelOf(const Graph& graph, const Node& node, const std::string& variable,
+                    std::int64_t number, IrStyle style) {
   if (!node.outputs.empty() && !graph.at(node.outputs.front()).name.empty()) {
     return graph.at(node.outputs.front()).name;
   }
-  return IrNodeLabel(number, style);
+  return variable.empty() ? IrNodeLabel(number, style) : variable;
 }
 
 std::int64_t FirstNodeNumber(const LocalProgram& program) {
@@ -253,12 +315,13 @@ std::optional<strategies::Strategy> UsedStrategy(const LocalProgram& program, No
 
 std::vector<IrNodeFacts> TracedNodeFacts(const LocalProgram& program, IrStyle style) {
   const std::vector<std::string> full_names = strategies::FullNames(program.from->traced);
+  const std::vector<std::string> variables = VariableNames(program.from->traced);
   std::vector<IrNodeFacts> all;
   for (std::size_t i = 0; i < program.from->traced.nodes.size(); ++i) {
     const Node& node = program.from->traced.nodes[i];
     IrNodeFacts facts = NodeDescriber(node, &node, style).Describe();
     const auto number = FirstNodeNumber(program) + static_cast<std::int64_t>(i);
-    facts.label = LabelOf(program.from->traced, node, number, style);
+    facts.label = LabelOf(program.from->traced, node, variables[i], number, style);
     facts.in_strategy = UsedStrategy(program, NodeId{static_cast<std::int32_t>(i)});
     facts.full_name = full_names[i];
     all.push_back(std::move(facts));
@@ -270,6 +333,7 @@ std::vector<IrNodeFacts> LocalNodeFacts(const LocalProgram& program, const Graph
                                         IrStyle style) {
   const std::vector<std::string> full_names = strategies::FullNames(rank_graph);
   const std::vector<std::string> traced_names = strategies::FullNames(program.from->traced);
+  const std::vector<std::string> variables = VariableNames(program.from->traced);
   const std::int64_t first_inserted =
       FirstNodeNumber(program) + static_cast<std::int64_t>(program.from->traced.nodes.size());
   std::vector<IrNodeFacts> all;
@@ -281,7 +345,8 @@ std::vector<IrNodeFacts> LocalNodeFacts(const LocalProgram& program, const Graph
     facts.inserted = !copy;
     if (copy) {
       const auto number = FirstNodeNumber(program) + ToInt(node.origin);
-      facts.label = LabelOf(program.from->traced, *traced, number, style);
+      facts.label =
+          LabelOf(program.from->traced, *traced, variables[ToIndex(node.origin)], number, style);
       facts.in_strategy = UsedStrategy(program, node.origin);
       facts.full_name = traced_names[ToIndex(node.origin)];
     } else {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "strategies/operators/op_entry.h"
+
 namespace drydock::reports {
 namespace {
 
@@ -37,6 +39,12 @@ std::vector<strategies::TensorType> TypesOf(const Graph& graph,
 std::string ResultType(const Graph& graph, const std::vector<ValueId>& values) {
   return values.size() == 1 ? IrTensorType(graph.at(values.front()).type)
                             : IrTupleType(TypesOf(graph, values));
+}
+
+/// A data set gives a tuple, also if it has one input.
+bool GivesTuple(const Node& node, IrStyle style) {
+  return style == IrStyle::k2025 && node.entry != nullptr &&
+         node.entry->kind == strategies::OpKind::kDataset;
 }
 
 std::string AttrBlocks(const IrNodeFacts& facts) {
@@ -190,10 +198,12 @@ void IrSubgraphWriter::AddNode(std::size_t index) {
   const std::int64_t number = next_;
   BeginLine(facts.label);
   lines_ += facts.op + "(" + Joined(operands) + ")" + AttrBlocks(facts) + "\n";
-  lines_ +=
-      "      : (" + Joined(types) + ") -> (" + ResultType(*context_.graph, node.outputs) + ")\n";
+  lines_ += "      : (" + Joined(types) + ") -> (" +
+            (GivesTuple(node, context_.style) ? IrTupleType(TypesOf(*context_.graph, node.outputs))
+                                              : ResultType(*context_.graph, node.outputs)) +
+            ")\n";
   AddComments(node, facts);
-  if (node.outputs.size() == 1) {
+  if (node.outputs.size() == 1 && !GivesTuple(node, context_.style)) {
     numbers_.emplace(node.outputs.front(), number);
   } else {
     tuples_.emplace(NodeId{static_cast<std::int32_t>(index)}, number);

@@ -58,6 +58,23 @@ class GraphDumps(TraceTest):
         self.assertEqual(2, text.count("= AllReduce("))
         self.assertIn("ApplyMomentum(", text)
 
+    def test_layouts_and_variables_are_those_of_the_script(self):
+        text = self.dumped("""
+cut = ms.Layout((2, 4), ("rows", "columns"))
+class Relu(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.relu = ops.ReLU().shard((cut("rows", "columns"),))
+    def construct(self, x):
+        positive = self.relu(x)
+        return ops.exp(positive)
+executor.compile(Relu(), x)
+""", "step_parallel_begin_*.ir")
+        # the data set gives a tuple: %1 is its only item
+        self.assertIn("(positive) = PrimFunc_ReLU(%1)", text)
+        self.assertIn("in_layout: ({'device_matrix': (2, 4), 'tensor_map': (1, 0), 'interleaved_parallel': false, "
+                      "'alias_name': (rows, columns)})", text)
+
     def test_nothing_is_written_unless_asked_for(self):
         self.trace(NET + "context.set_context(save_graphs_path=%r)\nexecutor.compile(net, x)\n" % self.path)
         self.assertFalse(os.path.exists(self.path))

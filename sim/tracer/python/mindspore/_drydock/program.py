@@ -233,8 +233,10 @@ class Program:
             fields.update(self._sharding_fields(primitive))
         if types is not None:
             fields["types"] = [{"shape": list(shape), "dtype": dtype.name} for shape, dtype in types]
+        if primitive is not None and self.job.get("save_graphs"):
+            fields["attrs"] = dict(attrs, **primitive.layout_texts())
         if session.extra_attrs:
-            fields["attrs"] = dict(attrs, **session.extra_attrs)
+            fields["attrs"] = dict(fields["attrs"], **session.extra_attrs)
         key = (op, tuple(operands), repr(fields["attrs"]))
         answer = self._log.next(key) if self._log is not None else None
         if answer is None:

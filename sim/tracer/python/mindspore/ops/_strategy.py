@@ -21,6 +21,15 @@ def flat(strategy):
     return entries
 
 
+def layouts_text(layouts):
+    """Layouts as MindSpore prints the attribute: names without quotes, numbers as they are."""
+    def layout_text(layout):
+        return "{'device_matrix': %s, 'tensor_map': %s, 'interleaved_parallel': %s, 'alias_name': (%s)}" % (
+            layout["device_matrix"], layout["tensor_map"], str(layout["interleaved_parallel"]).lower(),
+            ", ".join(layout["alias_name"]))
+    return "(%s)" % ", ".join(layout_text(layout) for layout in flat(layouts))
+
+
 def _check_numbers(op, which, entry):
     for number in entry:
         if type(number) is not int and type(number) is not RankInt:

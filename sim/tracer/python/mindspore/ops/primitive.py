@@ -86,6 +86,11 @@ class Primitive:
         return {field: _strategy.flat(self.attrs[name]) for name, field in _strategy.FIELDS.items()
                 if name in self.attrs}
 
+    def layout_texts(self):
+        """The layouts of the script in its own words, as dumps of graphs show them."""
+        return {name + "_text": _strategy.layouts_text(self.attrs[name]) for name in ("in_layout", "out_layout")
+                if self.attrs.get(name)}
+
     def added_attrs(self):
         return {name: attr_value(value) for name, value in self._added.items()}
 
