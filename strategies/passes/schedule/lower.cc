@@ -134,8 +134,7 @@ class ProgramLowering {
   enum class Effect : std::uint8_t {
     kNone,
     kParameter,  ///< Writes parameters.
-    kReference,  ///< Writes what stands for a parameter.
-    kTemporary,  ///< Writes another value.
+    kTemporary,  ///< Writes what stands for a parameter, or another value.
   };
 
   [[nodiscard]] Effect EffectOf(const Node& node, const std::vector<std::size_t>& written) const {
@@ -145,16 +144,12 @@ class ProgramLowering {
     if (node.entry->writes.empty() || node.entry->unordered_effect) {
       return Effect::kNone;
     }
-    if (references_[ToIndex(node.inputs.front())] && !node.attrs.contains(kClears)) {
-      return Effect::kReference;
-    }
     return Effect::kTemporary;
   }
 
   KernelId StateFor(Effect effect, const std::vector<std::size_t>& written) {
     switch (effect) {
       case Effect::kParameter:
-      case Effect::kReference:
         return chain_.StateBefore(written);
       case Effect::kTemporary:
         BeginWithResult();

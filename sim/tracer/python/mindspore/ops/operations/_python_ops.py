@@ -85,11 +85,25 @@ class Depend(_PythonPrimitive):
 
     def __call__(self, value, expr):
         from mindspore._drydock import tracing
+        from mindspore.common.parameter import Parameter
         from mindspore.ops import _table
+        if isinstance(value, (tuple, list)) and value and all(isinstance(one, Parameter) for one in value):
+            return self._parameters(value, tracing.tensors_in(expr))
         for tensor in tracing.tensors_in(expr):
             if isinstance(value, Tensor):
                 value = _table.primitive_class("Depend")()(value, tensor)
         return value
+
+    @staticmethod
+    def _parameters(parameters, tensors):
+        """What parameters hold when the tensors are there, as a step waits for accumulated gradients."""
+        from mindspore._drydock import tracing
+        from mindspore.ops import _table
+        tensors = list(tensors)
+        if not tensors:
+            return tuple(parameters)
+        every = tensors[0] if len(tensors) == 1 else tracing.apply("_All", tensors, {})[0]
+        return tuple(_table.primitive_class("Depend")()(one, every) for one in parameters)
 
 
 class GetNext(Primitive):
