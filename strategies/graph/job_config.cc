@@ -173,12 +173,28 @@ Status CheckOptimizerSharding(const OptimizerSharding& optimizer) {
   return {};
 }
 
+namespace {
+
+/// The next smaller number of stages that divides the ranks.
+std::int64_t StagesThatDivide(const JobConfig& config) {
+  std::int64_t stages = std::clamp<std::int64_t>(config.pipeline_stages, 1, config.world_size);
+  while (config.world_size % stages != 0) {
+    --stages;
+  }
+  return stages;
+}
+
+}  // namespace
+
 Status ValidateJob(const JobConfig& config) {
   DRYDOCK_RETURN_IF_ERROR(CheckWorldSize(config.world_size));
   if (config.pipeline_stages < 1 || config.world_size % config.pipeline_stages != 0) {
     return FailInput("job:pipeline-stages",
                      "pipeline_stages is " + std::to_string(config.pipeline_stages) +
-                         ", which does not divide " + std::to_string(config.world_size) + " ranks");
+                         ", which does not divide " + std::to_string(config.world_size) + " ranks",
+                     "set pipeline_stages to a number that divides " +
+                         std::to_string(config.world_size) + ", for instance " +
+                         std::to_string(StagesThatDivide(config)));
   }
   if (config.pipeline_stages > 1 && !CutsOperators(config.mode)) {
     return FailInput("job:pipeline-stages",

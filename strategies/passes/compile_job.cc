@@ -104,13 +104,19 @@ Status ProvePipeline(const TracedPlan& plan, const std::vector<Region>& regions)
   }
   DRYDOCK_TRY(const PipelineScheduler scheduler, ParsePipelineScheduler(config.pipeline_scheduler));
   PipelineShape shape{.stages = config.pipeline_stages, .micros = config.micro_batches};
-  const Node* cut = &plan.traced.nodes.front();
+  // What cuts the batch, or whatever has a line: one micro batch is not cut.
+  std::optional<SourcePlace> place;
+  bool of_cut = false;
   for (const Node& node : plan.traced.nodes) {
     shape.chunks = std::max<std::int64_t>(shape.chunks, node.segment + 1);
-    cut = node.entry->per_micro_batch && !cut->entry->per_micro_batch ? &node : cut;
+    const std::optional<SourcePlace> here = PlaceOf(plan.traced, node);
+    if (here && (!place || (node.entry->per_micro_batch && !of_cut))) {
+      place = here;
+      of_cut = node.entry->per_micro_batch;
+    }
   }
   const auto orders = ProvenOrders(scheduler, shape);
-  return orders ? Status() : tl::unexpected(WithPlace(orders.error(), PlaceOf(plan.traced, *cut)));
+  return orders ? Status() : tl::unexpected(WithPlace(orders.error(), place));
 }
 
 /// The programs of all stages; with tables cut by hand, for `rank` and those like it.

@@ -95,14 +95,27 @@ Status FlowForward(Graph& graph, Node& node, const JobConfig& config) {
       graph, node);
 }
 
-/// Every stage has something to do.
+/// Micro batches are for several stages; with one their gradients need another wrapper.
+std::string FewerStages(std::size_t used, const JobConfig& config) {
+  const std::size_t stages = std::max<std::size_t>(1, used);
+  return "set pipeline_stages=" + std::to_string(stages) +
+         (stages == 1 && config.micro_batches > 1 ? " and train the network without PipelineCell"
+                                                  : "");
+}
+
+/// Every stage has something to do. What is said names the last operator of the highest stage that
+/// has; any operator of the script if none has.
 Status CheckNoneEmpty(const Graph& graph, const std::vector<Region>& regions,
                       const JobConfig& config) {
   std::set<std::int32_t> used;
+  const Node* last = nullptr;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (regions[n] == Region::kForward && graph.nodes[n].stage >= 0) {
-      used.insert(graph.nodes[n].stage);
+    const Node& node = graph.nodes[n];
+    if (regions[n] == Region::kForward && node.stage >= 0) {
+      used.insert(node.stage);
     }
+    const bool named = regions[n] == Region::kForward && PlaceOf(graph, node).has_value();
+    last = named && (last == nullptr || node.stage >= last->stage) ? &node : last;
   }
   if (std::ssize(used) == config.pipeline_stages) {
     return {};
@@ -113,14 +126,13 @@ Status CheckNoneEmpty(const Graph& graph, const std::vector<Region>& regions,
           : "cells have pipeline_stage " +
                 JoinText(std::vector<std::int64_t>(used.begin(), used.end()), ", ") + " only";
   const bool from_zero = !used.empty() && *used.rbegin() + 1 == std::ssize(used);
-  return FailInput(
-      "job:pipeline-stages",
-      "pipeline_stages is " + std::to_string(config.pipeline_stages) + ", but " + have,
-      "give cells of the network every pipeline_stage from 0 to " +
-          std::to_string(config.pipeline_stages - 1) +
-          (from_zero || used.empty()
-               ? ", or set pipeline_stages=" + std::to_string(std::max<std::size_t>(1, used.size()))
-               : ""));
+  const auto refused =
+      FailInput("job:pipeline-stages",
+                "pipeline_stages is " + std::to_string(config.pipeline_stages) + ", but " + have,
+                "give cells of the network every pipeline_stage from 0 to " +
+                    std::to_string(config.pipeline_stages - 1) +
+                    (from_zero || used.empty() ? ", or " + FewerStages(used.size(), config) : ""));
+  return last == nullptr ? refused : At(refused, graph, *last);
 }
 
 const Parameter* WeightAt(const Graph& graph, ValueId id) {

@@ -289,7 +289,7 @@ def _check_comm_fusion(where, key, value, mode):
         modes = ("auto", "size", "index") if name == "allreduce" else ("auto", "size")
         if "mode" not in item or "config" not in item or item["mode"] not in modes:
             raise user_error(KeyError, where + ":comm_fusion", "'%s' needs a mode of %s and a config"
-                             % (name, ", ".join(modes)))
+                             % (name, ", ".join(modes)), "write '%s': {'mode': 'auto', 'config': None}" % name)
         if item["mode"] == "size":
             _at_least(where, name, item["config"], 0)
         elif item["mode"] == "index":
@@ -304,7 +304,8 @@ def _check_fusion_indices(where, key, value, mode):
     for item in value:
         need(int, where, key, item)
     if any(a >= b for a, b in zip(value, value[1:])):
-        raise user_error(ValueError, where + ":" + key, "'%s' must ascend" % key)
+        raise user_error(ValueError, where + ":" + key, "'%s' must ascend" % key,
+                         "give each index once, in order: %s" % sorted(set(value)))
     return value
 
 

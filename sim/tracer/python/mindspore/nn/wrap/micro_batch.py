@@ -95,10 +95,12 @@ def _one_of(item, count):
     """One of `count` pieces of a tensor along dimension 0."""
     if not isinstance(item, Tensor) or item.ndim == 0:
         return item
-    if item.shape[0] % count:
+    rows = item.shape[0]
+    if rows % count:
+        fitting = next((more for more in range(count, rows) if rows % more == 0), rows)
         raise user_error(ValueError, "MicroBatch:not-divisible",
-                         "a batch of %d rows cannot be cut into %d micro batches" % (item.shape[0], count),
-                         "choose a batch that is a multiple of the number of micro batches")
+                         "a batch of %d rows cannot be cut into %d micro batches" % (rows, count),
+                         "cut it into %d micro batches, or choose a batch that is a multiple of %d" % (fitting, count))
     return tracing.apply("_MicroBatch", [item], {"micro_size": count})[0]
 
 
