@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/text.h"
 #include "launcher/exit_code.h"
@@ -32,6 +33,25 @@ std::string Normalised(std::string_view name) {
   std::string text(name);
   std::ranges::replace(text, '-', '_');
   return text;
+}
+
+/// Names that other launchers (torchrun, mpirun) give to a flag, and ours.
+constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
+    {"nproc_per_node", "local_worker_num"},
+    {"n", "worker_num"},
+    {"np", "worker_num"},
+    {"world_size", "worker_num"},
+    {"rdzv_endpoint", "master_addr"},
+    {"host", "master_addr"}};
+
+/// The flag of ours that another launcher calls `name`; empty if there is none.
+std::string NameHere(std::string_view name, const std::vector<std::string_view>& ours) {
+  for (const auto& [theirs, here] : kElsewhere) {
+    if (theirs == name && std::ranges::find(ours, here) != ours.end()) {
+      return std::string(here);
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -166,7 +186,8 @@ Result<FlagSet::Flag*> FlagSet::Resolve(std::string_view word) {
   for (const Flag& flag : flags_) {
     names.push_back(flag.spec.name);
   }
-  const std::string nearest = NearestWord(name, names);
+  const std::string known = NameHere(name, names);
+  const std::string nearest = known.empty() ? NearestWord(name, names) : known;
   return FailCommand(
       "USAGE", "unrecognized argument: " + std::string(word),
       nearest.empty() ? "--help lists the flags" : "did you mean '--" + nearest + "'?");

@@ -105,6 +105,12 @@ TEST_F(FlagSetTest, LastOfRepeatedFlagsCounts) {
   EXPECT_EQ(worker_num_, 6);
 }
 
+TEST_F(FlagSetTest, NamesOfOtherLaunchersAreUnderstoodInTheHint) {
+  for (const char* word : {"-np", "-n", "--world_size=8", "--world-size=8"}) {
+    EXPECT_THAT(MessageFor({word}), HasSubstr("did you mean '--worker_num'?")) << word;
+  }
+}
+
 TEST_F(FlagSetTest, UnknownFlagSuggestsTheNearest) {
   EXPECT_THAT(MessageFor({"--wroker_num=4"}),
               HasSubstr("unrecognized argument: --wroker_num / did you mean '--worker_num'?"));

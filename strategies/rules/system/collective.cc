@@ -252,6 +252,15 @@ Result<Exchange> ExchangeOf(const OpView& op) {
   DRYDOCK_TRY(const std::int64_t split, IntAttr(*op.attrs, "split_dim", 0));
   DRYDOCK_TRY(const std::int64_t concat, IntAttr(*op.attrs, "concat_dim", 0));
   Exchange exchange{.parts = parts};
+  for (const std::int64_t dim : {split, concat}) {
+    if (dim < -static_cast<std::int64_t>(rank) || dim >= static_cast<std::int64_t>(rank)) {
+      return FailOp(op, "index",
+                    "dimension " + std::to_string(dim) + " of 'AlltoAll' is outside a tensor of " +
+                        std::to_string(rank) + " dimensions");
+    }
+  }
+  DRYDOCK_TRY(exchange.split_dim, NormalisedAxis(op, split, rank));
+  DRYDOCK_TRY(exchange.concat_dim, NormalisedAxis(op, concat, rank));
   DRYDOCK_TRY(const std::int64_t ranks, IntAttr(*op.attrs, "rank_size", parts));
   if (ranks != parts) {
     return FailOp(op, "split-count",
@@ -259,8 +268,6 @@ Result<Exchange> ExchangeOf(const OpView& op) {
                       " parts, but there are " + std::to_string(ranks) + " ranks in its group",
                   "use split_count=" + std::to_string(ranks));
   }
-  DRYDOCK_TRY(exchange.split_dim, NormalisedAxis(op, split, rank));
-  DRYDOCK_TRY(exchange.concat_dim, NormalisedAxis(op, concat, rank));
   return exchange;
 }
 

@@ -78,6 +78,24 @@ print(json.dumps(net.parameter_layout_dict))
         self.assertEqual([[4, 2], [1, 0], [4, 8]], layout[:3])
 
 
+    def test_a_data_set_of_the_script_behind_it_changes_nothing(self):
+        run = self.trace(HEAD + """
+cut = Layout((4, 2), ("a", "b"))
+context.set_auto_parallel_context(dataset_strategy=(cut("a", "b"),))
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.data = ops.operations.comm_ops._VirtualDataset()
+        self.relu = ops.ReLU().shard(((4, 2),))
+    def construct(self, x):
+        x = self.data(x)
+        return self.relu(x)
+show(Net(), Tensor(shape=(4, 8), dtype=ms.float32))
+""")
+        self.assertEqual(["MakeTuple-0", "ReLU-0", "Return-0", "TupleGetItem-0"],
+                         sorted(json.loads(run.output.splitlines()[-1])))
+
+
 class Nothing(TraceTest):
     def test_networks_without_operators_are_networks(self):
         for body, outputs in (("return x", ["input"]), ("return ops.eye(4, 4, ms.float32)", ["constant"])):
@@ -103,6 +121,18 @@ Same()(Tensor(shape=(8, 8), dtype=ms.float32))
 Net()(Tensor(shape=(16, 8), dtype=ms.float32))
 """)
         self.assertEqual([["ReLU"]], [self.ops(run, p) for p in range(len(run.documents))])
+
+
+class Exchanges(TraceTest):
+    def test_dimensions_are_checked_before_the_group(self):
+        error = self.error(HEAD + """
+context.set_auto_parallel_context(parallel_mode="stand_alone", dataset_strategy="data_parallel")
+class Net(nn.Cell):
+    def construct(self, x):
+        return ops.AlltoAll(split_count=7, split_dim=4, concat_dim=1)(x)
+Net()(Tensor(shape=(8, 8), dtype=ms.float32))
+""")
+        self.assertEqual(("IndexError", "AlltoAll:index"), (error["type"], error["reason"]))
 
 
 class Layers(TraceTest):

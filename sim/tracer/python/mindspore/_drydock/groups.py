@@ -64,6 +64,9 @@ def collective_attrs(op, group):
     """
     from mindspore.communication.management import _group_ranks
     ranks = _group_ranks(group)
+    if ranks is None and session.compile_at_once:  # no launcher: the ranks are those of device_num
+        from mindspore import context
+        return {"rank_size": context.device_count()}
     if ranks is None:
         return {"rank_size": session.world_size}
     given, ranks = ranks, sorted(ranks_at(ranks, session.rank_number))

@@ -74,6 +74,7 @@ class Program:
         self.jit_config = {}           # of the compiled call, over those of the job
         self._steps = {}               # compiled call -> steps that the script makes of it
         self.failed = False            # an exception left it half recorded
+        self.behind_dataset = False    # its inputs come from a data set that was recorded
         self.training = False  # a cell that is trained takes part
         self.has_updates = False       # the optimizer was recorded: the step is complete
         self._update_place = None      # line that runs it

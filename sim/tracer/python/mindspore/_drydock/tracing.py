@@ -187,6 +187,8 @@ def _compile_alone(owner, body, args, kwargs, names):
 def _publish_layouts(owner, compiled):
     """The layouts of inputs and parameters, where scripts look for them."""
     from mindspore import context
+    if hasattr(owner, "phase"):
+        owner.__dict__["_drydock_compiled"] = compiled
     if context.cuts_operators() and hasattr(owner, "parameter_layout_dict"):
         layouts = compiled["layouts"]
         owner.__dict__["parameter_layout_dict"] = {name: tuple(layout) for name, layout in layouts.items()}
@@ -224,6 +226,7 @@ def _through_dataset(program, args, kwargs):
         return args, kwargs
     from mindspore.ops import operations as P
     rows = P._VirtualDataset().shard(layouts, layouts)(*fresh)
+    program.behind_dataset = True  # a data set of the script behind this one changes nothing
     behind = {id(row): cut for row, cut in zip(fresh, rows if isinstance(rows, tuple) else (rows,))}
 
     def cut(tensor, _):
@@ -251,6 +254,8 @@ def apply(op, operands, attrs, primitive=None, dtypes=None, types=None):
     results of an operator that is not in the table.
     """
     call = (op, operands, attrs, primitive, dtypes, types)
+    if session.depth > 0 and op == "_VirtualDataset" and current_program().behind_dataset:
+        return operands
     if session.depth > 0:
         return _record(current_program(), *call)
     program = session.program

@@ -133,7 +133,10 @@ class _CellGraphExecutor:
         return self._graph_executor.has_compiled(phase)
 
     def _get_shard_strategy(self, obj):
-        return self._graph_executor.get_strategy(self._full_phase(obj.phase, obj))
+        phase = self._full_phase(obj.phase, obj)
+        if not self.has_compiled(phase) and "_drydock_compiled" in obj.__dict__:
+            return obj.__dict__["_drydock_compiled"]["strategies"]  # compiled as it was called
+        return self._graph_executor.get_strategy(phase)
 
     def _get_num_parallel_ops(self, obj):
         return len(self._graph_executor.get_strategy(self._full_phase(obj.phase, obj)))
