@@ -294,7 +294,8 @@ class ProgramLowering {
       }
     }
     if (last != kNoKernel && node.attrs.contains(kEndsMicroBatch)) {
-      ends_.push_back(last);
+      // Of an operator with several results the last one, as of a scale and a shift.
+      ends_.push_back(node.outputs.size() > 1 ? values_[ToIndex(node.outputs.back())] : last);
     }
     if (effect == Effect::kNone || last == kNoKernel) {
       return;

@@ -231,7 +231,7 @@ Result<std::vector<KernelId>> LowerAccumulated(const LowerContext& context) {
 
 /// The scalar is in device memory, though most often nobody reads it.
 Result<std::vector<KernelId>> LowerFinish(const LowerContext& context) {
-  const KernelId one = Scalar(context, "tensor 1");
+  const KernelId one = Scalar(context, "1.000000");
   KeepUnread(context.builder.graph(), one);
   const KernelId kernel =
       Update(context, "Assign", {context.inputs[0], context.inputs[1], context.first_state});
