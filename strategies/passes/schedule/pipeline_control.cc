@@ -121,6 +121,7 @@ class BorderFinder {
         end.push_back(ends[m].front());
       }
     }
+    SortPieces();
     return std::move(found_);
   }
 
@@ -164,6 +165,45 @@ class BorderFinder {
       KernelId& seed = seeds_[Micro(node)];
       seed = seed == kNoKernel ? id : seed;
     }
+  }
+
+  /// Pieces of several inputs begin a micro batch in the order of a walk from the return node that
+  /// goes through the last operand of a node first.
+  void SortPieces() {
+    const auto several = [](const std::vector<KernelId>& slot) { return slot.size() > 1; };
+    if (std::ranges::none_of(found_.forward_start, several)) {
+      return;
+    }
+    const std::vector<std::int32_t> places = PlacesOfWalk();
+    for (std::vector<KernelId>& slot : found_.forward_start) {
+      std::ranges::stable_sort(
+          slot, {}, [&places](KernelId id) { return places[static_cast<std::size_t>(id)]; });
+    }
+  }
+
+  /// When a node is done in that walk.
+  [[nodiscard]] std::vector<std::int32_t> PlacesOfWalk() const {
+    std::vector<std::int32_t> places(graph_.nodes.size(), -1);
+    std::vector<std::pair<KernelId, std::size_t>> path;  // With how many operands are left.
+    std::vector<bool> entered(graph_.nodes.size(), false);
+    std::int32_t done = 0;
+    const auto enter = [&](KernelId id) {
+      if (!entered[static_cast<std::size_t>(id)]) {
+        entered[static_cast<std::size_t>(id)] = true;
+        path.emplace_back(id, graph_.at(id).inputs.size());
+      }
+    };
+    enter(graph_.result);
+    while (!path.empty()) {
+      auto& [id, left] = path.back();
+      if (left > 0) {
+        enter(graph_.at(id).inputs[--left]);
+      } else {
+        places[static_cast<std::size_t>(id)] = done++;
+        path.pop_back();
+      }
+    }
+    return places;
   }
 
   void Transfer(KernelId id, const Node& origin, bool sends) {
