@@ -96,11 +96,13 @@ KernelId EffectChain::Load(std::size_t index) {
   return read.load;
 }
 
-KernelId EffectChain::LoadGathered(KernelId gathered, bool counts) {
+KernelId EffectChain::LoadGathered(KernelId gathered, bool counts, bool once) {
   const KernelId load = builder_.Virtual(KernelKind::kLoad, {gathered, first_state_});
   if (counts) {
     loads_of_state_.push_back(load);
-    gathered_.push_back(load);
+    if (once) {
+      gathered_.push_back(load);
+    }
   }
   return load;
 }

@@ -17,8 +17,8 @@ class EffectChain {
   /// The Load that reads parameter number `index` now.
   [[nodiscard]] KernelId Load(std::size_t index);
   /// The Load that reads a gathered weight in place of a parameter; `counts` if the next update
-  /// waits for it.
-  [[nodiscard]] KernelId LoadGathered(KernelId gathered, bool counts);
+  /// waits for it; `once`: not gathered in each micro batch again.
+  [[nodiscard]] KernelId LoadGathered(KernelId gathered, bool counts, bool once);
   /// The Load that reads now what stands behind `reference` (a parameter, not before something).
   [[nodiscard]] KernelId LoadBehind(KernelId reference);
   /// State that a node takes which overwrites a value that is no parameter.

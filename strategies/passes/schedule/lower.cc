@@ -216,7 +216,8 @@ class ProgramLowering {
     for (std::size_t i = 0; i < results.size(); ++i) {
       NameResult(results[i], node.outputs[i]);
       values_[ToIndex(node.outputs[i])] =
-          shard && node.group ? chain_.LoadGathered(results[i], node.phase == Phase::kForward)
+          shard && node.group ? chain_.LoadGathered(results[i], node.phase == Phase::kForward,
+                                                    !node.attrs.contains(kEachMicroBatch))
                               : results[i];
     }
     if (node.entry->gives_reference && !waits && IsReference(node.inputs.front())) {
