@@ -109,9 +109,16 @@ class RankDependentScriptTest(command.CommandTest):
         runs = self.runs(self.run_script("False", ranks=8, before=before,
                                          collective="ops.AllReduce(group='part-%d' % first)"))
         self.assertEqual([(item["ranks"], item["network"], item["sent_bytes"]) for item in runs],
-                         [("0-7", 0, 384)])  # the numbers follow from the rank, so that one run stands for both groups
+                         [("0-3", 0, 384), ("4-7", 0, 384)])
         patterns = self.report("communication.json", "out")["group_patterns"]
         self.assertEqual([pattern["size"] for pattern in patterns], [4])
+
+    def test_groups_that_follow_from_the_rank_cost_no_runs(self):
+        # The same groups; only texts that are made without %d say nothing about the rank.
+        before = ("first = rank // 4 * 4\nname = 'part-' + str(first)\n"
+                  "create_group(name, [first + i for i in range(4)])")
+        runs = self.runs(self.run_script("False", ranks=8, before=before, collective="ops.AllReduce(group=name)"))
+        self.assertEqual([(item["ranks"], item["sent_bytes"]) for item in runs], [("0-7", 384)])
 
     def test_group_used_by_a_rank_outside_of_it(self):
         run = self.run_script("False", ranks=8, before="create_group('half', [0, 1, 2, 3])",

@@ -147,9 +147,49 @@ def dry_run(options, yaml, reports):
         with open(path, "w", encoding="utf-8") as file:  # its data path is a list, which the command line cannot reach
             file.write(re.sub(r'"/path/to/[^"]*"', '"%s"' % os.path.join(data, "text_document"), text))
         command[command.index("--config") + 1] = path
+    speed_up = setting(text, "parallel_speed_up_json_path", "").strip("\"'")
+    if speed_up.endswith(".json") and not os.path.exists(os.path.join(reports, speed_up)):
+        with open(os.path.join(reports, speed_up), "w", encoding="utf-8") as file:
+            file.write("{}")  # a file of the user's, which MindSpore wants to be there
     if setting(text, "sink_mode") is None:
         command += ["--sink_mode", "True"]  # mindformers' default is 1, which MindSpore's Model refuses
     return ranks, run(command + options.extra, options.python, reports, options.timeout)
+
+
+def gibibytes(size):
+    return "%.1f" % (size / 2**30)
+
+
+def parameters(outcome, published):
+    """(millions of parameters as mindformers counts them in its log, whether that is the published number)."""
+    found = re.search(r"Network Parameters: (\d+) M", "\n".join(outcome.lines))
+    counted = int(found.group(1)) if found else None
+    return counted, published is None or counted is None or abs(counted - published / 1e6) <= 1
+
+
+def row(name, ranks, outcome, published):
+    """One row of the table of docs/compatibility.md, and whether the number of parameters is right."""
+    if outcome.status != 0:
+        return "| %s | %d | status %s: %s |||||||" % (name, ranks, outcome.status, outcome.reason().replace("|", "/")), True
+    summary, memory = outcome.report("summary.json"), outcome.report("memory.json")
+    counted, right = parameters(outcome, published)
+    weights = [next(part["bytes"] for part in stage["breakdown"] if part["part"] == "parameters") for stage in memory["classes"]]
+    return "| %s | %d | %s%s | %s | %s | %s | %d | %.0f | %d |" % (
+        name, ranks, counted, "" if published is None else " (%.0f)" % (published / 1e6), ", ".join(map(gibibytes, weights)),
+        ", ".join(gibibytes(stage["used_peak_bytes"]) for stage in memory["classes"]),
+        ", ".join(gibibytes(stage["actual_peak_bytes"]) for stage in memory["classes"]), summary["communication"]["count"],
+        outcome.processor, outcome.memory), right
+
+
+def line(name, ranks, outcome):
+    return "%-6s %-32s %5d ranks %6.1f s %6.1f cpu %6d MiB  %s" % (
+        outcome.status, name, ranks, outcome.seconds, outcome.processor, outcome.memory,
+        "" if outcome.status == 0 else outcome.reason())
+
+
+HEAD = """| configuration | ranks | parameters, million (published) | weights of a rank per stage, GiB | used peak per stage, GiB | with fragments | collectives per step \
+| processor s | MiB |
+|---|---:|---:|---|---|---|---:|---:|---:|"""
 
 
 def main():
@@ -164,7 +204,10 @@ def main():
     parser.add_argument("extra", nargs="*", help="further arguments of run_mindformer.py, after --")
     options = parser.parse_args()
     options.repository = os.path.abspath(options.repository)
-    for yaml in CONFIGURATIONS:
+    wrong = 0
+    if options.table:
+        print(HEAD)
+    for yaml, published in CONFIGURATIONS.items():
         if options.only not in yaml:
             continue
         name = os.path.splitext(os.path.basename(yaml))[0]
@@ -172,10 +215,11 @@ def main():
             reports = os.path.join(options.keep or folder, name)
             os.makedirs(reports, exist_ok=True)
             ranks, outcome = dry_run(options, yaml, os.path.abspath(reports))
-            print("%-6s %-32s %5d ranks %6.1f s %6.1f cpu %6d MiB  %s" % (
-                outcome.status, name, ranks, outcome.seconds, outcome.processor, outcome.memory,
-                "" if outcome.status == 0 else outcome.reason()), flush=True)
+            text, right = row(name, ranks, outcome, published)
+            wrong += not right
+            print(text if options.table else line(name, ranks, outcome), flush=True)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -298,7 +298,7 @@ class Step(nn.Cell):
 Step(Block(6))(x)
 """).documents[0]
         roles = {parameter["name"]: parameter.get("role", "weight") for parameter in document["parameters"]}
-        self.assertEqual(roles, {"given": "weight", "accu_grads.given": "optimizer_state"})
+        self.assertEqual(roles, {"given": "weight", "accu_grads.given": "accumulated_gradient"})  # by the prefix, as in MindSpore
 
 
 if __name__ == "__main__":
