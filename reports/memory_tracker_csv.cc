@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <initializer_list>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -184,13 +185,21 @@ TrackedNames NamesOfPlan(const strategies::LocalProgram& program, const sim::Mem
     }
   }
   std::size_t launches = 0;
+  std::map<std::uint32_t, std::size_t> position;
   for (const sim::PlannedKernel& kernel : plan.kernels) {
+    position[kernel.tag] = names.kernels.size();
     const KernelNode& node = program.kernels.nodes[kernel.tag];
     launches += kernel.events.size();
     TrackedName name{.node_name = full[kernel.tag]};
     if (node.origin != strategies::kNoNode) {
       name.python_stack = StackText(program.local, node.origin);
     }
+    name.task_name = std::to_string(launches++) + "_" + name.node_name;
+    names.kernels.push_back(std::move(name));
+  }
+  launches = 0;
+  for (const sim::PlannedKernel& kernel : plan.later_kernels) {
+    TrackedName name = names.kernels[position.at(kernel.tag)];
     name.task_name = std::to_string(launches++) + "_" + name.node_name;
     names.kernels.push_back(std::move(name));
   }

@@ -80,12 +80,16 @@ PeakTensor DescribeInner(const Graph& graph, const strategies::KernelNode& node,
   return tensor;
 }
 
+const PlannedKernel& KernelAtPeak(const MemoryPlan& plan, const MemoryProfile& profile) {
+  return plan.KernelsOf(profile.at_step)[static_cast<std::size_t>(profile.at_kernel)];
+}
+
 PeakTensor DescribeBuffer(const LocalProgram& program, const PeakBuffer& buffer,
                           const MemoryPlan& plan, const MemoryProfile& profile) {
   const Graph& graph = program.local;
   PeakTensor tensor{.kind = buffer.kind, .bytes = buffer.bytes};
   if (buffer.buffer < 0) {
-    const auto node_index = plan.kernels[static_cast<std::size_t>(profile.at_kernel)].tag;
+    const auto node_index = KernelAtPeak(plan, profile).tag;
     tensor.name = "workspace";
     tensor.op = program.kernels.nodes[node_index].name.str();
     return tensor;
@@ -124,7 +128,7 @@ Status AccountMemory(const LocalProgram& program, const DryRunOptions& options,
   const MemoryProfile& profile = *ranks.memory;
   ranks.head_room_bytes = device.ms_used_bytes - profile.actual_peak_bytes;
   if (profile.at_kernel >= 0) {
-    const auto node_index = plan.kernels[static_cast<std::size_t>(profile.at_kernel)].tag;
+    const auto node_index = KernelAtPeak(plan, profile).tag;
     const NodeId origin = program.kernels.nodes[node_index].origin;
     ranks.peak_op = FullNames(program.local)[ToIndex(origin)];
     ranks.peak_place = PlaceOf(program.local, program.local.at(origin));

@@ -44,6 +44,7 @@ class PlanBuilder {
       }
     }
     plan_.last_events = std::move(events_);
+    AddLaterKernels();
     return std::move(plan_);
   }
 
@@ -195,6 +196,16 @@ class PlanBuilder {
     }
     last_of_stream_[launch.stream] = index;
     plan_.kernels.push_back(std::move(kernel));
+  }
+
+  void AddLaterKernels() {
+    std::map<std::uint32_t, std::size_t> position;
+    for (std::size_t k = 0; k < plan_.kernels.size(); ++k) {
+      position[plan_.kernels[k].tag] = k;
+    }
+    for (const KernelId kernel : graph_.later_launches) {
+      plan_.later_kernels.push_back(plan_.kernels[position.at(static_cast<std::uint32_t>(kernel))]);
+    }
   }
 
   const Graph& local_;

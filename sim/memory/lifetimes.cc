@@ -37,11 +37,7 @@ class PlanRun {
     if (options.keep_trace) {
       tracker_.emplace();
     }
-    for (std::size_t k = 0; k < plan.kernels.size(); ++k) {
-      for (const std::int32_t input : plan.kernels[k].inputs) {
-        last_reader_[Root(input)] = static_cast<std::int32_t>(k);
-      }
-    }
+    FindLastReaders();
   }
 
   Result<MemoryProfile> Run() {
@@ -78,6 +74,16 @@ class PlanRun {
   [[nodiscard]] std::size_t Root(std::int32_t buffer) const {
     return Root(static_cast<std::size_t>(buffer));
   }
+  [[nodiscard]] const std::vector<PlannedKernel>& Kernels() const { return plan_.KernelsOf(step_); }
+
+  void FindLastReaders() {
+    for (std::size_t k = 0; k < Kernels().size(); ++k) {
+      for (const std::int32_t input : Kernels()[k].inputs) {
+        last_reader_[Root(input)] = static_cast<std::int32_t>(k);
+      }
+    }
+  }
+
   [[nodiscard]] bool Placed(std::size_t root) const { return profile_.placements[root].bytes > 0; }
   [[nodiscard]] bool IsPersistent(std::size_t root) const {
     return table_.producer[root] < 0 && IsPersistentKind(plan_.buffers[root].kind);
@@ -99,7 +105,7 @@ class PlanRun {
   Status RunStep() {
     BeginStep();
     DRYDOCK_RETURN_IF_ERROR(PlaceInputs());
-    for (std::size_t k = 0; k < plan_.kernels.size(); ++k) {
+    for (std::size_t k = 0; k < Kernels().size(); ++k) {
       DRYDOCK_RETURN_IF_ERROR(RunKernel(k));
     }
     RunEvents(plan_.last_events);
@@ -117,6 +123,9 @@ class PlanRun {
       return;
     }
     pending_uses_ = table_.uses;
+    if (step_ == 1 && !plan_.later_kernels.empty()) {
+      FindLastReaders();
+    }
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
       if (Root(b) != b || IsPersistent(b)) {
         continue;
@@ -165,7 +174,9 @@ class PlanRun {
 
   void Begin(TrackedTaskKind kind) {
     if (tracker_) {
-      tracker_->Begin(kind, kernel_);
+      const bool later = step_ > 0 && !plan_.later_kernels.empty() && kernel_ >= 0;
+      const auto offset = static_cast<std::int32_t>(later ? plan_.kernels.size() : 0);
+      tracker_->Begin(kind, kernel_ + offset);
     }
   }
 
@@ -279,7 +290,7 @@ class PlanRun {
 
   Status RunKernel(std::size_t k) {
     kernel_ = static_cast<std::int32_t>(k);
-    const PlannedKernel& kernel = plan_.kernels[k];
+    const PlannedKernel& kernel = Kernels()[k];
     RunEvents(kernel.events);
     if (kernel_ == plan_.first_after_step) {
       DropOldResults();

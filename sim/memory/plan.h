@@ -70,6 +70,9 @@ struct PlannedKernel {
 struct MemoryPlan {
   std::vector<PlannedBuffer> buffers = {};
   std::vector<PlannedKernel> kernels = {};
+  /// The same kernels in the order in which steps behind the first one run them; empty = as the
+  /// first.
+  std::vector<PlannedKernel> later_kernels = {};
   std::vector<PlannedEvent> last_events = {};  ///< Behind the last kernel.
   /// The first kernel that runs when the script has the results of the step and no longer those of
   /// the step before (a checkpoint's gathers); -1 = none.
@@ -77,6 +80,11 @@ struct MemoryPlan {
   /// Data sinking: graph inputs are outputs of GetNext (common pool) instead of copies of host
   /// tensors (persistent pool).
   bool sink_inputs = false;
+
+  /// Kernels of a step in order; 0 is the first step.
+  [[nodiscard]] const std::vector<PlannedKernel>& KernelsOf(std::int64_t step) const {
+    return step == 0 || later_kernels.empty() ? kernels : later_kernels;
+  }
 };
 
 }  // namespace drydock::sim

@@ -41,7 +41,8 @@ inline constexpr std::int64_t kNotYetFreed = std::numeric_limits<std::int64_t>::
 struct TrackedTask {
   std::int64_t time_stamp = 0;
   TrackedTaskKind kind = TrackedTaskKind::kKernel;
-  std::int32_t kernel = -1;  ///< kKernel: index in the plan.
+  /// kKernel: index in the plan; later_kernels are counted behind kernels.
+  std::int32_t kernel = -1;
   std::int32_t buffer = -1;  ///< kPrepareData: index in the plan.
 };
 

@@ -102,6 +102,8 @@ struct KernelGraph {
   /// What the step gives back to the script, in order: kernels or TupleGetItems, leaves.
   std::vector<KernelId> outputs = {};
   std::vector<Launch> launches = {};  ///< Kernels and events, in order.
+  /// The same kernels as steps behind the first one launch them; empty = as the first.
+  std::vector<KernelId> later_launches = {};
   /// Kernels that run one after the other when the step is done; the return node does not know
   /// them.
   std::vector<KernelId> after_step = {};

@@ -1,6 +1,7 @@
 #include "strategies/passes/schedule/schedule.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 #include "base/text.h"
 #include "strategies/operators/builder.h"
 #include "strategies/operators/kernel_builder.h"
+#include "strategies/passes/schedule/dataflow_order.h"
 #include "strategies/passes/schedule/delay.h"
 #include "strategies/passes/schedule/exec_order.h"
 #include "strategies/passes/schedule/lower.h"
@@ -69,6 +71,32 @@ TEST(ExecOrder, UsersFollowBreadthFirst) {
   const KernelId e = kernels.Add("e", {d, c});
   const KernelGraph graph = kernels.Returning({e});
   EXPECT_EQ(Names(graph, ExecOrder(graph)), (std::vector<std::string>{"a", "c", "b", "d", "e"}));
+}
+
+// a reads an input, p a parameter; b and c read a, q and r read p. The data set's message to a and
+// the beginning of p are there first. a, which runs first, puts b and c behind p; p puts q and r
+// behind them. Where a message is a call, b and c run before a has returned.
+TEST(DataflowOrder, ReceiversStandBehindWhoWaitsOrAreCalled) {
+  Kernels kernels;
+  const KernelId w = kernels.builder.AddLeaf(KernelKind::kParameter, "w", {.shape = {4}});
+  const KernelId a = kernels.Add("a", {kernels.Leaf("x")});
+  const KernelId p = kernels.Add("p", {w});
+  std::vector<KernelId> results;
+  for (const auto& [name, input] : {std::pair("b", a), {"c", a}, {"q", p}, {"r", p}}) {
+    results.push_back(kernels.Add(name, {input}));
+  }
+  const KernelGraph graph = kernels.Returning(results);
+  const std::vector<KernelId> order = ExecOrder(graph);
+  ASSERT_TRUE(RunsAsDataflow(graph, order));
+  DataflowOrders orders = DataflowOrder(graph, order, false);
+  // Which of b and c was compiled first is not looked at here.
+  for (std::vector<KernelId>* one : {&orders.first_step, &orders.later_steps}) {
+    ASSERT_EQ(one->size(), 6U);
+  }
+  EXPECT_EQ(Names(graph, orders.first_step).front(), "a");
+  EXPECT_EQ(Names(graph, orders.first_step)[1], "p");
+  EXPECT_EQ(Names(graph, orders.later_steps)[3], "p");
+  EXPECT_TRUE(DataflowOrder(graph, order, true).later_steps.empty());
 }
 
 TEST(ExecOrder, UsersOfACollectiveWaitUntilNothingElseIsReady) {

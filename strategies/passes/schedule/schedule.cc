@@ -1,5 +1,8 @@
 #include "strategies/passes/schedule/schedule.h"
 
+#include <utility>
+
+#include "strategies/passes/schedule/dataflow_order.h"
 #include "strategies/passes/schedule/delay.h"
 #include "strategies/passes/schedule/exec_order.h"
 #include "strategies/passes/schedule/lower.h"
@@ -29,10 +32,18 @@ Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config,
   ReadThroughTuples(graph);
   const VisitOrder visit =
       config.exec_order == "dfs" ? VisitOrder::kDepthFirst : VisitOrder::kBreadthFirst;
-  const std::vector<KernelId> order = DelayKernels(graph, ExecOrder(graph, visit));
+  std::vector<KernelId> order = DelayKernels(graph, ExecOrder(graph, visit));
+  if (RunsAsDataflow(graph, order)) {
+    DataflowOrders orders = DataflowOrder(graph, order, config.data_sink);
+    order = std::move(orders.first_step);
+    graph.later_launches = std::move(orders.later_steps);
+  }
   graph.launches = AssignStreams(graph, order, local);
   for (const KernelId kernel : graph.after_step) {
     graph.launches.push_back({.kind = Launch::Kind::kKernel, .kernel = kernel});
+    if (!graph.later_launches.empty()) {
+      graph.later_launches.push_back(kernel);
+    }
   }
   return graph;
 }
