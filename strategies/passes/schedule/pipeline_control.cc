@@ -69,7 +69,7 @@ std::size_t PartsOf(const Graph& local) {
 }
 
 /// What stands for a tensor that is only waited for.
-constexpr std::string_view kZero = "tensor 0";
+constexpr std::string_view kZero = "0.000000";
 
 /// Where the derivative of an operator is.
 constexpr std::string_view kGradientScope = "Gradients/";

@@ -215,7 +215,7 @@ KernelId Token(const LowerContext& context, KernelId scalar, KernelId kernel) {
 Result<std::vector<KernelId>> LowerAccumulate(const LowerContext& context) {
   const KernelId kernel =
       Update(context, "AssignAdd", {context.inputs[0], context.inputs[1], context.first_state});
-  return std::vector<KernelId>{Token(context, Scalar(context, "tensor 0"), kernel)};
+  return std::vector<KernelId>{Token(context, Scalar(context, "0.000000"), kernel)};
 }
 
 Result<std::vector<KernelId>> LowerAccumulated(const LowerContext& context) {
