@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "strategies/operators/known_ops.h"
@@ -110,7 +111,6 @@ class BorderFinder {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       Look(KernelId{static_cast<std::int32_t>(n)});
     }
-    SortMessages();
     for (std::size_t m = 0; m < seeds_.size(); ++m) {
       std::vector<KernelId>& start = found_.backward_start[Slot(m, found_.parts - 1)];
       if (start.empty() && seeds_[m] != kNoKernel) {
@@ -122,6 +122,7 @@ class BorderFinder {
       }
     }
     SortPieces();
+    SortMessages();
     return std::move(found_);
   }
 
@@ -139,13 +140,22 @@ class BorderFinder {
   }
 
   void SortMessages(std::vector<KernelId>& kernels) const {
-    std::ranges::stable_sort(kernels, {}, [this](KernelId id) {
+    const auto is_message = [this](KernelId id) {
+      return PointToPointOf(local_.at(graph_.at(id).origin)) != PointToPoint::kNone;
+    };
+    std::vector<KernelId> messages;
+    std::ranges::copy_if(kernels, std::back_inserter(messages), is_message);
+    std::ranges::stable_sort(messages, {}, [this](KernelId id) {
       const Node& origin = local_.at(graph_.at(id).origin);
       const std::int64_t distance = IntAttr(origin.attrs, "rank_distance", 0).value_or(0);
       const bool sends = PointToPointOf(origin) == PointToPoint::kSends;
       return std::pair(sends ? distance : -distance,
                        IntAttr(origin.attrs, "sr_tag", 0).value_or(0));
     });
+    std::size_t next = 0;
+    for (KernelId& id : kernels) {
+      id = is_message(id) ? messages[next++] : id;
+    }
   }
 
   void Look(KernelId id) {
