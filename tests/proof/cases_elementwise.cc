@@ -100,6 +100,8 @@ PROOF_NONE(Staged, "put in at the edges of pipeline stages; see pipeline_stages_
            "_JoinSends", "_StageTransfer");
 PROOF_NONE(FloatStatus, "the overflow flag of a device, which no dry run sets",
            "NPUClearFloatStatusV2", "NPUGetFloatStatusV2");
+PROOF_NONE(Dumps, "writes a file; nobody reads its result, see tests/sim/tracer/python",
+           "TensorDump");
 PROOF_NONE(Load, "refers to a parameter; no program computes with it", "Load");
 
 }  // namespace
