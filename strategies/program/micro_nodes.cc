@@ -9,6 +9,9 @@ namespace drydock::strategies {
 
 namespace {
 
+/// Attribute of the cut of a batch whose pieces go to one graph.
+constexpr std::string_view kSharedGraph = "shared_graph";
+
 /// The cut of a batch; what another stage sends for each micro batch.
 bool RepeatsForMicroBatches(const Node& node) {
   return node.entry->per_micro_batch ||
@@ -39,6 +42,12 @@ std::vector<MicroPart> MicroParts(const Graph& local) {
     }
   }
   return parts;
+}
+
+bool CallsSharedGraph(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node& node) {
+    return node.entry->per_micro_batch && node.attrs.contains(kSharedGraph);
+  });
 }
 
 }  // namespace drydock::strategies

@@ -18,4 +18,7 @@ enum class MicroPart : std::uint8_t {
 /// Source: strategies/rules/train/accumulation.cc
 [[nodiscard]] std::vector<MicroPart> MicroParts(const Graph& local);
 
+/// Whether the network is one graph that is called for each micro batch (lazy_inline).
+[[nodiscard]] bool CallsSharedGraph(const Graph& graph);
+
 }  // namespace drydock::strategies

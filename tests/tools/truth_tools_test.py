@@ -64,9 +64,11 @@ class DifferencesTest(unittest.TestCase):
         self.assertIn("from kernel 0 on", text)
 
     def test_slices_and_strategies_count_what_both_know(self):
-        self.assertEqual(differences.slices({"w": [4, 8], "v": {"slice": [2]}, "x": [1]}, {"w": [4, 8], "v": [3]})[:2], (1, 2))
+        self.assertEqual(differences.slices({"w": [4, 8], "v": {"slice": [2]}, "x": [1]}, {"w": [4, 8], "v": [3]}, 8)[:2], (1, 2))
         sharded = {"slice": [8, 4], "optimizer_group": "4-5226697808808137312"}
-        self.assertEqual(differences.slices({"w": sharded}, {"w": [2, 4]})[:2], (1, 1))
+        self.assertEqual(differences.slices({"w": sharded}, {"w": [2, 4]}, 8)[:2], (1, 1))
+        sharded["optimizer_group"] = "hccl_world_group"  # of all 8 ranks
+        self.assertEqual(differences.slices({"w": sharded}, {"w": [1, 4]}, 8)[:2], (1, 1))
         self.assertEqual(differences.strategies({"M": [[2, 1], [1, 4]]}, {"M": "((2, 1), (1, 4))"})[:2], (1, 1))
 
     def test_parts_that_only_one_side_tells_apart_are_put_together(self):

@@ -8,6 +8,7 @@
 
 #include "strategies/operators/known_ops.h"
 #include "strategies/passes/prepare/rewrite.h"
+#include "strategies/program/micro_nodes.h"
 
 /// From the program of all stages to one program per stage.
 ///
@@ -357,7 +358,7 @@ class StageCopy {
       half.attrs.insert(*parameter);
     }
     half.group = WholeJob(draft_.config.world_size);
-    if (draft_.config.pipeline_interleave) {
+    if (draft_.config.pipeline_interleave || shared_) {
       // The ranks at one position of all stages.
       half.group->digits = {
           {.stride = StageDevices(draft_.config), .extent = draft_.config.pipeline_stages}};
@@ -470,6 +471,7 @@ class StageCopy {
   const Graph& from_;
   const StageMap& map_;
   std::int32_t stage_;
+  bool shared_ = CallsSharedGraph(from_);
   Graph to_ = {};
   std::map<ValueId, ValueId> ids_ = {};
   std::vector<ValueId> states_ = {};       ///< Per parameter: `state_of` in the program of all.

@@ -11,15 +11,28 @@
 #include "strategies/passes/schedule/streams.h"
 #include "strategies/passes/schedule/tuples.h"
 #include "strategies/passes/schedule/unroll_micro.h"
+#include "strategies/program/micro_nodes.h"
 
 /// From the local program to the kernels of a step: the list of what is done.
 namespace drydock::strategies {
 
+namespace {
+
+/// Whether each micro batch has a gradient of its own to begin with. Not so in an interleaved
+/// pipeline, and without stages only where they share a graph; what is shared by level 3 of a
+/// sharded optimizer waits for nothing and is there once.
+bool HasSeedOfEach(const Graph& local, const JobConfig& config, bool piped) {
+  const bool shared = CallsSharedGraph(local);
+  const bool level3 = config.enable_parallel_optimizer && config.optimizer_sharding.level == 3;
+  return (piped ? !config.pipeline_interleave : shared) && !(shared && level3);
+}
+
+}  // namespace
+
 Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config, StageId stage) {
   DRYDOCK_TRY(LoweredProgram lowered, LowerProgram(local, config.data_sink));
   const bool piped = config.pipeline_stages > 1 && config.micro_batches > 1;
-  // An interleaved pipeline calls one graph for all micro batches, with one gradient to begin with.
-  if (piped && !config.pipeline_interleave) {
+  if (HasSeedOfEach(local, config, piped)) {
     RepeatSeeds(lowered, local);
   }
   DRYDOCK_TRY(UnrolledProgram unrolled,

@@ -91,8 +91,8 @@ def _rolled(count):
     return count > 1 and context.cuts_operators()
 
 
-def _one_of(item, count):
-    """One of `count` pieces of a tensor along dimension 0."""
+def _one_of(item, count, shared):
+    """One of `count` pieces of a tensor along dimension 0; `shared`: one graph is called for all of them."""
     if not isinstance(item, Tensor) or item.ndim == 0:
         return item
     rows = item.shape[0]
@@ -101,7 +101,8 @@ def _one_of(item, count):
         raise user_error(ValueError, "MicroBatch:not-divisible",
                          "a batch of %d rows cannot be cut into %d micro batches" % (rows, count),
                          "cut it into %d micro batches, or choose a batch that is a multiple of %d" % (fitting, count))
-    return tracing.apply("_MicroBatch", [item], {"micro_size": count})[0]
+    attrs = {"micro_size": count, "shared_graph": True} if shared else {"micro_size": count}
+    return tracing.apply("_MicroBatch", [item], attrs)[0]
 
 
 class _Parts(Cell):
@@ -142,8 +143,9 @@ class _MicroBatches(_Parts):
         if not _rolled(self._count):
             return super().construct(*args, **kwargs)
         with _scope_of(self.micro_inputs[0]):
-            args = [_one_of(item, self._count) for item in args]
-            kwargs = {name: _one_of(item, self._count) for name, item in kwargs.items()}
+            shared = any(is_shared(cell) for _, cell in self.network.cells_and_names())
+            args = [_one_of(item, self._count, shared) for item in args]
+            kwargs = {name: _one_of(item, self._count, shared) for name, item in kwargs.items()}
         result = self.network(*args, **kwargs)
         return tracing.map_tensors(result, lambda item, name: tracing.apply("_MicroSum", [item], {})[0], "loss")
 
