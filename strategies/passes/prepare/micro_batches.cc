@@ -10,9 +10,8 @@
 
 /// Micro batches of a network.
 ///
-/// The script says how many there are where it cuts its batch. In a pipeline each rank cuts its own
-/// rows, so the cut has the cuts of the data set; without stages it takes the whole batch, which is
-/// gathered if the data set cuts it. The piece goes on to the operators like any other value. The
+/// The script says how many there are where it cuts its batch. The cut takes the whole batch, which
+/// is gathered if the data set cuts it. The piece goes on to the operators like any other value. The
 /// first operator that reads a parameter is marked: when the gradient of that is done, the next
 /// micro batch may begin (schedule/unroll_micro.cc).
 ///
@@ -21,26 +20,21 @@
 namespace drydock::strategies {
 namespace {
 
-/// Number of the input that a node cuts; absent if it cuts another value.
-std::optional<std::size_t> InputOf(const Graph& traced, const Node& node) {
-  const auto found = std::ranges::find(traced.inputs, node.inputs.front());
-  if (found == traced.inputs.end()) {
-    return std::nullopt;
-  }
-  return static_cast<std::size_t>(found - traced.inputs.begin());
+/// Whether a node cuts an input of the network, not a value.
+bool CutsInput(const Graph& traced, const Node& node) {
+  return std::ranges::find(traced.inputs, node.inputs.front()) != traced.inputs.end();
 }
 
-Status CheckRows(const Graph& traced, const Node& node, std::int64_t cuts, std::int64_t count) {
+Status CheckRows(const Graph& traced, const Node& node, std::int64_t count) {
   const std::int64_t rows = traced.at(node.inputs.front()).type.shape.front();
-  if (rows / cuts % count == 0) {
+  if (rows % count == 0) {
     return {};
   }
   return tl::unexpected(
       WithPlace(FailInput("micro-batch:rows",
-                          "each rank has " + std::to_string(rows / cuts) + " of " +
-                              std::to_string(rows) + " rows of the batch, which " +
+                          "the batch has " + std::to_string(rows) + " rows, which " +
                               std::to_string(count) + " micro batches do not divide",
-                          "choose a batch that is a multiple of " + std::to_string(cuts * count))
+                          "choose a batch that is a multiple of " + std::to_string(count))
                     .value(),
                 PlaceOf(traced, node)));
 }
@@ -101,14 +95,10 @@ Status PrepareMicroBatches(Graph& traced, JobConfig& config) {
           PlaceOf(traced, node)));
     }
     config.micro_batches = count;
-    if (const std::optional<std::size_t> input = InputOf(traced, node)) {
+    if (CutsInput(traced, node)) {
       const std::size_t rank = traced.at(node.inputs.front()).type.shape.size();
-      std::vector<std::int64_t> cuts(rank, 1);
-      if (config.pipeline_stages > 1) {
-        DRYDOCK_TRY(cuts, DatasetCuts(rank, *input, config));
-      }
-      DRYDOCK_RETURN_IF_ERROR(CheckRows(traced, node, cuts.front(), count));
-      node.in_strategy = Strategy{std::move(cuts)};
+      DRYDOCK_RETURN_IF_ERROR(CheckRows(traced, node, count));
+      node.in_strategy = Strategy{std::vector<std::int64_t>(rank, 1)};
     }
   }
   if (config.micro_batches > 1) {

@@ -39,6 +39,8 @@ def write_dumps(folder, rank, files):
 
 def run_settings(jit_level, exec_order):
     """How kernels are made, ordered and given memory."""
+    if os.environ.get("PIPELINE_SLICE_SKIP_REDISTRIBUTION") == "1":
+        session.warn_limit("PIPELINE_SLICE_SKIP_REDISTRIBUTION: micro batches are cut from the gathered batch")
     return {"jit_level": "O1" if jit_level == "O1" else "O0", "exec_order": exec_order, "alloc_conf": _alloc_conf()}
 
 
