@@ -33,6 +33,8 @@ struct Simplification {
   ValueId result = kNoValue;          ///< Stands for result 0, the node goes.
   std::string_view op = {};           ///< Empty: the same operator.
   std::vector<ValueId> inputs = {};
+  /// A further operand behind `inputs`: this number, of the element type of operand 0.
+  std::optional<double> last_operand = {};
   AttrMap attrs = {};
 };
 

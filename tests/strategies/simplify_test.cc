@@ -78,6 +78,26 @@ TEST(SimplifyGraph, NeutralOperandsAreDropped) {
   EXPECT_EQ(OpsOf(net.Returning({net.Apply("Exp", {same})})), Ops({"Exp"}));
 }
 
+// Gradients of a data parallel step with a loss scale: divided by 8 ranks, then by a scale of 128.
+// MindSpore scales once by 1/1,024 (sens_dp of the recorded dry runs: Mul(gradient, 0.000976562));
+// numbers of half precision it does not multiply (CalcConstantTensors in
+// mindspore/ccsrc/frontend/optimizer/pattern_matcher.h).
+TEST(SimplifyGraph, ScalingTwiceIsScalingOnce) {
+  Network net;
+  const ValueId gradient = net.Input({16, 16});
+  const ValueId mean = net.Apply("Mul", {gradient, net.Number(0.125)});
+  const Graph graph = net.Returning({net.Apply("Mul", {net.Number(0.0078125), mean})});
+  ASSERT_EQ(OpsOf(graph), Ops({"Mul"}));
+  EXPECT_EQ(graph.nodes[0].inputs[0], graph.inputs[0]);
+  EXPECT_EQ(UniformNumber(graph, graph.nodes[0].inputs[1]), 1.0 / 1024);
+
+  Network half;
+  const ValueId x = half.Input({16}, DType::kFloat16);
+  const ValueId once = half.Apply("Mul", {x, half.builder.AddScalar(0.125, DType::kFloat16)});
+  const ValueId scale = half.builder.AddScalar(0.5, DType::kFloat16);
+  EXPECT_EQ(OpsOf(half.Returning({half.Apply("Mul", {once, scale})})), Ops({"Mul", "Mul"}));
+}
+
 TEST(SimplifyGraph, PairOfTransposesStays) {
   Network net;
   const AttrMap swap = {{"input_perm", std::vector<std::int64_t>{1, 0}}};

@@ -305,6 +305,11 @@ class Simplifier {
       Drop(n);
       return true;
     }
+    if (simpler->last_operand) {
+      const DType dtype = builder_.TypeOf(simpler->inputs.front()).dtype;
+      simpler->inputs.push_back(builder_.AddScalar(*simpler->last_operand, dtype));
+      Grow();
+    }
     SetOperands(node, std::move(simpler->inputs));
     node.attrs = std::move(simpler->attrs);
     if (!simpler->op.empty()) {

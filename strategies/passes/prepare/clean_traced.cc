@@ -79,7 +79,8 @@ class Cleaner {
     Node& node = graph_.nodes[n];
     std::optional<Simplification> simpler =
         node.entry->simplify({.graph = graph_, .node = node, .uses = uses_});
-    if (!simpler || simpler->number || !simpler->op.empty()) {
+    // New constants wait until the network is cut: see backward/simplify.cc.
+    if (!simpler || simpler->number || simpler->last_operand || !simpler->op.empty()) {
       return false;
     }
     if (simpler->result == kNoValue) {

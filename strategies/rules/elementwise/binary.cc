@@ -266,9 +266,41 @@ std::optional<Simplification> SimplerSum(const SimplifyContext& context) {
   return parameter ? std::nullopt : std::move(simpler);
 }
 
-/// x * 1 and 1 * x.
+/// A product of a value and a constant of one number; only of these types are numbers multiplied.
+struct Scaled {
+  ValueId value = kNoValue;
+  double number = 0;
+};
+std::optional<Scaled> ScaledBy(const SimplifyContext& context, const Node& product) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    const TensorType& type = context.TypeOf(product.inputs[i]);
+    const std::optional<double> number = context.NumberOf(product.inputs[i]);
+    const bool counts = type.dtype == DType::kFloat32 || type.dtype == DType::kFloat64 ||
+                        type.dtype == DType::kInt32;
+    if (number && counts && type.shape.empty() &&
+        context.TypeOf(product.inputs[1 - i]).dtype == type.dtype) {
+      return Scaled{.value = product.inputs[1 - i], .number = *number};
+    }
+  }
+  return std::nullopt;
+}
+
+/// x * 1 and 1 * x; (x * a) * b is x * (a * b).
 std::optional<Simplification> SimplerProduct(const SimplifyContext& context) {
-  return OtherOperand(context, 1.0);
+  std::optional<Simplification> simpler = OtherOperand(context, 1.0);
+  const std::optional<Scaled> outer = ScaledBy(context, context.node);
+  if (simpler || !outer) {
+    return simpler;
+  }
+  const Node* producer = context.ProducerOf(outer->value);
+  const std::optional<Scaled> inner = producer != nullptr && producer->op == context.node.op
+                                          ? ScaledBy(context, *producer)
+                                          : std::nullopt;
+  if (inner) {
+    simpler =
+        Simplification{.inputs = {inner->value}, .last_operand = inner->number * outer->number};
+  }
+  return simpler;
 }
 
 // ---- Entries ------------------------------------------------------------------------------------
