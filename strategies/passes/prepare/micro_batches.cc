@@ -11,8 +11,8 @@
 /// Micro batches of a network.
 ///
 /// The script says how many there are where it cuts its batch. The cut takes the whole batch, which
-/// is gathered if the data set cuts it. The piece goes on to the operators like any other value. The
-/// first operator that reads a parameter is marked: when the gradient of that is done, the next
+/// is gathered if the data set cuts it. The piece goes on to the operators like any other value.
+/// The first operator that reads a parameter is marked: when the gradient of that is done, the next
 /// micro batch may begin (schedule/unroll_micro.cc).
 ///
 /// Source: mindspore/ccsrc/frontend/parallel/graph_util/pipeline_split_utils.cc
