@@ -141,7 +141,8 @@ class BorderFinder {
 
   void SortMessages(std::vector<KernelId>& kernels) const {
     const auto is_message = [this](KernelId id) {
-      return PointToPointOf(local_.at(graph_.at(id).origin)) != PointToPoint::kNone;
+      const NodeId origin = graph_.at(id).origin;
+      return origin != kNoNode && PointToPointOf(local_.at(origin)) != PointToPoint::kNone;
     };
     std::vector<KernelId> messages;
     std::ranges::copy_if(kernels, std::back_inserter(messages), is_message);
