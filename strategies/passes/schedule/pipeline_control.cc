@@ -170,7 +170,8 @@ class BorderFinder {
       Transfer(id, origin, half == PointToPoint::kSends);
     } else if (node.micro_use == MicroUse::kFold) {
       Loss(node);
-    } else if (node.micro >= 0 && origin.entry->per_micro_batch) {
+    } else if (node.micro >= 0 && origin.entry->per_micro_batch &&
+               !origin.attrs.contains(kDuplicated)) {
       found_.forward_start[Slot(Micro(node), first_ ? 0 : found_.parts - 1)].push_back(id);
     } else if (node.micro >= 0 && origin.phase == Phase::kBackward) {
       KernelId& seed = seeds_[Micro(node)];
