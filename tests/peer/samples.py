@@ -83,7 +83,8 @@ def outcome(options, folder, script, ranks, front):
         if done.returncode == 0:
             return "runs", "; ".join(notes(reports))
     lines = done.stdout.decode("utf-8", "replace").splitlines()
-    reasons = [line for line in lines if "error" in line.lower() or "unsupported" in line.lower()]
+    told = [line for line in lines if re.match(r"\S+:\d+:\d+: (unsupported|error): ", line)]
+    reasons = told or [line for line in lines if "error" in line.lower() or "unsupported" in line.lower()]
     return "unsupported" if done.returncode == 8 else "failed", clean((reasons or lines[-1:] or [""])[0])
 
 

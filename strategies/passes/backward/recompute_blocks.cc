@@ -110,7 +110,7 @@ class WalkFromEnd {
       std::vector<ValueId> inputs = graph_.nodes[n].inputs;
       if (graph_.nodes[n].attrs.contains(kJoinsSends) && !inputs.empty()) {
         // What was sent back stands in front of the gradient (schedule/pipeline_control.cc).
-        std::ranges::rotate(inputs, inputs.begin() + 1);
+        std::rotate(inputs.begin(), inputs.begin() + 1, inputs.end());
       }
       for (auto input = inputs.rbegin(); input != inputs.rend(); ++input) {
         if (*input != kNoValue && graph_.at(*input).kind == ValueKind::kOutput &&
