@@ -128,9 +128,8 @@ TEST(PipelineStages, AReceiveWithoutItsSendIsAConflict) {
       << agreement.first_conflict;
 }
 
-/// The lines that apply the two products.
+/// The line that applies the first product.
 constexpr std::string_view kFirstLine = "net.py:11";
-constexpr std::string_view kSecondLine = "net.py:12";
 
 /// What the check says when the first message of stage 1 is another one than stage 0 sends.
 template <typename Damage>
