@@ -199,6 +199,9 @@ class PlanBuilder {
   }
 
   void AddLaterKernels() {
+    if (graph_.later_launches.empty()) {
+      return;
+    }
     std::map<std::uint32_t, std::size_t> position;
     for (std::size_t k = 0; k < plan_.kernels.size(); ++k) {
       position[plan_.kernels[k].tag] = k;

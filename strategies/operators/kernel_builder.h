@@ -27,6 +27,11 @@ struct KernelSpec {
   MicroUse micro_use = MicroUse::kFollow;
 };
 
+/// Texts of the numbers that MindSpore's front end adds as constants of its own: equal texts of one
+/// type are one constant.
+inline constexpr std::string_view kZeroText = "0.000000";
+inline constexpr std::string_view kOneText = "1.000000";
+
 /// Builds a kernel graph node by node.
 class KernelBuilder {
  public:

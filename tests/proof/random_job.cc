@@ -93,7 +93,7 @@ JobConfig DrawConfig(Drawn& drawn, const Shape_& shape) {
                                  .level = drawn.Uniform(1, 3)};
   }
   // Fused, what the ranks of a stage exchange on behalf of several of its parts, or once more for
-  // the backward pass, waits for messages that come later, in the original as well.
+  // the backward pass, waits for messages that come later: a limit (docs/differences.md).
   const bool waits = shape.stages > 1 && (shape.parts > 1 || config.optimizer_sharding.level == 3);
   config.fusion = {.all_reduce = drawn.Chance(3),
                    .all_gather = drawn.Chance(3) && !waits,
@@ -307,7 +307,7 @@ class JobMaker {
     return Emit("MatMul", {x, w}, {{"transpose_b", transpose_b}});
   }
 
-  /// What skips a stage makes stages wait for each other, in the original as well: both send first.
+  /// What skips a stage is not drawn: stages then wait for each other (docs/differences.md).
   ValueId Residual(ValueId x) {
     const std::int64_t reach = shape_.parts > 1 ? 0 : 1;
     for (std::size_t i = history_.size(); i-- > 0;) {

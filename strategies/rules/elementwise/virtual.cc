@@ -125,7 +125,7 @@ Result<std::vector<KernelId>> LowerDepend(const LowerContext& context) {
     KernelNode& joined = context.builder.graph().at(depend);
     joined.micro_use = MicroUse::kAll;
     if (context.OutputType().shape.empty()) {
-      const KernelId zero = context.builder.Constant(context.OutputType(), "0.000000");
+      const KernelId zero = context.builder.Constant(context.OutputType(), std::string(kZeroText));
       context.builder.graph().at(depend).inputs.front() = zero;
     }
   }

@@ -76,10 +76,10 @@ Result<std::vector<KernelId>> LowerSend(const LowerContext& context) {
 Result<std::vector<KernelId>> LowerReceive(const LowerContext& context) {
   const bool once = context.node.attrs.contains(kPassesWeight);
   const bool weight = context.graph.at(context.node.inputs[0]).kind == ValueKind::kParameter;
-  const KernelId anchor = weight
-                              ? context.inputs[0]
-                              : context.builder.Constant(
-                                    {.shape = {}, .dtype = context.OutputType().dtype}, "0.000000");
+  const KernelId anchor =
+      weight ? context.inputs[0]
+             : context.builder.Constant({.shape = {}, .dtype = context.OutputType().dtype},
+                                        std::string(kZeroText));
   return std::vector<KernelId>{
       context.builder.Kernel({.name = ops::kReceive,
                               .inputs = {anchor},
@@ -105,7 +105,7 @@ Result<std::vector<KernelId>> LowerJoinSends(const LowerContext& context) {
   const TensorType type = TypeBehind(context.builder.graph(), context.inputs[0], scalar);
   KernelSpec sum{.name = ops::kAddN, .results = {type}, .micro_use = MicroUse::kAll};
   for (std::size_t i = 1; i < context.inputs.size(); ++i) {
-    const KernelId zero = context.builder.Constant(type, "0.000000");
+    const KernelId zero = context.builder.Constant(type, std::string(kZeroText));
     sum.inputs.push_back(context.builder.Virtual(KernelKind::kDepend, {zero, context.inputs[i]}));
   }
   sum.inputs.push_back(context.inputs[0]);

@@ -215,7 +215,7 @@ KernelId Token(const LowerContext& context, KernelId scalar, KernelId kernel) {
 Result<std::vector<KernelId>> LowerAccumulate(const LowerContext& context) {
   const KernelId kernel =
       Update(context, "AssignAdd", {context.inputs[0], context.inputs[1], context.first_state});
-  return std::vector<KernelId>{Token(context, Scalar(context, "0.000000"), kernel)};
+  return std::vector<KernelId>{Token(context, Scalar(context, kZeroText), kernel)};
 }
 
 Result<std::vector<KernelId>> LowerAccumulated(const LowerContext& context) {
@@ -231,7 +231,7 @@ Result<std::vector<KernelId>> LowerAccumulated(const LowerContext& context) {
 
 /// The scalar is in device memory, though most often nobody reads it.
 Result<std::vector<KernelId>> LowerFinish(const LowerContext& context) {
-  const KernelId one = Scalar(context, "1.000000");
+  const KernelId one = Scalar(context, kOneText);
   KeepUnread(context.builder.graph(), one);
   const KernelId kernel =
       Update(context, "Assign", {context.inputs[0], context.inputs[1], context.first_state});
