@@ -1,12 +1,3 @@
-/// Dumps of tensors follow the exchanges of a sharded program.
-///
-/// A script says "write x" between two operators that want x in different layouts. Input_output
-/// "out" means x as it was computed, "in" means x as its readers in that cell get it: two readers
-/// are two files, each behind the exchanges for that reader.
-///
-///     MatMul -> x -> AllGather -> y -> MatMul          dump of y, path "x_in.npy"
-///
-/// Source: mindspore/ccsrc/frontend/parallel/tensordump/, step_parallel.cc (InsertTensorDump...).
 #include "strategies/passes/localize/dumps.h"
 
 #include <algorithm>
@@ -20,6 +11,16 @@
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 
+/// Dumps of tensors follow the exchanges of a sharded program.
+///
+/// A script says "write x" between two operators that want x in different layouts. `input_output`
+/// "out" means x as it was computed, "in" means x as its readers in that cell get it: two readers
+/// are two files, each behind the exchanges for that reader.
+///
+///     MatMul -> x -> AllGather -> y -> MatMul          dump of y, path "x_in.npy"
+///
+/// Source: mindspore/ccsrc/frontend/parallel/tensordump/,
+/// mindspore/ccsrc/frontend/parallel/step_parallel.cc
 namespace drydock::strategies {
 namespace {
 
