@@ -98,6 +98,14 @@ class QuickStartTest(command.CommandTest):
             with self.subTest(rank=rank):
                 self.play(rank, "--compat=2.0", script="old.py")
 
+    def test_release_2_0_takes_the_steps_of_a_redistribution_as_they_are_found(self):
+        """An AllGather along another axis than the first: then Split and Concat, which later releases have no need of here."""
+        for release, expected in (("2.0", True), ("2.10", False)):
+            with self.subTest(release=release):
+                self.assert_accepted(self.msrun("--worker_num=8", "--compat=" + release, "net.py"))
+                text = "".join(path.read_text() for path in (self.folder / "saved_graph").rglob("*.ir"))
+                self.assertEqual({op: op + "(" in text for op in ("Split", "Concat")}, {"Split": expected, "Concat": expected})
+
     def test_one_rank_is_the_same_as_in_the_full_run(self):
         self.assert_accepted(self.msrun("--worker_num=4096", "--log_dir=all", "net.py"))
         self.assert_accepted(self.msrun("--worker_num=4096", "--sim_rank_id=5", "--log_dir=one", "net.py"))

@@ -95,7 +95,7 @@ strategies::JobConfig QuickStartJob() {
   return {.world_size = 8,
           .mode = strategies::ParallelMode::kAutoParallel,
           .search_mode = strategies::SearchMode::kShardingPropagation,
-          .compat = {.major = 2, .minor = 0},
+          .compat = {.major = 2, .minor = 2},
           .device_target = "GPU"};
 }
 

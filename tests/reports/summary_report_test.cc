@@ -37,7 +37,7 @@ TEST(SummaryReport, SaysWhatWasChecked) {
   EXPECT_EQ(summary.checked.parallel_mode, "auto_parallel");
   EXPECT_EQ(summary.checked.search_mode, "sharding_propagation");
   EXPECT_EQ(summary.checked.dataset_strategy, "data_parallel");
-  EXPECT_EQ(summary.checked.compat, "2.0");
+  EXPECT_EQ(summary.checked.compat, "2.2");
   EXPECT_EQ(summary.checked.compat_from, "--compat");
   EXPECT_EQ(summary.drydock_version, "1.2.3");
   EXPECT_TRUE(summary.complete);

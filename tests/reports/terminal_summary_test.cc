@@ -39,7 +39,7 @@ std::vector<std::string> LinesOf(const std::string& text) {
 TEST(TerminalSummary, ShowsTheWholeAnswer) {
   EXPECT_EQ(TextOf(SampleDryRun(), {.output_folder = "out"}),
             R"(net.py: 8 ranks, auto_parallel/sharding_propagation, level 1
-defaults of MindSpore 2.0 (installed release), data set data_parallel, GPU
+defaults of MindSpore 2.2 (installed release), data set data_parallel, GPU
 ok: the programs of 8 ranks are legal and agree on every collective; they fit into device memory
 operators: 6, strategies by 1 user, 2 propagated, 1 dataset, 2 none; 2 redistributions
 

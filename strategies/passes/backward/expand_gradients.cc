@@ -58,10 +58,9 @@ Result<ValueId> IncomingGradient(LocalDraft& draft, NodeId id) {
   }
   NodeSpec base = SpecOf(draft, id);
   base.phase = Phase::kBackward;
-  return EmitRedistribution(draft.builder, draft.Of(sens).id, *LayoutOf(draft, sens), *wanted,
-                            {.enable_alltoall = draft.config.enable_alltoall},
-                            LabelOf(draft, sens, NameOf(draft, sens) + " -> incoming gradient"),
-                            base);
+  return EmitRedistribution(
+      draft.builder, draft.Of(sens).id, *LayoutOf(draft, sens), *wanted, OptionsOf(draft.config),
+      LabelOf(draft, sens, NameOf(draft, sens) + " -> incoming gradient"), base);
 }
 
 Status ExpandGradient(LocalDraft& draft, NodeId id) {

@@ -116,8 +116,7 @@ Result<ValueId> PostOperand(LocalDraft& draft, NodeId user, std::size_t operand,
   const RedistributionLabel label =
       LabelOf(draft, value, NameOf(draft, value) + " -> " + ShortNameOf(draft, user));
   return EmitRedistribution(draft.builder, local, *LayoutOf(draft, value), wanted,
-                            {.enable_alltoall = draft.config.enable_alltoall}, label,
-                            SpecOf(draft, user));
+                            OptionsOf(draft.config), label, SpecOf(draft, user));
 }
 
 /// A state that every rank holds whole gets the whole of a value that is cut.

@@ -81,9 +81,8 @@ Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
       LabelOf(draft, value,
               ShortNameOf(draft, value) + " " + TupleText(CutsOf(*from)) + " -> " +
                   ShortNameOf(draft, user) + " " + TupleText(CutsOf(wanted)));
-  const RedistributionOptions options{
-      .enable_alltoall = draft.config.enable_alltoall,
-      .cheapest = draft.config.redistribution == RedistributionSearch::kOptimal};
+  RedistributionOptions options = OptionsOf(draft.config);
+  options.cheapest = draft.config.redistribution == RedistributionSearch::kOptimal;
   const std::size_t first_new_node = draft.builder.graph().nodes.size();
   DRYDOCK_TRY(const ValueId result,
               EmitRedistribution(draft.builder, local, *from, wanted, options, label, base));

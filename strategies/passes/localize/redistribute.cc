@@ -75,6 +75,11 @@ Result<ValueId> EmitCollective(GraphBuilder& builder, NodeSpec spec, const Group
   return node.outputs.front();
 }
 
+RedistributionOptions OptionsOf(const JobConfig& config) {
+  constexpr CompatRelease kStepsAsFound = {.major = 2, .minor = 0};
+  return {.enable_alltoall = config.enable_alltoall, .optimize = config.compat > kStepsAsFound};
+}
+
 Result<ValueId> EmitRedistribution(GraphBuilder& builder, ValueId value, const TensorLayout& from,
                                    const TensorLayout& to, const RedistributionOptions& options,
                                    const RedistributionLabel& label, const NodeSpec& base) {

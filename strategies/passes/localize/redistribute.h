@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "strategies/graph/job_config.h"
 #include "strategies/layout/redistribution.h"
 #include "strategies/operators/builder.h"
 
@@ -16,6 +17,12 @@ struct RedistributionLabel {
   std::string reason_text = {};    ///< "MatMul-op0 -> ReLU-op0".
   bool trailing_underscore = true;  ///< Instance names of releases after 2.2 end in "_".
 };
+
+/// How the release and the settings of a job redistribute: AlltoAll if asked for; release 2.0 takes
+/// the steps as they are found, later ones put them together (redistribution_optimizer.cc).
+/// Source: mindspore/ccsrc/frontend/parallel/parallel_processer.cc
+/// (OptimizeTensorRedistributionOperatorList), which 2.0 does not have
+[[nodiscard]] RedistributionOptions OptionsOf(const JobConfig& config);
 
 /// Appends the operators that bring `value` from layout `from` to layout `to` and returns the
 /// result; the value itself if nothing has to be done.

@@ -50,10 +50,9 @@ Result<ValueId> ReshapeChain(LocalDraft& draft, NodeId id, ValueId local, const 
   const ValueId input = node.inputs.front();
   const RedistributionLabel label{.producer_name = NameOf(draft, input),
                                   .reason_text = ShortNameOf(draft, id)};
-  const RedistributionOptions options{
-      .enable_alltoall = draft.config.enable_alltoall,
-      .keep_reshape = true,
-      .cheapest = draft.config.redistribution == RedistributionSearch::kOptimal};
+  RedistributionOptions options = OptionsOf(draft.config);
+  options.keep_reshape = true;
+  options.cheapest = draft.config.redistribution == RedistributionSearch::kOptimal;
   const std::size_t before = draft.builder.graph().nodes.size();
   DRYDOCK_TRY(const ValueId result,
               EmitRedistribution(draft.builder, local, *UsedLayout(draft, input), to, options,
