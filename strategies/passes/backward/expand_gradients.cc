@@ -58,9 +58,11 @@ Result<ValueId> IncomingGradient(LocalDraft& draft, NodeId id) {
   }
   NodeSpec base = SpecOf(draft, id);
   base.phase = Phase::kBackward;
-  return EmitRedistribution(
-      draft.builder, draft.Of(sens).id, *LayoutOf(draft, sens), *wanted, OptionsOf(draft.config),
-      LabelOf(draft, sens, NameOf(draft, sens) + " -> incoming gradient"), base);
+  DRYDOCK_TRY(const auto chain,
+              InferRedistribution(*LayoutOf(draft, sens), *wanted, OptionsOf(draft.config)));
+  return EmitRedistribution(draft.builder, draft.Of(sens).id, chain,
+                            LabelOf(draft, sens, NameOf(draft, sens) + " -> incoming gradient"),
+                            base);
 }
 
 Status ExpandGradient(LocalDraft& draft, NodeId id) {

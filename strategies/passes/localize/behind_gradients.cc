@@ -115,8 +115,9 @@ Result<ValueId> PostOperand(LocalDraft& draft, NodeId user, std::size_t operand,
   }
   const RedistributionLabel label =
       LabelOf(draft, value, NameOf(draft, value) + " -> " + ShortNameOf(draft, user));
-  return EmitRedistribution(draft.builder, local, *LayoutOf(draft, value), wanted,
-                            OptionsOf(draft.config), label, SpecOf(draft, user));
+  DRYDOCK_TRY(const auto chain,
+              InferRedistribution(*LayoutOf(draft, value), wanted, OptionsOf(draft.config)));
+  return EmitRedistribution(draft.builder, local, chain, label, SpecOf(draft, user));
 }
 
 /// A state that every rank holds whole gets the whole of a value that is cut.

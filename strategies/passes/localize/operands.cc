@@ -84,8 +84,8 @@ Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
   RedistributionOptions options = OptionsOf(draft.config);
   options.cheapest = draft.config.redistribution == RedistributionSearch::kOptimal;
   const std::size_t first_new_node = draft.builder.graph().nodes.size();
-  DRYDOCK_TRY(const ValueId result,
-              EmitRedistribution(draft.builder, local, *from, wanted, options, label, base));
+  DRYDOCK_TRY(const auto chain, InferRedistribution(*from, wanted, options));
+  DRYDOCK_TRY(const ValueId result, EmitRedistribution(draft.builder, local, chain, label, base));
   TellRecomputation(draft, value, user, first_new_node);
   ++draft.redistribution_count;
   if (apart) {

@@ -75,35 +75,41 @@ Result<ValueId> EmitCollective(GraphBuilder& builder, NodeSpec spec, const Group
   return node.outputs.front();
 }
 
+namespace {
+
+/// One operator of a redistribution; its results.
+Result<std::vector<ValueId>> EmitStep(GraphBuilder& builder, NodeSpec spec,
+                                      const RedistributionOp& step, const std::string& reason) {
+  if (step.kind == Kind::kAllGather || step.kind == Kind::kAlltoAll) {
+    DRYDOCK_TRY(const ValueId output, EmitCollective(builder, std::move(spec), step.group,
+                                                     CommReason::kRedistribution, reason));
+    return std::vector<ValueId>{output};
+  }
+  DRYDOCK_TRY(const NodeId id, builder.AddNode(std::move(spec)));
+  Node& node = builder.mutable_graph().nodes[ToIndex(id)];
+  node.reason = CommReason::kRedistribution;
+  node.reason_text = reason;
+  return node.outputs;
+}
+
+}  // namespace
+
 RedistributionOptions OptionsOf(const JobConfig& config) {
   constexpr CompatRelease kStepsAsFound = {.major = 2, .minor = 0};
   return {.enable_alltoall = config.enable_alltoall, .optimize = config.compat > kStepsAsFound};
 }
 
-Result<ValueId> EmitRedistribution(GraphBuilder& builder, ValueId value, const TensorLayout& from,
-                                   const TensorLayout& to, const RedistributionOptions& options,
+Result<ValueId> EmitRedistribution(GraphBuilder& builder, ValueId value,
+                                   const std::vector<RedistributionOp>& chain,
                                    const RedistributionLabel& label, const NodeSpec& base) {
-  DRYDOCK_TRY(const std::vector<RedistributionOp> chain, InferRedistribution(from, to, options));
   std::vector<ValueId> current = {value};
   for (std::size_t i = 0; i < chain.size(); ++i) {
     NodeSpec spec = base;
     spec.op = OpNameOf(chain[i].kind);
-    spec.inputs = current;
+    spec.inputs = std::move(current);
     spec.attrs = AttrsOf(chain[i]);
     spec.instance_name = RedistributionInstanceName(label, i, spec.op);
-    const bool collective = chain[i].kind == Kind::kAllGather || chain[i].kind == Kind::kAlltoAll;
-    if (collective) {
-      DRYDOCK_TRY(const ValueId output,
-                  EmitCollective(builder, std::move(spec), chain[i].group,
-                                 CommReason::kRedistribution, label.reason_text));
-      current = {output};
-    } else {
-      DRYDOCK_TRY(const NodeId id, builder.AddNode(std::move(spec)));
-      Node& node = builder.mutable_graph().nodes[ToIndex(id)];
-      node.reason = CommReason::kRedistribution;
-      node.reason_text = label.reason_text;
-      current = node.outputs;
-    }
+    DRYDOCK_TRY(current, EmitStep(builder, std::move(spec), chain[i], label.reason_text));
   }
   return current.front();
 }

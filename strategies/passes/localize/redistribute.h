@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "strategies/graph/job_config.h"
@@ -24,11 +25,10 @@ struct RedistributionLabel {
 /// (OptimizeTensorRedistributionOperatorList), which 2.0 does not have
 [[nodiscard]] RedistributionOptions OptionsOf(const JobConfig& config);
 
-/// Appends the operators that bring `value` from layout `from` to layout `to` and returns the
+/// Appends the operators of a redistribution (InferRedistribution) of `value` and returns the
 /// result; the value itself if nothing has to be done.
 [[nodiscard]] Result<ValueId> EmitRedistribution(GraphBuilder& builder, ValueId value,
-                                                 const TensorLayout& from, const TensorLayout& to,
-                                                 const RedistributionOptions& options,
+                                                 const std::vector<RedistributionOp>& chain,
                                                  const RedistributionLabel& label,
                                                  const NodeSpec& base);
 

@@ -54,9 +54,9 @@ Result<ValueId> ReshapeChain(LocalDraft& draft, NodeId id, ValueId local, const 
   options.keep_reshape = true;
   options.cheapest = draft.config.redistribution == RedistributionSearch::kOptimal;
   const std::size_t before = draft.builder.graph().nodes.size();
+  DRYDOCK_TRY(const auto chain, InferRedistribution(*UsedLayout(draft, input), to, options));
   DRYDOCK_TRY(const ValueId result,
-              EmitRedistribution(draft.builder, local, *UsedLayout(draft, input), to, options,
-                                 label, SpecOf(draft, id)));
+              EmitRedistribution(draft.builder, local, chain, label, SpecOf(draft, id)));
   MarkCommunication(draft.builder, node, before);
   const std::size_t added = draft.builder.graph().nodes.size() - before;
   if (added > 1) {
