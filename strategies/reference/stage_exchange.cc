@@ -36,8 +36,12 @@ std::map<CollectiveLaunch, std::int64_t> LaunchNumbers(const LocalProgram& progr
 }
 
 bool StageExchange::Send(std::int64_t from, std::int64_t to, std::int64_t number, NdArray tensor) {
-  return messages_.try_emplace({.from = from, .to = to, .number = number}, std::move(tensor))
-      .second;
+  const auto [message, added] =
+      messages_.try_emplace(Message{.from = from, .to = to, .number = number});
+  if (added) {
+    message->second = std::move(tensor);
+  }
+  return added;
 }
 
 std::optional<NdArray> StageExchange::Receive(std::int64_t from, std::int64_t to,
@@ -48,7 +52,11 @@ std::optional<NdArray> StageExchange::Receive(std::int64_t from, std::int64_t to
 
 void StageExchange::Give(const GroupPattern& group, std::int64_t number, std::int64_t rank,
                          std::vector<NdArray> tensors) {
-  shares_.try_emplace({.group = group, .number = number, .rank = rank}, std::move(tensors));
+  const auto [share, added] =
+      shares_.try_emplace(Share{.group = group, .number = number, .rank = rank});
+  if (added) {
+    share->second = std::move(tensors);
+  }
 }
 
 const std::vector<NdArray>* StageExchange::Given(const GroupPattern& group, std::int64_t number,

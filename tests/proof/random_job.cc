@@ -40,7 +40,7 @@ class Drawn {
 };
 
 /// What is drawn before the network.
-struct Shape_ {
+struct JobShape {
   std::int64_t world = 4;
   std::int64_t stages = 1;
   std::int64_t parts = 1;  ///< Of each stage.
@@ -52,8 +52,8 @@ struct Shape_ {
   std::string scheduler = "1f1b";
 };
 
-Shape_ DrawShape(Drawn& drawn) {
-  Shape_ shape{.world = drawn.AnyOf<std::int64_t>({4, 8, 12, 16})};
+JobShape DrawShape(Drawn& drawn) {
+  JobShape shape{.world = drawn.AnyOf<std::int64_t>({4, 8, 12, 16})};
   std::vector<std::int64_t> stages = {1, 2, 2, 4};
   if (shape.world == 12) {
     stages.push_back(3);
@@ -75,7 +75,7 @@ Shape_ DrawShape(Drawn& drawn) {
   return shape;
 }
 
-JobConfig DrawConfig(Drawn& drawn, const Shape_& shape) {
+JobConfig DrawConfig(Drawn& drawn, const JobShape& shape) {
   JobConfig config{.world_size = shape.world,
                    .mode = ParallelMode::kSemiAutoParallel,
                    .pipeline_stages = shape.stages,
@@ -104,7 +104,7 @@ JobConfig DrawConfig(Drawn& drawn, const Shape_& shape) {
 /// Builds one of the two graphs.
 class JobMaker {
  public:
-  JobMaker(std::uint64_t seed, const Shape_& shape, const JobConfig& config, bool cut)
+  JobMaker(std::uint64_t seed, const JobShape& shape, const JobConfig& config, bool cut)
       : drawn_(seed), strategies_(seed + 1), shape_(shape), config_(config), cut_(cut) {}
 
   Graph Make() {
@@ -423,7 +423,7 @@ class JobMaker {
 
   Drawn drawn_;
   Drawn strategies_;
-  const Shape_& shape_;
+  const JobShape& shape_;
   const JobConfig& config_;
   bool cut_;
   GraphBuilder builder_{"net"};
@@ -438,7 +438,7 @@ class JobMaker {
   std::vector<std::pair<Shape, std::int64_t>> inputs_ = {};  ///< Bound of indices, 0 = floats.
 };
 
-std::string HowText(const Shape_& shape, const JobConfig& config) {
+std::string HowText(const JobShape& shape, const JobConfig& config) {
   std::string text = std::to_string(shape.world) + " ranks, " + std::to_string(shape.stages) +
                      " stages, " + std::to_string(shape.micros) + " micro batches";
   text += shape.parts > 1 ? ", interleaved " + shape.scheduler : "";
@@ -461,7 +461,7 @@ std::string HowText(const Shape_& shape, const JobConfig& config) {
 
 RandomJob MakeRandomJob(std::uint32_t seed) {
   Drawn drawn(seed);
-  const Shape_ shape = DrawShape(drawn);
+  const JobShape shape = DrawShape(drawn);
   RandomJob job{.config = DrawConfig(drawn, shape)};
   const std::uint64_t network = drawn.random()();
   JobMaker cut(network, shape, job.config, true);

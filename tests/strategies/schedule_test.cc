@@ -22,6 +22,7 @@ constexpr RankDigit kAllRanks = {.stride = 1, .extent = 4};
 
 std::vector<std::string> Names(const KernelGraph& graph, const std::vector<KernelId>& order) {
   std::vector<std::string> names;
+  names.reserve(order.size());
   for (const KernelId id : order) {
     names.push_back(graph.at(id).name.str());
   }

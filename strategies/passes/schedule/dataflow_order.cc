@@ -361,6 +361,7 @@ DataflowOrders DataflowOrder(const KernelGraph& graph, const std::vector<KernelI
   const std::vector<ActorId> fused = Fusion(actors).Run();
   const auto kernels = [&](const std::vector<ActorId>& ran) {
     std::vector<KernelId> found;
+    found.reserve(ran.size());
     for (const ActorId actor : ran) {
       found.push_back(order[actor - 1]);
     }

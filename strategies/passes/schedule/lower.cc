@@ -286,24 +286,33 @@ class ProgramLowering {
       }
       last = id;
       if (node.group && !kernel.view && (!told || kernel.communication)) {
-        kernel.communication = true;
-        kernel.group = node.group;
-        kernel.fusible = IntAttr(node.attrs, "fusion", 0).value_or(0) != 0;
-        if (node.attrs.contains(kEachMicroBatch)) {
-          kernel.micro_use = MicroUse::kEach;
-        }
+        MarkCollective(node, kernel);
       }
     }
     if (last != kNoKernel && node.attrs.contains(kEndsMicroBatch)) {
       // Of an operator with several results the last one, as of a scale and a shift.
       ends_.push_back(node.outputs.size() > 1 ? values_[ToIndex(node.outputs.back())] : last);
     }
-    if (effect == Effect::kNone || last == kNoKernel) {
-      return;
+    if (effect != Effect::kNone && last != kNoKernel) {
+      if (!state_taken) {
+        builder_.graph().at(last).inputs.push_back(state);
+      }
+      NoteWriter(node, last, written, effect);
     }
-    if (!state_taken) {
-      builder_.graph().at(last).inputs.push_back(state);
+  }
+
+  static void MarkCollective(const Node& node, KernelNode& kernel) {
+    kernel.communication = true;
+    kernel.group = node.group;
+    kernel.fusible = IntAttr(node.attrs, "fusion", 0).value_or(0) != 0;
+    if (node.attrs.contains(kEachMicroBatch)) {
+      kernel.micro_use = MicroUse::kEach;
     }
+  }
+
+  /// `last` of the kernels of a node writes what the node writes.
+  void NoteWriter(const Node& node, KernelId last, const std::vector<std::size_t>& written,
+                  Effect effect) {
     builder_.graph().at(last).update = true;
     if (node.attrs.contains(kClears)) {
       clears_.push_back(last);

@@ -109,12 +109,14 @@ Result<std::vector<NdArray>> RunAlltoAll(const Node& node, const std::vector<NdA
   DRYDOCK_TRY(const std::int64_t split_dim, IntAttr(node.attrs, "split_dim", 0));
   DRYDOCK_TRY(const std::int64_t concat_dim, IntAttr(node.attrs, "concat_dim", 0));
   std::vector<std::vector<NdArray>> pieces;  // [member][part]
+  pieces.reserve(inputs.size());
   for (const NdArray& input : inputs) {
     pieces.push_back(SplitArray(input, static_cast<std::size_t>(split_dim), std::ssize(inputs)));
   }
   std::vector<NdArray> results;
   for (std::size_t q = 0; q < inputs.size(); ++q) {
     std::vector<NdArray> received;
+    received.reserve(pieces.size());
     for (const std::vector<NdArray>& parts : pieces) {
       received.push_back(parts[q]);
     }
