@@ -29,6 +29,17 @@ struct SentBytes {
 /// A collective of two members only, of which each does one half.
 enum class PointToPoint : std::uint8_t { kNone, kSends, kReceives };
 
+/// How data moves between the members of a group, as models of time want it.
+enum class CollectivePattern : std::uint8_t {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kAllToAll,
+  kBroadcast,
+  kNeighbours,  ///< With the next members only (border rows, rings of attention).
+  kMessage,     ///< One half of a transfer between two ranks.
+};
+
 struct CollectiveFacts {
   /// What a rank sends in a ring algorithm, rounded up.
   SentBytes (*sent)(const CollectiveCall&) = nullptr;
@@ -41,6 +52,7 @@ struct CollectiveFacts {
   /// one with several tensors, and one of equal values may become a product.
   bool reduces_to_all = false;
   PointToPoint point_to_point = PointToPoint::kNone;
+  CollectivePattern pattern = CollectivePattern::kNeighbours;
   bool ir_shows_rank_size = true;  ///< IR dumps show attribute rank_size.
 };
 

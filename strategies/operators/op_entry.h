@@ -58,6 +58,13 @@ enum class CostFamily : std::uint8_t {
   kFree,          ///< no cost
 };
 
+/// What limits the kernels of an operator that computes; one without flops moves data.
+enum class WorkKind : std::uint8_t {
+  kVector,     ///< Element by element, reductions: memory, hardly ever the vector units.
+  kProduct,    ///< Products of matrices and convolutions: the matrix units.
+  kAttention,  ///< Products with what stands between them in one kernel.
+};
+
 /// What an operator makes of constants when the graph is simplified.
 enum class Folding : std::uint8_t {
   kNever,        ///< Stays a kernel (Exp, Log, Pow).
@@ -108,6 +115,9 @@ struct OpEntry {  // NOLINT(clang-analyzer-optin.performance.Padding)
   EvaluateFn evaluate = nullptr;
   FlopsFn flops = nullptr;  ///< Never null in the table: NoFlops where data only moves.
   CostFamily cost = CostFamily::kActivation;
+  WorkKind work = WorkKind::kVector;
+  /// Of its first operand it reads about as much as it writes (rows of a table, a slice).
+  bool reads_part = false;
   bool elementwise = false;  ///< Follows its input's strategy in elementwise_op_strategy_follow.
   bool accepts_out_strategy = false;
   bool accepts_layout = false;       ///< Named layouts instead of a strategy (spec operators 1.6).

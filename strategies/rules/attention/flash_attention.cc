@@ -343,7 +343,8 @@ DRYDOCK_OP(FlashAttentionScore, .family = "attention",
                         "?prefix, ?actual_seq_qlen, ?actual_seq_kvlen)",
            .infer = InferFlash, .shard = ShardFlash, .default_strategy = DefaultFlash,
            .localize = LocalizeFlash, .gradient = GradientOfFlash, .evaluate = EvaluateFlash,
-           .flops = FlashFlops, .cost = CostFamily::kMatMul, .accepts_layout = true,
+           .flops = FlashFlops, .cost = CostFamily::kMatMul, .work = WorkKind::kAttention,
+           .accepts_layout = true,
            .example =
                "(head_num=2)((4, 8, 6), (4, 8, 6), (4, 8, 6), (4, 2, 8, 8), uint8(4, 2, 8, 1), "
                "None, uint8(8, 8))");
@@ -353,7 +354,7 @@ DRYDOCK_OP(FlashAttentionScoreGrad, .family = "gradient",
                         "?attn_mask, softmax_max, softmax_sum, ?softmax_in, attention_in, ?prefix, "
                         "?actual_seq_qlen, ?actual_seq_kvlen)",
            .infer = InferFlashGrad, .gradient = GradientNotNeeded, .evaluate = EvaluateFlashGrad,
-           .flops = FlashGradFlops);
+           .flops = FlashGradFlops, .work = WorkKind::kAttention);
 
 }  // namespace
 

@@ -374,7 +374,8 @@ double AttentionFlops(const OpView& op) {
              .infer = InferAttention<places>, .shard = ShardAttention<places>,                    \
              .default_strategy = DefaultAttention<places>, .localize = LocalizeAttention<places>, \
              .gradient = NoBackward, .evaluate = EvaluateAttention<places>,                       \
-             .flops = AttentionFlops, .cost = CostFamily::kMatMul, .example = example_call)
+             .flops = AttentionFlops, .cost = CostFamily::kMatMul, .work = WorkKind::kAttention,  \
+             .example = example_call)
 
 DRYDOCK_INFER_ATTENTION(
     PromptFlashAttention, kPrompt,

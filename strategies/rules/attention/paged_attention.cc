@@ -329,7 +329,7 @@ double PagedFlops(const OpView& op) {
              .infer = InferPaged<with_mask>, .shard = ShardPaged<with_mask>,                    \
              .default_strategy = DefaultPaged<with_mask>, .localize = LocalizePaged<with_mask>, \
              .gradient = NoBackward, .evaluate = EvaluatePaged<with_mask>, .flops = PagedFlops, \
-             .cost = CostFamily::kMatMul, .example = example_call)
+             .cost = CostFamily::kMatMul, .work = WorkKind::kAttention, .example = example_call)
 
 DRYDOCK_PAGED(PagedAttention, false,
               "query, key_cache, ?value_cache, ?block_tables, ?context_lens, ?antiquant_scale, "

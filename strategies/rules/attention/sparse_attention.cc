@@ -116,6 +116,7 @@ DRYDOCK_OP(
     .signature = "MatmulDDS(bs, heads)(q, k, local_mask, global_mask)", .infer = InferMatmulDds,
     .shard = ShardMatmulDds, .default_strategy = DefaultMatmulDds, .localize = LocalizeMatmulDds,
     .gradient = GradientOfMatmulDds, .flops = MatmulDdsFlops, .cost = CostFamily::kMatMul,
+    .work = WorkKind::kProduct,
     .example =
         "(bs=2, heads=2)((8, 64, 16, 16), (8, 64, 16, 16), (32, 4, 16, 16), (2, 32, 16, 16))");
 
@@ -170,6 +171,7 @@ double DsdMatmulFlops(const OpView& op) {
 DRYDOCK_OP(DSDMatmul, .family = "matmul", .signature = "DSDMatmul()(w1, w2, v)",
            .infer = InferDsdMatmul, .shard = ShardDsdMatmul, .default_strategy = DefaultBatchAll,
            .gradient = GradientOfDsdMatmul, .flops = DsdMatmulFlops, .cost = CostFamily::kMatMul,
+           .work = WorkKind::kProduct,
            .example = "()((2, 2, 4, 4, 4, 16, 16), (2, 2, 4, 8, 4, 16, 16), (32, 8, 16, 16))");
 
 DRYDOCK_OP(DSDGrad, .family = "gradient", .signature = "DSDGrad()(w1_gm, w2_gm, v_gm, d_a_gm)",

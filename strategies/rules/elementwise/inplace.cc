@@ -106,7 +106,7 @@ Result<std::vector<NdArray>> EvaluateInplace(const EvaluateContext& context) {
   DRYDOCK_OP(id, .family = "scatter", .signature = #id "(indices)(x, " second ")",           \
              .infer = InferInplace, .shard = ShardInplace, .default_strategy = DefaultWhole, \
              .gradient = GradientOfInplace<what>, .evaluate = EvaluateInplace<what>,         \
-             .flops = FlopsPerInput<1>, .cost = CostFamily::kGather,                         \
+             .flops = FlopsPerInput<1>, .cost = CostFamily::kGather, .reads_part = true,     \
              .example = "(indices=(1, 5))((8, 6), (2, 6))")
 
 DRYDOCK_INPLACE(InplaceAdd, "input_v", Inplace::kAdd);

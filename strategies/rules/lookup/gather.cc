@@ -302,8 +302,8 @@ Result<std::vector<NdArray>> EvaluateGather(const EvaluateContext& context) {
              .localize = LocalizeGather<Order::kTableFirst>,                                      \
              .gradient = GradientOfGather<Order::kTableFirst>,                                    \
              .evaluate = EvaluateGather<Order::kTableFirst>, .flops = NoFlops,                    \
-             .cost = CostFamily::kGather, .accepts_out_strategy = true, .mirrored = "0",          \
-             .example = example_call)
+             .cost = CostFamily::kGather, .reads_part = true, .accepts_out_strategy = true,       \
+             .mirrored = "0", .example = example_call)
 
 DRYDOCK_GATHER(Gather, "Gather(batch_dims=0)(input_params, input_indices, #axis)", DefaultGather,
                "(axis=0)((8, 6), int32(4, 2))");
@@ -357,8 +357,8 @@ DRYDOCK_OP(EmbeddingLookup, .family = "gather",
            .default_strategy = DefaultGather, .localize = LocalizeEmbeddingLookup,
            .gradient = GradientOfGather<Order::kTableFirst>, .values = "-",
            .evaluate = EvaluateGather<Order::kTableFirst>, .flops = NoFlops,
-           .cost = CostFamily::kGather, .accepts_out_strategy = true, .mirrored = "0",
-           .example = "(offset=0)((8, 6), int32(4, 2))");
+           .cost = CostFamily::kGather, .reads_part = true, .accepts_out_strategy = true,
+           .mirrored = "0", .example = "(offset=0)((8, 6), int32(4, 2))");
 
 // ---- Embedding: indices first, whole on every rank ----------------------------------------------
 
@@ -423,8 +423,8 @@ DRYDOCK_OP(Embedding, .family = "gather",
            .infer = InferEmbedding, .shard = ShardEmbedding, .default_strategy = DefaultEmbedding,
            .localize = LocalizeGather<Order::kIndicesFirst>, .gradient = GradientOfEmbedding,
            .evaluate = EvaluateGather<Order::kIndicesFirst>, .flops = NoFlops,
-           .cost = CostFamily::kGather, .accepts_out_strategy = true, .mirrored = "1",
-           .example = "()(int32(4, 2), (8, 6))");
+           .cost = CostFamily::kGather, .reads_part = true, .accepts_out_strategy = true,
+           .mirrored = "1", .example = "()(int32(4, 2), (8, 6))");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -240,7 +240,7 @@ Result<std::vector<NdArray>> EvaluateTopK(const EvaluateContext& context) {
 DRYDOCK_OP(GatherD, .family = "gather", .signature = "GatherD()(x, #dim, index)",
            .infer = InferGatherD, .shard = ShardGatherD, .default_strategy = DefaultGatherD,
            .localize = LocalizeGatherD, .gradient = GradientOfGatherD, .evaluate = EvaluateGatherD,
-           .flops = NoFlops, .cost = CostFamily::kGather, .mirrored = "0",
+           .flops = NoFlops, .cost = CostFamily::kGather, .reads_part = true, .mirrored = "0",
            .example = "(dim=1)((4, 6), int32(4, 2))");
 
 DRYDOCK_OP(GatherDGradV2, .family = "gradient",

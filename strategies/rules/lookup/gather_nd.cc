@@ -74,7 +74,8 @@ Result<std::vector<NdArray>> EvaluateGatherNd(const EvaluateContext& context) {
 DRYDOCK_OP(GatherNd, .family = "gather", .signature = "GatherNd()(input_x, indices)",
            .infer = InferGatherNd, .shard = ShardGatherNd, .default_strategy = DefaultGatherNd,
            .gradient = GradientOfGatherNd, .evaluate = EvaluateGatherNd, .flops = NoFlops,
-           .cost = CostFamily::kGather, .example = "()((8, 4, 6), int32(4, 2))");
+           .cost = CostFamily::kGather, .reads_part = true,
+           .example = "()((8, 4, 6), int32(4, 2))");
 
 // ---- ScatterNd: zeros of attribute `shape` with updates added at the indices --------------------
 
@@ -117,7 +118,7 @@ Result<std::vector<NdArray>> EvaluateScatterNd(const EvaluateContext& context) {
 
 DRYDOCK_OP(ScatterNd, .family = "gradient", .signature = "ScatterNd()(indices, updates, #shape)",
            .infer = InferScatterNd, .gradient = GradientOfScatterNd, .evaluate = EvaluateScatterNd,
-           .flops = NoFlops, .cost = CostFamily::kGather);
+           .flops = NoFlops, .cost = CostFamily::kGather, .reads_part = true);
 
 // ---- Index: x [*s, *r], one tensor of numbers for each s -> [*i, *r] ----------------------------
 
@@ -254,8 +255,8 @@ Result<std::vector<NdArray>> EvaluateIndex(const EvaluateContext& context) {
 DRYDOCK_OP(Index, .family = "gather", .signature = "Index()(input, *indices)", .infer = InferIndex,
            .shard = ShardIndex, .default_strategy = DefaultWhole, .localize = LocalizeIndex,
            .gradient = GradientOfIndex, .evaluate = EvaluateIndex, .flops = NoFlops,
-           .cost = CostFamily::kGather, .example = "()((8, 6), int32(4), int32(4))",
-           .given_layouts_stand_alone = true);
+           .cost = CostFamily::kGather, .reads_part = true,
+           .example = "()((8, 6), int32(4), int32(4))", .given_layouts_stand_alone = true);
 
 }  // namespace
 }  // namespace drydock::strategies

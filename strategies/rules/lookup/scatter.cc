@@ -157,8 +157,8 @@ constexpr std::string_view kScatterExample =
              .infer = InferScatter<coordinates>, .shard = ShardScatter<coordinates, what>,     \
              .default_strategy = DefaultWhole, .localize = LocalizeScatter<coordinates, what>, \
              .gradient = gradient_fn, .evaluate = EvaluateScatter<coordinates, what>,          \
-             .flops = ScatterFlops<what>, .cost = CostFamily::kGather, .writes = written,      \
-             .example = kScatterExample<coordinates>)
+             .flops = ScatterFlops<what>, .cost = CostFamily::kGather, .reads_part = true,     \
+             .writes = written, .example = kScatterExample<coordinates>)
 
 #define DRYDOCK_SCATTER_ROWS(id, what, gradient_fn) \
   DRYDOCK_SCATTER(id, false, what, gradient_fn, "use_locking=False", "0")

@@ -196,7 +196,7 @@ double FfnFlops(const OpView& op) {
   DRYDOCK_OP(id, .family = "matmul", .signature = call, .infer = InferFfn, .shard = ShardFfn,   \
              .default_strategy = DefaultWhole, .localize = LocalizeFfn, .gradient = NoBackward, \
              .evaluate = EvaluateFfn, .flops = FfnFlops, .cost = CostFamily::kMatMul,           \
-             .example = "()((4, 6), (6, 8), (8, 6))")
+             .work = WorkKind::kProduct, .example = "()((4, 6), (6, 8), (8, 6))")
 
 DRYDOCK_FFN(FFN,
             "FFN(activation='fastgelu', inner_precise=0)(x, weight1, weight2, ?expert_tokens, "

@@ -436,7 +436,7 @@ DRYDOCK_OP(
         "?antiquant_scale, ?antiquant_offset, ?group_list) -> *y",
     .infer = InferGrouped, .shard = ShardGrouped, .default_strategy = DefaultWhole,
     .localize = LocalizeGrouped, .gradient = GradientOfGrouped, .evaluate = EvaluateGrouped,
-    .flops = GroupedFlops, .cost = CostFamily::kMatMul,
+    .flops = GroupedFlops, .cost = CostFamily::kMatMul, .work = WorkKind::kProduct,
     .example =
         "(group_type=0, split_item=3)((4, 6), (2, 6, 8), None, None, None, None, None, int64(2))");
 

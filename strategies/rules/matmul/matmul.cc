@@ -266,14 +266,14 @@ double MatMulFlops(const OpView& op) {
   return ProductFlops(op, *transposes);
 }
 
-#define DRYDOCK_MATMUL(id, constructor, arguments, infer_fn, default_fn, gradient_fn, ir,     \
-                       example_call)                                                          \
-  DRYDOCK_OP(id, .family = "matmul", .signature = #id "(" constructor ")(" arguments ")",     \
-             .infer = infer_fn, .shard = ShardMatMul, .default_strategy = default_fn,         \
-             .localize = LocalizeMatMul, .gradient = gradient_fn, .evaluate = EvaluateMatMul, \
-             .flops = MatMulFlops, .cost = CostFamily::kMatMul, .accepts_out_strategy = true, \
-             .accepts_layout = true, .accepts_out_layout = true, .accepts_interleaved = true, \
-             .ir_attrs = ir, .example = example_call)
+#define DRYDOCK_MATMUL(id, constructor, arguments, infer_fn, default_fn, gradient_fn, ir,      \
+                       example_call)                                                           \
+  DRYDOCK_OP(id, .family = "matmul", .signature = #id "(" constructor ")(" arguments ")",      \
+             .infer = infer_fn, .shard = ShardMatMul, .default_strategy = default_fn,          \
+             .localize = LocalizeMatMul, .gradient = gradient_fn, .evaluate = EvaluateMatMul,  \
+             .flops = MatMulFlops, .cost = CostFamily::kMatMul, .work = WorkKind::kProduct,    \
+             .accepts_out_strategy = true, .accepts_layout = true, .accepts_out_layout = true, \
+             .accepts_interleaved = true, .ir_attrs = ir, .example = example_call)
 
 DRYDOCK_MATMUL(MatMul, "transpose_a=False, transpose_b=False", "input, mat2", InferMatMul,
                DefaultMatMul, MatMulGradient,

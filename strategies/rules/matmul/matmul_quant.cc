@@ -178,7 +178,7 @@ DRYDOCK_OP(QuantBatchMatmul, .family = "matmul",
            .infer = InferQuantProduct, .shard = ShardQuantProduct,
            .default_strategy = DefaultQuantProduct, .localize = LocalizeQuantProduct,
            .gradient = NoBackward, .evaluate = EvaluateQuantProduct, .flops = QuantProductFlops,
-           .cost = CostFamily::kMatMul, .accepts_out_strategy = true,
+           .cost = CostFamily::kMatMul, .work = WorkKind::kProduct, .accepts_out_strategy = true,
            .example = "()(int8(4, 6), int8(6, 8), (8), (8), int32(8), (4))");
 
 // ---- WeightQuantBatchMatmul: x ((weight + offset) * scale) + bias, then perhaps quantised -------
@@ -321,7 +321,7 @@ DRYDOCK_OP(WeightQuantBatchMatmul, .family = "matmul",
            .infer = InferWeightQuant, .shard = ShardWeightQuant,
            .default_strategy = DefaultWeightQuant, .localize = LocalizeWeightQuant,
            .gradient = NoBackward, .evaluate = EvaluateWeightQuant, .flops = WeightQuantFlops,
-           .cost = CostFamily::kMatMul, .accepts_out_strategy = true,
+           .cost = CostFamily::kMatMul, .work = WorkKind::kProduct, .accepts_out_strategy = true,
            .example = "()((4, 6), int8(6, 8), (8), (8))");
 
 // ---- QuantLinearSparse: the weight is compressed and whole on every rank ------------------------
@@ -365,7 +365,7 @@ DRYDOCK_OP(QuantLinearSparse, .family = "matmul",
            .signature = "QuantLinearSparse()(x, weight, deq_scale, compress_idx, bias)",
            .infer = InferSparseProduct, .shard = ShardSparseProduct,
            .localize = LocalizeSparseProduct, .gradient = NoBackward, .flops = SparseProductFlops,
-           .cost = CostFamily::kMatMul,
+           .cost = CostFamily::kMatMul, .work = WorkKind::kProduct,
            .example = "()(int8(4, 6), int8(48), (8), int8(6), int32(8))");
 
 }  // namespace

@@ -248,7 +248,7 @@ double TensorDotFlops(const OpView& op) {
 DRYDOCK_OP(TensorDot, .family = "matmul", .signature = "TensorDot(axes=2)(x1, x2)",
            .infer = InferTensorDot, .shard = ShardTensorDot, .default_strategy = DefaultTensorDot,
            .gradient = GradientOfTensorDot, .values = "-", .evaluate = EvaluateTensorDot,
-           .flops = TensorDotFlops, .cost = CostFamily::kMatMul,
+           .flops = TensorDotFlops, .cost = CostFamily::kMatMul, .work = WorkKind::kProduct,
            .example = "(axes=1)((4, 6), (6, 8))");
 
 }  // namespace

@@ -232,7 +232,7 @@ DRYDOCK_OP(
     .gradient = SliceGradient<kStridedSliceGrad>,
     .values = "begin,end,strides,begin_mask,end_mask,ellipsis_mask,new_axis_mask,shrink_axis_mask",
     .evaluate = EvaluateSlice<PlanStridedSlice>, .flops = NoFlops, .cost = CostFamily::kCast,
-    .ir_attrs = "input_names=x,begin,end,strides",
+    .reads_part = true, .ir_attrs = "input_names=x,begin,end,strides",
     .example = "(begin=(0, 2), end=(4, 6), strides=(1, 2))((4, 6))",
     .ir_inserted_attr = "keep_value_node_input");
 DRYDOCK_OP(StridedSliceGrad, .family = "gradient",
@@ -303,7 +303,7 @@ DRYDOCK_OP(Slice, .family = "shape", .signature = "Slice()(input, #begin, #size)
            .infer = InferSlice<PlanSlice>, .shard = ShardSlice, .default_strategy = DefaultSlice,
            .localize = LocalizeSlice, .gradient = SliceGradient<kSliceGrad>,
            .evaluate = EvaluateSlice<PlanSlice>, .flops = NoFlops, .cost = CostFamily::kCast,
-           .example = "(begin=(1, 0), size=(2, 6))((4, 6))");
+           .reads_part = true, .example = "(begin=(1, 0), size=(2, 6))((4, 6))");
 DRYDOCK_OP(SliceGrad, .family = "gradient", .signature = "SliceGrad()(dy, #shape, #begin, #size)",
            .infer = InferSliceGrad<PlanSlice>, .gradient = GradientNotNeeded,
            .values = "begin,size", .evaluate = EvaluateSliceGrad<PlanSlice>, .flops = NoFlops);
@@ -355,7 +355,7 @@ DRYDOCK_OP(SliceExt, .family = "shape",
            .infer = InferSlice<PlanSliceExt>, .shard = ShardSliceExt,
            .default_strategy = DefaultSliceExt, .gradient = SliceGradient<kSliceExtGrad>,
            .evaluate = EvaluateSlice<PlanSliceExt>, .flops = NoFlops, .cost = CostFamily::kCast,
-           .example = "(dim=1, end=4, start=1, step=1)((4, 6))");
+           .reads_part = true, .example = "(dim=1, end=4, start=1, step=1)((4, 6))");
 DRYDOCK_OP(SliceExtGrad, .family = "gradient",
            .signature = "SliceExtGrad()(dy, #shape, #dim=0, #start=0, #end=None, #step=1)",
            .infer = InferSliceGrad<PlanSliceExt>, .gradient = GradientNotNeeded, .values = "-",

@@ -140,11 +140,17 @@ SentBytes SentToAllOthers(const CollectiveCall& call) {
   return EachSends(ScaledUp(call.payload_bytes, call.group_size - 1, 1));
 }
 
-constexpr CollectiveFacts kAllReduceFacts = {
-    .sent = SentTwice, .run = RunAllReduce, .reduces_to_all = true, .ir_shows_rank_size = false};
-constexpr CollectiveFacts kAllGatherFacts = {.sent = SentToAllOthers, .run = RunAllGather};
-constexpr CollectiveFacts kReduceScatterFacts = {.sent = SentOnce, .run = RunReduceScatter};
-constexpr CollectiveFacts kAlltoAllFacts = {.sent = SentOnce, .run = RunAlltoAll};
+constexpr CollectiveFacts kAllReduceFacts = {.sent = SentTwice,
+                                             .run = RunAllReduce,
+                                             .reduces_to_all = true,
+                                             .pattern = CollectivePattern::kAllReduce,
+                                             .ir_shows_rank_size = false};
+constexpr CollectiveFacts kAllGatherFacts = {
+    .sent = SentToAllOthers, .run = RunAllGather, .pattern = CollectivePattern::kAllGather};
+constexpr CollectiveFacts kReduceScatterFacts = {
+    .sent = SentOnce, .run = RunReduceScatter, .pattern = CollectivePattern::kReduceScatter};
+constexpr CollectiveFacts kAlltoAllFacts = {
+    .sent = SentOnce, .run = RunAlltoAll, .pattern = CollectivePattern::kAllToAll};
 
 // ---- AllReduce ----------------------------------------------------------------------------------
 

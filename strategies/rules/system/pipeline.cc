@@ -131,11 +131,13 @@ constexpr CollectiveFacts kSendFacts = {.sent = SentToPeer,
                                         .run = RunAlone,
                                         .specialise = NamePeer,
                                         .point_to_point = PointToPoint::kSends,
+                                        .pattern = CollectivePattern::kMessage,
                                         .ir_shows_rank_size = false};
 constexpr CollectiveFacts kReceiveFacts = {.sent = SentNothing,
                                            .run = RunAlone,
                                            .specialise = NamePeer,
                                            .point_to_point = PointToPoint::kReceives,
+                                           .pattern = CollectivePattern::kMessage,
                                            .ir_shows_rank_size = false};
 
 DRYDOCK_OP(Send, .family = "communication",

@@ -354,12 +354,13 @@ DRYDOCK_OP(
     .signature = DRYDOCK_CONV_SIGNATURE("Conv2D", "", "NCHW", "x, weight"), .infer = InferConv<4>,
     .shard = ShardConv, .localize = LocalizeConv, .gradient = ConvGradient<kPlane>, .values = "-",
     .evaluate = EvaluateConv, .flops = ConvFlops, .cost = CostFamily::kMatMul,
+    .work = WorkKind::kProduct,
     .example = "(kernel_size=(3, 3), out_channel=4, pad_mode='same')((2, 3, 8, 6), (4, 3, 3, 3))");
 DRYDOCK_OP(Conv3D, .family = "conv_pool",
            .signature = DRYDOCK_CONV_SIGNATURE("Conv3D", "", "NCDHW", "x, weight"),
            .infer = InferConv<5>, .shard = ShardConv, .localize = LocalizeConv,
            .gradient = ConvGradient<kVolume>, .values = "-", .evaluate = EvaluateConv,
-           .flops = ConvFlops, .cost = CostFamily::kMatMul,
+           .flops = ConvFlops, .cost = CostFamily::kMatMul, .work = WorkKind::kProduct,
            .example = "(kernel_size=2, out_channel=4)((2, 3, 4, 4, 4), (4, 3, 2, 2, 2))");
 
 /// A plane convolution backwards.
@@ -373,7 +374,7 @@ constexpr std::string_view kBackInputExample =
                                                  "dout, weight, #input_size"),                 \
              .infer = InferBackInput<rank>, __VA_ARGS__.gradient = BackInputGradient<kernels>, \
              .values = "input_size", .evaluate = EvaluateBackInput, .flops = BackInputFlops,   \
-             .cost = CostFamily::kMatMul, .example = example_call)
+             .cost = CostFamily::kMatMul, .work = WorkKind::kProduct, .example = example_call)
 
 DRYDOCK_BACK_INPUT(Conv2DBackpropInput, "conv_pool", 4, kPlane, "NCHW", kBackInputExample,
                    .shard = ShardBackInput, .localize = LocalizeBackInput, );
@@ -385,7 +386,7 @@ DRYDOCK_BACK_INPUT(Conv3DBackpropInput, "gradient", 5, kVolume, "NCDHW", "", );
   DRYDOCK_OP(id, .family = "gradient",                                                         \
              .signature = DRYDOCK_CONV_SIGNATURE(#id, "", format, "dout, x, #filter_size"),    \
              .infer = InferBackFilter, .gradient = GradientNotNeeded, .values = "filter_size", \
-             .evaluate = EvaluateBackFilter, .flops = BackFilterFlops)
+             .evaluate = EvaluateBackFilter, .flops = BackFilterFlops, .work = WorkKind::kProduct)
 
 DRYDOCK_BACK_FILTER(Conv2DBackpropFilter, "NCHW");
 DRYDOCK_BACK_FILTER(Conv3DBackpropFilter, "NCDHW");

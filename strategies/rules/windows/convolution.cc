@@ -205,12 +205,13 @@ DRYDOCK_OP(Convolution, .family = "conv_pool",
            .signature = "Convolution()(input, weight, ?bias, " DRYDOCK_CONVOLUTION_ATTRS,
            .infer = InferConvolution, .shard = ShardConvolution, .localize = LocalizeConvolution,
            .gradient = GradientOfConvolution, .evaluate = EvaluateConvolution,
-           .flops = ConvolutionFlops, .cost = CostFamily::kMatMul,
+           .flops = ConvolutionFlops, .cost = CostFamily::kMatMul, .work = WorkKind::kProduct,
            .example = "()((2, 3, 8, 6), (4, 3, 3, 3))");
 DRYDOCK_OP(ConvolutionGrad, .family = "gradient",
            .signature = "ConvolutionGrad()(dout, input, weight, " DRYDOCK_CONVOLUTION_ATTRS,
            .infer = InferConvolutionGrad, .gradient = GradientNotNeeded,
-           .evaluate = EvaluateConvolutionGrad, .flops = ConvolutionGradFlops);
+           .evaluate = EvaluateConvolutionGrad, .flops = ConvolutionGradFlops,
+           .work = WorkKind::kProduct);
 
 }  // namespace
 }  // namespace drydock::strategies
