@@ -33,6 +33,11 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/sim/tracer/python)
   endif()
 endif()
 
+# Hardware profiles of simulation level 3.
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/drydock)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/sim/timing/hardware ${PROJECT_BINARY_DIR}/share/drydock/hardware SYMBOLIC)
+install(DIRECTORY sim/timing/hardware DESTINATION share/drydock)
+
 # One program; called msrun it is msrun.
 if(EXISTS ${PROJECT_SOURCE_DIR}/launcher/main.cc)
   add_executable(drydock launcher/main.cc)

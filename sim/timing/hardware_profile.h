@@ -95,7 +95,7 @@ struct HardwareProfile {
   std::int64_t memory_bytes = 0;       ///< Of the device.
   std::int64_t usable_bytes = 0;       ///< What a framework gets of it.
   double memory_bytes_per_second = 0;  ///< Nominal.
-  double kernel_launch_seconds = 0;    ///< Least distance between two kernels of a stream.
+  double kernel_launch_seconds = 0;    ///< What a kernel takes beside its work.
   double collective_launch_seconds = 0;
   std::int64_t devices_per_node = 1;
   /// A collective over several levels works on them at once for this share of the shorter ones.
