@@ -8,9 +8,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include <sys/file.h>
 #include <sys/stat.h>
 
-#include "base/descriptor.h"
 #include "launcher/exit_code.h"
 
 namespace drydock::launcher {
@@ -66,7 +66,8 @@ bool MayReplace(const std::string& path) {
   std::array<char, 256> head = {};
   const ssize_t count = file.get() < 0 ? -1 : ::read(file.get(), head.data(), head.size());
   const std::string_view text(head.data(), count < 0 ? 0 : static_cast<std::size_t>(count));
-  return count == 0 || text.find("\"drydock.") != std::string_view::npos;
+  return count == 0 || text.find("\"drydock.") != std::string_view::npos ||
+         text.starts_with("run,class,");  // Our tables.
 }
 
 std::string TemporaryName(const std::string& path) {
@@ -153,6 +154,18 @@ Status PrepareFolder(const std::string& folder) {
   return {};
 }
 
+Result<std::unique_ptr<Descriptor>> LockFolder(const std::string& folder) {
+  const std::string path = folder.empty() ? "." : folder;
+  auto directory =
+      std::make_unique<Descriptor>(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory->get() >= 0 && ::flock(directory->get(), LOCK_EX | LOCK_NB) != 0 &&
+      errno == EWOULDBLOCK) {
+    return FailCommand("LOG_DIR", path + ": another dry run is writing its reports here",
+                       "wait until it has ended, or choose another folder with --log_dir");
+  }
+  return directory;
+}
+
 Status WriteFiles(const std::string& folder, const std::vector<OutputFile>& files) {
   std::vector<std::string> temporaries;
   Status status;
@@ -169,7 +182,7 @@ Status WriteFiles(const std::string& folder, const std::vector<OutputFile>& file
       break;
     }
   }
-  for (std::size_t i = 0; status && i < files.size(); ++i) {
+  for (std::size_t i = files.size(); status && i-- > 0;) {
     const std::string path = PathIn(folder, files[i].path);
     if (::rename(temporaries[i].c_str(), path.c_str()) != 0) {
       status = FailWrite(path, errno);

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 
 namespace drydock::launcher {
@@ -22,8 +24,13 @@ struct OutputFile {
 /// for the owner only, if it is missing. @error LOG_DIR
 [[nodiscard]] Status PrepareFolder(const std::string& folder);
 
+/// Keeps every other dry run from writing to a folder as long as the descriptor is open; nothing
+/// where the file system has no locks. @error LOG_DIR  another one is writing there
+[[nodiscard]] Result<std::unique_ptr<Descriptor>> LockFolder(const std::string& folder);
+
 /// Writes all files, or leaves all old ones as they are: every text is first written to a temporary
-/// file beside its target and synced, then all are renamed. Symbolic links are replaced, not
+/// file beside its target and synced, then all are renamed, the first one last: whoever sees that
+/// sees all. Symbolic links are replaced, not
 /// followed.
 ///
 /// A file that is there already and is not one of our reports (which name their schema,

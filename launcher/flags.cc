@@ -136,6 +136,7 @@ Result<std::size_t> FlagSet::ReadFlag(std::span<const std::string> words, std::s
     value = words[next++];
   }
   flag->given = true;
+  flag->word = std::string(value);
   if (Status status = flag->read(value); !status) {
     const Error& error = status.error();
     return FailCommand("USAGE", "argument --" + flag->spec.name + ": " + error.message, error.hint);
@@ -197,6 +198,17 @@ bool FlagSet::Given(std::string_view name) const {
   const auto it = std::ranges::find(flags_, name,
                                     [](const Flag& f) -> std::string_view { return f.spec.name; });
   return it != flags_.end() && it->given;
+}
+
+std::vector<std::string> FlagSet::GivenWords() const {
+  std::vector<std::string> words;
+  for (const Flag& flag : flags_) {
+    if (flag.given) {
+      words.push_back(flag.spec.name + "=" + flag.word);
+    }
+  }
+  std::ranges::sort(words);
+  return words;
 }
 
 std::vector<FlagSpec> FlagSet::SpecsOf(FlagOrigin origin) const {

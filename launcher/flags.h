@@ -52,6 +52,8 @@ class FlagSet {
   [[nodiscard]] const std::vector<std::string>& rest() const { return rest_; }
   /// True if the flag was given.
   [[nodiscard]] bool Given(std::string_view name) const;
+  /// "name=value" of the flags that were given, by name.
+  [[nodiscard]] std::vector<std::string> GivenWords() const;
   /// The flags of `origin`, in the order of declaration.
   [[nodiscard]] std::vector<FlagSpec> SpecsOf(FlagOrigin origin) const;
   /// One line per flag of `origin`, aligned; `rare` ones only if asked for.
@@ -62,6 +64,7 @@ class FlagSet {
     FlagSpec spec = {};
     ReadValue read = {};
     bool given = false;
+    std::string word = {};  ///< The value that was given last.
   };
   [[nodiscard]] Result<Flag*> Resolve(std::string_view word);
   [[nodiscard]] std::vector<Flag*> WithPrefix(std::string_view prefix, FlagOrigin origin);

@@ -91,6 +91,12 @@ constexpr std::array<Choice<Framework>, 4> kFrameworkWords = {{
     {"paddle", Framework::kPaddle},
 }};
 
+constexpr std::array<Choice<bool>, 2> kDetailWords = {{{"summary", false}, {"full", true}}};
+
+/// Flags that say where or how results are shown, not what is checked.
+constexpr auto kShowingFlags = std::to_array<std::string_view>(
+    {"detail", "json", "log_dir", "output", "quiet", "threads", "trace_timeout", "verbose"});
+
 template <typename T, std::size_t kCount>
 Result<T> ReadChoice(const std::array<Choice<T>, kCount>& choices, std::string_view word) {
   std::string words;
@@ -189,6 +195,13 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
   flags.AddSwitch({"quiet", "", "print errors only"}, &o.quiet);
   flags.AddSwitch({"verbose", "", "print what is being done, and MindSpore's own memory lines"},
                   &o.verbose);
+  flags.Add(Rare("detail", "summary|full", "full: reports list every tensor and kernel (summary)"),
+            [&o](std::string_view word) -> Status {
+              DRYDOCK_TRY(o.full_detail, ReadChoice(kDetailWords, word));
+              return {};
+            });
+  flags.AddInt(Rare("devices_per_node", "N", "for traffic between nodes (--local_worker_num)"),
+               &o.devices_per_node);
   flags.AddSwitch({"strict", "", "operators or features that are not handled are errors (exit 8)"},
                   &o.strict);
   flags.Add({"device_memory", "58GB", "memory of one device (the script's, else 64 GiB)"},
@@ -317,6 +330,10 @@ Status CheckCounts(const MsrunOptions& o) {
         "argument --sim_rank_id: rank " + std::to_string(o.sim_rank_id) + " is not in the job",
         "ranks are 0 to " + std::to_string(o.worker_num - 1));
   }
+  if (o.devices_per_node < 0 || (o.sim_level >= 0 && o.local_worker_num < 1)) {
+    return Usage("argument --devices_per_node: a node has at least one device",
+                 "give --devices_per_node or --local_worker_num");
+  }
   if (o.threads < 0 || o.threads > 4096) {
     return Usage("argument --threads: must be from 0 to 4096");
   }
@@ -328,8 +345,8 @@ Status CheckCounts(const MsrunOptions& o) {
 
 /// Combinations that only a real start minds.
 Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
-  for (const std::string_view name :
-       {"sim_rank_id", "fail_on_memory", "strict", "redistribution", "trace_timeout"}) {
+  for (const std::string_view name : {"sim_rank_id", "detail", "devices_per_node", "fail_on_memory",
+                                      "strict", "redistribution", "trace_timeout"}) {
     if (flags.Given(name)) {
       return Usage("argument --" + std::string(name) + ": only a dry run has it",
                    "add --sim_level=1");
@@ -378,6 +395,11 @@ void AddMsrunFlags(FlagSet& flags, MsrunOptions& options) {
 Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& flags,
                                         const Environment& environment) {
   options.worker_num_given = flags.Given("worker_num");
+  options.flags_given = flags.GivenWords();
+  std::erase_if(options.flags_given, [](const std::string& word) {
+    return std::ranges::find(kShowingFlags, std::string_view(word).substr(0, word.find('='))) !=
+           kShowingFlags.end();
+  });
   if (flags.rest().empty()) {
     return Usage("the following arguments are required: task_script",
                  "msrun --sim_level=1 --worker_num=8 net.py");

@@ -66,8 +66,10 @@ struct MsrunOptions {
   bool json = false;
   bool quiet = false;
   bool verbose = false;
-  bool strict = false;          ///< What is not handled is an error.
-  bool fail_on_memory = false;  ///< Exit 7 if a rank does not fit.
+  bool full_detail = false;           ///< Reports list every tensor and kernel.
+  std::int64_t devices_per_node = 0;  ///< 0: --local_worker_num.
+  bool strict = false;                ///< What is not handled is an error.
+  bool fail_on_memory = false;        ///< Exit 7 if a rank does not fit.
   std::string device_memory =
       {};  ///< "58GB": memory of one device; empty: the script's or the default.
   std::optional<strategies::CompatRelease> compat = {};
@@ -79,6 +81,7 @@ struct MsrunOptions {
   reports::IrStyle ir_style = reports::IrStyle::kR20;  ///< Look of IR dumps.
 
   bool worker_num_given = false;
+  std::vector<std::string> flags_given = {};  ///< "name=value" of those that change the result.
   std::string script = {};
   std::vector<std::string> script_args = {};
 };

@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/executor.h"
 #include "base/text.h"
 #include "launcher/files.h"
 #include "launcher/load_job.h"
 #include "launcher/load_script.h"
+#include "launcher/run_identity.h"
 #include "launcher/tracker_files.h"
 #include "reports/ir_text.h"
 #include "reports/report_set.h"
@@ -28,7 +30,11 @@ std::optional<RankId> ChosenRank(const MsrunOptions& options) {
 }
 
 reports::RunFacts FactsOf(const MsrunOptions& options, const LoadedJob& job) {
-  return {.drydock_version = std::string(Version()),
+  return {.run = IdentityOf(options, job),
+          .devices_per_node =
+              options.devices_per_node > 0 ? options.devices_per_node : options.local_worker_num,
+          .all_tensors = options.full_detail,
+          .drydock_version = std::string(Version()),
           .subject = job.subject,
           .compat_from = job.compat_from,
           .simulation_level = options.sim_level,
@@ -42,7 +48,8 @@ reports::RunFacts FactsOf(const MsrunOptions& options, const LoadedJob& job) {
 Result<sim::DryRunResult> Play(LoadedJob& job, const MsrunOptions& options,
                                const Context& context) {
   const sim::DryRunOptions dry_run{.level = static_cast<std::int32_t>(options.sim_level),
-                                   .only_rank = ChosenRank(options)};
+                                   .only_rank = ChosenRank(options),
+                                   .keep_lifetimes = options.full_detail};
   context.log.Info("compiling for " + std::to_string(job.settings.world_size) + " ranks");
   DRYDOCK_TRY(strategies::JobProgram program,
               strategies::CompileJob(std::move(job.traced), sim::DescribedRank(dry_run)));
@@ -96,14 +103,38 @@ void PrintSummary(const reports::ReportSet& set, const MsrunOptions& options,
       {.color = colour, .verbose = options.verbose, .output_folder = options.log_dir});
 }
 
+/// The folder of the reports: ours alone while the object lives, and without those of earlier runs.
+///
+/// A run takes away what an earlier one left before it begins, so that whoever looks into the
+/// folder of a run that was stopped, killed or refused finds no answer instead of an old one.
+struct OutputFolder {
+  std::unique_ptr<Descriptor> lock = {};
+  bool writable = true;  ///< False: the answer is printed only.
+};
+
+Result<OutputFolder> ClaimFolder(const MsrunOptions& options, const Context& context) {
+  const Status prepared = PrepareFolder(options.log_dir);
+  if (!prepared) {
+    if (!options.json) {
+      return tl::unexpected(prepared.error());
+    }
+    context.log.Warning(prepared.error().message + "; no files are written");
+    return OutputFolder{.writable = false};
+  }
+  OutputFolder folder;
+  DRYDOCK_TRY(folder.lock, LockFolder(options.log_dir));
+  const auto delay = context.stop.Delay();
+  RemoveReports(options.log_dir, reports::AllReportNames());
+  return folder;
+}
+
 /// Writes and prints the reports of a finished dry run.
 Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
-               const MsrunOptions& options, const Context& context) {
+               const MsrunOptions& options, const Context& context, bool writable) {
   const std::vector<OutputFile> files = FilesOf(set);
-  {
+  if (writable) {
     const auto delay = context.stop.Delay();
     DRYDOCK_RETURN_IF_ERROR(WriteFiles(options.log_dir, files));
-    RemoveReports(options.log_dir, reports::AbsentReports(set));
     DRYDOCK_RETURN_IF_ERROR(WriteIrDumps(sim::DescribedProgram(result), options));
     if (const auto folder = TrackerFolder(context.environment, options.log_dir)) {
       DRYDOCK_RETURN_IF_ERROR(WriteTrackerFiles(result, *folder));
@@ -119,13 +150,15 @@ Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
 
 /// Writes and prints why there is no result, then gives the error on.
 tl::unexpected<Error> Reject(Error error, const LoadedJob& job, const MsrunOptions& options,
-                             const Context& context) {
-  const reports::ReportSet set =
+                             const Context& context, bool writable) {
+  reports::ReportSet set =
       reports::BuildRejectionReports(FactsOf(options, job), job.settings, error);
+  if (!writable) {
+    set.summary.files.clear();
+  }
   const std::vector<OutputFile> files = FilesOf(set);
-  {
+  if (writable) {
     const auto delay = context.stop.Delay();
-    RemoveReports(options.log_dir, reports::AbsentReports(set));
     if (const Status written = WriteFiles(options.log_dir, files); !written) {
       context.log.Warning(written.error().message);
     }
@@ -206,7 +239,7 @@ Status CheckChosenRank(const MsrunOptions& options, const LoadedJob& job) {
 }  // namespace
 
 Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
-  DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));
+  DRYDOCK_TRY(const OutputFolder folder, ClaimFolder(options, context));
   std::optional<strategies::JobConfig> settings;
   Result<LoadedJob> job = LoadJob(options, context, settings);
   if (!job) {
@@ -216,20 +249,24 @@ Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
     LoadedJob unknown{.subject = options.script, .compat_from = "default"};
     unknown.settings_known = settings.has_value();
     unknown.settings = settings.value_or(strategies::JobConfig{.world_size = options.worker_num});
-    return Reject(std::move(job).error(), unknown, options, context);
+    return Reject(std::move(job).error(), unknown, options, context, folder.writable);
   }
   DRYDOCK_RETURN_IF_ERROR(CheckChosenRank(options, *job));
   const Result<sim::DryRunResult> result = Play(*job, options, context);
   if (!result) {
-    return Reject(result.error(), *job, options, context);
+    return Reject(result.error(), *job, options, context, folder.writable);
   }
   reports::RunFacts facts = FactsOf(options, *job);
-  if (const auto folder =
-          IrDumpFolder(sim::DescribedProgram(*result), sim::DescribedRank(result->options))) {
-    facts.files.push_back(*folder + "/*.ir");
+  const auto dumps =
+      IrDumpFolder(sim::DescribedProgram(*result), sim::DescribedRank(result->options));
+  if (dumps) {
+    facts.files.push_back(*dumps + "/*.ir");
   }
-  const reports::ReportSet set = reports::BuildReports(std::move(facts), *result);
-  DRYDOCK_RETURN_IF_ERROR(Publish(*result, set, options, context));
+  reports::ReportSet set = reports::BuildReports(std::move(facts), *result);
+  if (!folder.writable) {
+    set.summary.files.clear();
+  }
+  DRYDOCK_RETURN_IF_ERROR(Publish(*result, set, options, context, folder.writable));
   return Verdict(*result, set, *job, options);
 }
 

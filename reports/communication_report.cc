@@ -54,14 +54,27 @@ std::string ReduceText(const Node& node) {
   return strategies::TextAttr(node.attrs, "op", {}).value_or(std::string());
 }
 
+/// The ranks of which this program is told.
+strategies::RankSet RanksOf(const strategies::JobProgram& job, const LocalProgram& program) {
+  strategies::RankSet ranks;
+  for (const strategies::RankClass& item : job.classes) {
+    if (&job.programs[item.described] == &program) {
+      ranks = strategies::Merge(ranks, item.ranks);
+    }
+  }
+  return ranks;
+}
+
 class Describer {
  public:
-  explicit Describer(const LocalProgram& program)
+  Describer(const LocalProgram& program, const CommunicationContext& context)
       : program_(program),
+        ranks_(context.job == nullptr ? strategies::RankSet{} : RanksOf(*context.job, program)),
+        traffic_(program.from->config, context.devices_per_node),
         local_names_(strategies::FullNames(program.local)),
         traced_names_(strategies::FullNames(program.from->traced)) {}
 
-  [[nodiscard]] CollectiveReport Describe(const CollectiveUse& use) const {
+  [[nodiscard]] CollectiveReport Describe(const CollectiveUse& use) {
     const Node& node = program_.local.at(use.node);
     CollectiveReport report = {.kind = node.op,
                                .name = local_names_[ToIndex(use.node)],
@@ -70,6 +83,7 @@ class Describer {
                                .payload_bytes = use.payload_bytes,
                                .sent_bytes = use.sent_bytes,
                                .least_sent_bytes = use.least_sent_bytes,
+                               .inter_node_bytes = traffic_.InterNodeBytes(use, node, ranks_),
                                .phase = std::string(PhaseName(node.phase)),
                                .reason = std::string(CommReasonName(node.reason)),
                                .why = node.reason_text,
@@ -88,6 +102,8 @@ class Describer {
 
  private:
   const LocalProgram& program_;
+  strategies::RankSet ranks_;
+  NodeTraffic traffic_;
   std::vector<std::string> local_names_;
   std::vector<std::string> traced_names_;
 };
@@ -117,7 +133,8 @@ void AddTotals(CommunicationReport& report) {
 constexpr std::size_t kMostListed = 4096;
 
 void AddOthers(CommunicationReport& report, const LocalProgram& own,
-               const std::vector<OtherProgram>& others, std::map<GroupPattern, std::int64_t>& ids) {
+               const std::vector<OtherProgram>& others, const CommunicationContext& context,
+               std::map<GroupPattern, std::int64_t>& ids) {
   for (const OtherProgram& other : others) {
     if (other.program == &own) {
       for (CollectiveReport& collective : report.collectives) {
@@ -130,7 +147,7 @@ void AddOthers(CommunicationReport& report, const LocalProgram& own,
     if (other.program == &own || report.collectives.size() + uses.size() > kMostListed) {
       continue;
     }
-    const Describer describer(*other.program);
+    Describer describer(*other.program, context);
     std::int64_t index = 0;
     for (const CollectiveUse& use : uses) {
       const auto [id, added] = ids.emplace(use.group, std::ssize(report.group_patterns));
@@ -187,10 +204,12 @@ std::string_view PhaseName(strategies::Phase phase) {
 CommunicationReport BuildCommunicationReport(const LocalProgram& program,
                                              const strategies::Agreement& agreement,
                                              std::optional<RankId> rank,
-                                             const std::vector<OtherProgram>& others) {
+                                             const std::vector<OtherProgram>& others,
+                                             const CommunicationContext& context) {
   const std::vector<CollectiveUse> uses = strategies::CollectivesOf(program);
   const std::vector<GroupPattern> patterns = PatternsOf(uses);
-  CommunicationReport report = {.world_size = program.from->config.world_size,
+  CommunicationReport report = {.run = context.run,
+                                .world_size = program.from->config.world_size,
                                 .pipeline_stages = program.from->config.pipeline_stages,
                                 .agreement = {.holds = agreement.holds,
                                               .groups_checked = agreement.groups_checked,
@@ -202,7 +221,7 @@ CommunicationReport BuildCommunicationReport(const LocalProgram& program,
     ids.emplace(pattern, id);
     report.group_patterns.push_back(DescribeGroups(program, pattern, id));
   }
-  const Describer describer(program);
+  Describer describer(program, context);
   for (const CollectiveUse& use : uses) {
     CollectiveReport collective = describer.Describe(use);
     collective.index = static_cast<std::int64_t>(report.collectives.size());
@@ -210,7 +229,10 @@ CommunicationReport BuildCommunicationReport(const LocalProgram& program,
     report.collectives.push_back(std::move(collective));
   }
   AddTotals(report);
-  AddOthers(report, program, others, ids);
+  if (context.job != nullptr) {
+    report.job = BuildJobTraffic(*context.job, context.devices_per_node);
+  }
+  AddOthers(report, program, others, context, ids);
   if (rank) {
     report.rank = DescribeMembership(program, patterns, *rank);
   }

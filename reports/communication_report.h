@@ -8,7 +8,9 @@
 
 #include "base/ids.h"
 #include "reports/group_report.h"
+#include "reports/job_traffic.h"
 #include "reports/place.h"
+#include "reports/run_report.h"
 #include "strategies/program/agreement.h"
 #include "strategies/program/collectives.h"
 
@@ -27,6 +29,7 @@ struct CollectiveReport {
   std::int64_t payload_bytes = 0;
   std::int64_t sent_bytes = 0;
   std::int64_t least_sent_bytes = 0;
+  std::int64_t inter_node_bytes = 0;
   std::string phase = {};
   std::string reason = {};
   std::string why = {};
@@ -54,6 +57,8 @@ struct CollectiveReport {
     field("least_sent_bytes", &CollectiveReport::least_sent_bytes,
           "Bytes of the rank that sends least: less only for exchanges of border rows, where edge "
           "ranks have fewer neighbours.");
+    field("inter_node_bytes", &CollectiveReport::inter_node_bytes,
+          "Bytes that all ranks which issue it together send to other nodes.");
     field("phase", &CollectiveReport::phase, "Part of the step.",
           {"forward", "backward", "optimizer"});
     field("reason", &CollectiveReport::reason, "Why it exists, for programs.",
@@ -111,9 +116,11 @@ struct AgreementReport {
 
 struct CommunicationReport {
   std::string schema = "drydock.communication/1";
+  RunReport run = {};
   std::int64_t world_size = 1;
   std::int64_t pipeline_stages = 1;
   AgreementReport agreement = {};
+  JobTrafficReport job = {};
   CommunicationTotal total = {};
   std::vector<CommunicationTotal> by_kind = {};
   std::vector<CommunicationTotal> by_phase = {};
@@ -128,9 +135,11 @@ struct CommunicationReport {
   static void Fields(Visitor& field) {
     field("schema", &CommunicationReport::schema, "Format of this document.",
           {"drydock.communication/1"});
+    field("run", &CommunicationReport::run, "Which run this belongs to.");
     field("world_size", &CommunicationReport::world_size, "Ranks of the job.");
     field("pipeline_stages", &CommunicationReport::pipeline_stages, "Pipeline stages of the job.");
     field("agreement", &CommunicationReport::agreement, "Do the ranks fit together?");
+    field("job", &CommunicationReport::job, "What all ranks together send.");
     field("total", &CommunicationReport::total, "All collectives of one rank; key `all`.");
     field("by_kind", &CommunicationReport::by_kind, "Totals per operator, by name.");
     field("by_phase", &CommunicationReport::by_phase, "Totals per phase, in the order of a step.");
@@ -148,6 +157,13 @@ struct OtherProgram {
   std::string ranks = {};
 };
 
+/// What is known of the whole job.
+struct CommunicationContext {
+  RunReport run = {};
+  const strategies::JobProgram* job = nullptr;  ///< Null: nothing is said about nodes.
+  std::int64_t devices_per_node = 8;
+};
+
 /// What a compiled program sends.
 ///
 /// @param agreement  verdict of the agreement check
@@ -155,7 +171,8 @@ struct OtherProgram {
 /// @param others     all programs of a job with stages, this one among them; else none
 [[nodiscard]] CommunicationReport BuildCommunicationReport(
     const strategies::LocalProgram& program, const strategies::Agreement& agreement,
-    std::optional<RankId> rank, const std::vector<OtherProgram>& others = {});
+    std::optional<RankId> rank, const std::vector<OtherProgram>& others = {},
+    const CommunicationContext& context = {});
 
 /// "partial-sum": the reason as reports spell it.
 [[nodiscard]] std::string_view CommReasonName(strategies::CommReason reason);

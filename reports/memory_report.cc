@@ -5,7 +5,10 @@
 #include <set>
 #include <utility>
 
+#include "base/checked.h"
 #include "reports/communication_report.h"
+#include "reports/tensor_list.h"
+#include "strategies/graph/dtype.h"
 
 namespace drydock::reports {
 namespace {
@@ -66,6 +69,8 @@ PeakTensorReport DescribeTensor(const sim::PeakTensor& tensor,
   PeakTensorReport report = {.name = tensor.name,
                              .part = std::string(sim::BufferKindName(tensor.kind)),
                              .producer = tensor.op,
+                             .operator_name = tensor.operator_name,
+                             .scope = tensor.scope,
                              .bytes = tensor.bytes,
                              .tensor = tensor.type_text,
                              .place = ToPlaceReport(tensor.place)};
@@ -74,6 +79,35 @@ PeakTensorReport DescribeTensor(const sim::PeakTensor& tensor,
     report.place = use->second;
   }
   return report;
+}
+
+std::int64_t WeightElements(const LocalProgram& program) {
+  std::int64_t count = 0;
+  for (const strategies::Parameter& parameter : program.local.parameters) {
+    if (parameter.role == strategies::ParameterRole::kWeight) {
+      count = AddSaturated(
+          count,
+          strategies::ElementCount(program.local.at(parameter.value).type.shape).value_or(0));
+    }
+  }
+  return count;
+}
+
+std::vector<LayerMemoryReport> Layers(const sim::ClassMemory& item) {
+  std::vector<LayerMemoryReport> list;
+  for (const sim::LayerMemory& layer : item.layers) {
+    LayerMemoryReport report = {.scope = layer.scope};
+    for (std::size_t kind = 0; kind < sim::kBufferKindCount; ++kind) {
+      if (layer.bytes[kind] > 0) {
+        report.bytes += layer.bytes[kind];
+        report.parts.push_back(
+            {.part = std::string(sim::BufferKindName(static_cast<sim::BufferKind>(kind))),
+             .bytes = layer.bytes[kind]});
+      }
+    }
+    list.push_back(std::move(report));
+  }
+  return list;
 }
 
 /// What is told of a program wherever it is mentioned.
@@ -101,6 +135,8 @@ RankClassReport DescribeClass(const sim::ClassMemory& item, const LocalProgram& 
                             .reserved_bytes = profile.reserved_bytes,
                             .persistent_bytes = profile.persistent_bytes,
                             .communicator_bytes = facts.communicator_bytes,
+                            .kept_for_backward_bytes = item.kept_for_backward_bytes,
+                            .parameter_count = WeightElements(program),
                             .limit_bytes = device.ms_used_bytes,
                             .head_room_bytes = item.head_room_bytes,
                             .fits = item.head_room_bytes >= 0,
@@ -110,6 +146,7 @@ RankClassReport DescribeClass(const sim::ClassMemory& item, const LocalProgram& 
         {.part = std::string(sim::BufferKindName(static_cast<sim::BufferKind>(kind))),
          .bytes = profile.breakdown_bytes[kind]});
   }
+  report.by_layer = Layers(item);
   for (const sim::PeakTensor& tensor : item.largest) {
     report.largest.push_back(DescribeTensor(tensor, facts.first_uses));
   }
@@ -128,8 +165,10 @@ std::vector<std::string> NotModelled(std::int64_t simulation_level) {
 
 }  // namespace
 
-std::optional<MemoryReport> BuildMemoryReport(const sim::DryRunResult& result) {
-  MemoryReport report = {.simulation_level = result.options.level,
+std::optional<MemoryReport> BuildMemoryReport(const sim::DryRunResult& result,
+                                              const MemoryReportOptions& options) {
+  MemoryReport report = {.run = options.run,
+                         .simulation_level = result.options.level,
                          .world_size = result.job.config.world_size,
                          .device_bytes = result.device.total_bytes,
                          .limit_bytes = result.device.ms_used_bytes,
@@ -141,6 +180,11 @@ std::optional<MemoryReport> BuildMemoryReport(const sim::DryRunResult& result) {
     RankClassReport described =
         DescribeClass(item, result.job.programs[item.program], result.device);
     report.fits = report.fits && described.fits;
+    report.all_ranks_bytes = AddSaturated(
+        report.all_ranks_bytes, ScaledUp(described.actual_peak_bytes, item.rank_count, 1));
+    if (options.all_tensors && !item.memory->series.empty()) {
+      described.tensors = ListTensors(item, result.job.programs[item.program]);
+    }
     report.classes.push_back(std::move(described));
   }
   if (report.classes.empty()) {

@@ -1,6 +1,7 @@
 #include "reports/report_set.h"
 
 #include "reports/report_json.h"
+#include "reports/tables_csv.h"
 
 namespace drydock::reports {
 namespace {
@@ -8,6 +9,7 @@ namespace {
 constexpr const char* kSummaryFile = "summary.json";
 constexpr const char* kCommunicationFile = "communication.json";
 constexpr const char* kMemoryFile = "memory.json";
+constexpr const char* kKernelsFile = "kernels.csv";
 
 /// The programs of all stages; none where the job has one.
 std::vector<OtherProgram> ProgramsOf(const sim::DryRunResult& result) {
@@ -25,12 +27,17 @@ std::vector<OtherProgram> ProgramsOf(const sim::DryRunResult& result) {
 
 ReportSet BuildReports(RunFacts facts, const sim::DryRunResult& result) {
   ReportSet set;
-  set.communication = BuildCommunicationReport(sim::DescribedProgram(result), result.agreement,
-                                               result.options.only_rank, ProgramsOf(result));
-  set.memory = BuildMemoryReport(result);
+  set.communication = BuildCommunicationReport(
+      sim::DescribedProgram(result), result.agreement, result.options.only_rank, ProgramsOf(result),
+      {.run = facts.run, .job = &result.job, .devices_per_node = facts.devices_per_node});
+  set.memory = BuildMemoryReport(result, {.run = facts.run, .all_tensors = facts.all_tensors});
   std::vector<std::string> files = {kSummaryFile, kCommunicationFile};
   if (set.memory) {
     files.emplace_back(kMemoryFile);
+  }
+  if (set.memory && facts.all_tensors) {
+    set.kernels_csv = KernelsCsv(facts.run, result);
+    files.emplace_back(kKernelsFile);
   }
   facts.files.insert(facts.files.begin(), files.begin(), files.end());
   set.summary = BuildSummary(facts, result, *set.communication, set.memory);
@@ -51,18 +58,14 @@ std::vector<ReportFile> ReportFiles(const ReportSet& reports) {
   if (reports.memory) {
     files.push_back({.name = kMemoryFile, .text = ReportJson(*reports.memory)});
   }
+  if (!reports.kernels_csv.empty()) {
+    files.push_back({.name = kKernelsFile, .text = reports.kernels_csv});
+  }
   return files;
 }
 
-std::vector<std::string> AbsentReports(const ReportSet& reports) {
-  std::vector<std::string> names;
-  if (!reports.communication) {
-    names.emplace_back(kCommunicationFile);
-  }
-  if (!reports.memory) {
-    names.emplace_back(kMemoryFile);
-  }
-  return names;
+std::vector<std::string> AllReportNames() {
+  return {kSummaryFile, kCommunicationFile, kMemoryFile, kKernelsFile};
 }
 
 }  // namespace drydock::reports

@@ -16,6 +16,7 @@ struct ReportSet {
   SummaryReport summary = {};
   std::optional<CommunicationReport> communication = {};  ///< Absent if the program was rejected.
   std::optional<MemoryReport> memory = {};                ///< Absent at level 0 as well.
+  std::string kernels_csv = {};  ///< Every kernel of every class; empty if it is not asked for.
 };
 
 /// A file to be written, relative to the output folder.
@@ -32,11 +33,11 @@ struct ReportFile {
 [[nodiscard]] ReportSet BuildRejectionReports(RunFacts facts, const strategies::JobConfig& config,
                                               const Error& error);
 
-/// "summary.json", "communication.json" and "memory.json", as far as there are such reports.
-[[nodiscard]] std::vector<ReportFile> ReportFiles(const ReportSet& reports);
+/// Names that reports of a run can have.
+[[nodiscard]] std::vector<std::string> AllReportNames();
 
-/// Names of the reports that there are not: files of an earlier run that must not be taken for
-/// ours.
-[[nodiscard]] std::vector<std::string> AbsentReports(const ReportSet& reports);
+/// "summary.json", "communication.json" and "memory.json", as far as there are such reports, and
+/// the caller's further ones.
+[[nodiscard]] std::vector<ReportFile> ReportFiles(const ReportSet& reports);
 
 }  // namespace drydock::reports

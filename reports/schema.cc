@@ -44,8 +44,6 @@ void WriteTypeSchema(JsonWriter& writer, const TypeFacts& type) {
   writer.Text(type.meaning);
   writer.Key("type");
   writer.Text("object");
-  writer.Key("additionalProperties");
-  writer.Boolean(false);
   writer.Key("required");
   writer.BeginArray(true);
   for (const FieldFacts& field : type.fields) {

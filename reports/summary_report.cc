@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "strategies/graph/dtype.h"
 #include "strategies/graph/job_config.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/program/collectives.h"
@@ -165,6 +166,22 @@ void AddHandCuts(const sim::DryRunResult& result, std::vector<DiagnosticReport>&
   }
 }
 
+/// Elements of all weights, and of those that are trained.
+void CountParameters(const LocalProgram& program, SummaryReport& summary) {
+  const strategies::Graph& traced = program.from->traced;
+  for (const strategies::Parameter& parameter : traced.parameters) {
+    if (parameter.role != strategies::ParameterRole::kWeight) {
+      continue;
+    }
+    const std::int64_t count =
+        strategies::ElementCount(traced.at(parameter.value).type.shape).value_or(0);
+    summary.parameter_count = AddSaturated(summary.parameter_count, count);
+    if (parameter.requires_grad) {
+      summary.trainable_parameter_count = AddSaturated(summary.trainable_parameter_count, count);
+    }
+  }
+}
+
 std::string RanksText(std::int64_t count) {
   return count == 1 ? "1 rank" : std::to_string(count) + " ranks";
 }
@@ -218,7 +235,8 @@ SummaryReport BuildSummary(const RunFacts& facts, const sim::DryRunResult& resul
                            const CommunicationReport& communication,
                            const std::optional<MemoryReport>& memory) {
   const LocalProgram& program = DescribedProgram(result);
-  SummaryReport summary = {.drydock_version = facts.drydock_version,
+  SummaryReport summary = {.run = facts.run,
+                           .drydock_version = facts.drydock_version,
                            .checked = Checked(facts, program.from->config),
                            .ranks_checked = result.fleet.specialised_ranks,
                            .rank_classes = static_cast<std::int64_t>(result.classes.size()),
@@ -233,12 +251,14 @@ SummaryReport BuildSummary(const RunFacts& facts, const sim::DryRunResult& resul
                            .communication = communication.total,
                            .communication_by_kind = communication.by_kind,
                            .communication_by_phase = communication.by_phase,
+                           .traffic = communication.job,
                            .script_runs = ListRuns(facts, result),
                            .rank_asks = facts.rank_asks,
                            .diagnostics = AllDiagnostics(result),
                            .files = facts.files};
   AddRankDependence(facts, summary.diagnostics);
   AddHandCuts(result, summary.diagnostics);
+  CountParameters(program, summary);
   summary.checked.network = program.from->traced.name;
   if (memory) {
     for (const RankClassReport& item : memory->classes) {
@@ -255,7 +275,8 @@ SummaryReport BuildSummary(const RunFacts& facts, const sim::DryRunResult& resul
 }
 
 SummaryReport BuildRejection(const RunFacts& facts, const JobConfig& config, const Error& error) {
-  SummaryReport summary = {.drydock_version = facts.drydock_version,
+  SummaryReport summary = {.run = facts.run,
+                           .drydock_version = facts.drydock_version,
                            .verdict_text = error.message,
                            .checked = Checked(facts, config),
                            .error = ErrorReport{.code = std::string(ErrorCodeName(error.code)),

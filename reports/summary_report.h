@@ -18,6 +18,7 @@ namespace drydock::reports {
 /// The answer of a dry run on one page: schema `drydock.summary/1`.
 struct SummaryReport {
   std::string schema = "drydock.summary/1";
+  RunReport run = {};
   std::string drydock_version = {};
   bool complete = true;
   std::string verdict = {};
@@ -27,6 +28,8 @@ struct SummaryReport {
   std::int64_t ranks_checked = 0;
   std::int64_t rank_classes = 0;
   std::optional<FleetReport> fleet = {};
+  std::int64_t parameter_count = 0;
+  std::int64_t trainable_parameter_count = 0;
   std::vector<SourceCountReport> operators = {};
   std::vector<StrategyReport> strategies = {};
   std::int64_t redistributions = 0;
@@ -34,6 +37,7 @@ struct SummaryReport {
   std::optional<CommunicationTotal> communication = {};
   std::vector<CommunicationTotal> communication_by_kind = {};
   std::vector<CommunicationTotal> communication_by_phase = {};
+  std::optional<JobTrafficReport> traffic = {};
   std::vector<ClassPeakReport> memory = {};
   std::vector<ScriptRunReport> script_runs = {};
   std::vector<std::string> rank_asks = {};
@@ -45,6 +49,7 @@ struct SummaryReport {
   template <typename Visitor>
   static void Fields(Visitor& field) {
     field("schema", &SummaryReport::schema, "Format of this document.", {"drydock.summary/1"});
+    field("run", &SummaryReport::run, "Which run this belongs to.");
     field("drydock_version", &SummaryReport::drydock_version, "Version that wrote this.");
     field("complete", &SummaryReport::complete, "False if the run was stopped before its end.");
     field("verdict", &SummaryReport::verdict,
@@ -57,6 +62,11 @@ struct SummaryReport {
     field("ranks_checked", &SummaryReport::ranks_checked, "Ranks whose program was checked.");
     field("rank_classes", &SummaryReport::rank_classes, "Classes of ranks with equal memory.");
     field("fleet", &SummaryReport::fleet, "What the virtual ranks did.");
+    field("parameter_count", &SummaryReport::parameter_count,
+          "Elements of the weights of the whole network, each counted once however many ranks hold "
+          "it.");
+    field("trainable_parameter_count", &SummaryReport::trainable_parameter_count,
+          "Of these, those that get a gradient.");
     field("operators", &SummaryReport::operators, "Who decided the strategies.");
     field("strategies", &SummaryReport::strategies, "The strategy of every operator that has one.");
     field("redistributions", &SummaryReport::redistributions,
@@ -66,6 +76,7 @@ struct SummaryReport {
           "What one rank sends in one step; see communication.json.");
     field("communication_by_kind", &SummaryReport::communication_by_kind, "The same per operator.");
     field("communication_by_phase", &SummaryReport::communication_by_phase, "The same per phase.");
+    field("traffic", &SummaryReport::traffic, "What all ranks together send in one step.");
     field("memory", &SummaryReport::memory, "Peak per class of ranks; see memory.json.");
     field("script_runs", &SummaryReport::script_runs,
           "How often the script was run, as which ranks, and what it computes there; empty for a "
@@ -80,6 +91,9 @@ struct SummaryReport {
 
 /// What a summary says that is known only to whoever runs the dry run.
 struct RunFacts {
+  RunReport run = {};
+  std::int64_t devices_per_node = 8;
+  bool all_tensors = false;  ///< memory.json lists every tensor.
   std::string drydock_version = {};
   std::string subject = {};      ///< Script or graph file as given.
   std::string compat_from = {};  ///< "--compat", "installed mindspore 2.7.0", "default".

@@ -10,15 +10,12 @@
 namespace drydock::sim {
 namespace {
 
-using strategies::Graph;
 using strategies::GroupPattern;
 using strategies::JobProgram;
 using strategies::LocalProgram;
 using strategies::Node;
 using strategies::ProgramIndex;
 using strategies::RankSet;
-using strategies::Value;
-using strategies::ValueKind;
 
 Status CheckOptions(const JobProgram& job, const DryRunOptions& options) {
   if (options.level < 0 || options.level > 1) {
@@ -46,75 +43,8 @@ Result<DeviceMemory> DeviceOf(const JobProgram& job) {
   return SimulatedDevice(limit_bytes);
 }
 
-/// "MatMul result of matmul", "AllReduce (partial sum of MatMul-op1)", "MatMul in backward of
-/// matmul".
-std::string KernelResultName(const Graph& graph, const Value& value) {
-  const Node& node = graph.at(value.producer);
-  if (!node.reason_text.empty()) {
-    return node.op + " (" + node.reason_text + ")";
-  }
-  constexpr std::string_view kGradientPrefix = "grad";
-  std::string_view label = node.instance_name.empty() ? node.scope : node.instance_name;
-  const bool backward = node.phase == strategies::Phase::kBackward;
-  if (backward && label.starts_with(kGradientPrefix)) {
-    label.remove_prefix(kGradientPrefix.size());
-  }
-  if (label.empty()) {
-    return node.op + " result";
-  }
-  return node.op + (backward ? " in backward of " : " result of ") + std::string(label);
-}
-
-/// A tensor that only the kernel graph has: a value argument, or one between two kernels of an
-/// operator.
-PeakTensor DescribeInner(const Graph& graph, const strategies::KernelNode& node,
-                         PeakTensor tensor) {
-  tensor.name = "constant";
-  if (node.kind == strategies::KernelKind::kKernel) {
-    tensor.op = node.name.str();
-    tensor.name = tensor.op + " result";
-    if (node.origin != strategies::kNoNode) {
-      tensor.place = PlaceOf(graph, graph.at(node.origin));
-    }
-  }
-  return tensor;
-}
-
 const PlannedKernel& KernelAtPeak(const MemoryPlan& plan, const MemoryProfile& profile) {
   return plan.KernelsOf(profile.at_step)[static_cast<std::size_t>(profile.at_kernel)];
-}
-
-PeakTensor DescribeBuffer(const LocalProgram& program, const PeakBuffer& buffer,
-                          const MemoryPlan& plan, const MemoryProfile& profile) {
-  const Graph& graph = program.local;
-  PeakTensor tensor{.kind = buffer.kind, .bytes = buffer.bytes};
-  if (buffer.buffer < 0) {
-    const auto node_index = KernelAtPeak(plan, profile).tag;
-    tensor.name = "workspace";
-    tensor.op = program.kernels.nodes[node_index].name.str();
-    return tensor;
-  }
-  const auto index = static_cast<std::size_t>(buffer.buffer);
-  const strategies::KernelNode& owner = program.kernels.nodes[plan.buffers[index].tag];
-  const strategies::KernelResult& result = owner.results[ResultOf(plan, index)];
-  if (result.value == strategies::kNoValue) {
-    tensor.type_text = TypeText(result.type);
-    return DescribeInner(graph, owner, std::move(tensor));
-  }
-  const Value& value = graph.at(result.value);
-  tensor.type_text = TypeText(value.type);
-  tensor.name = value.name;
-  if (value.kind == ValueKind::kOutput) {
-    const Node& node = graph.at(value.producer);
-    tensor.op = node.op;
-    tensor.place = PlaceOf(graph, node);
-    if (tensor.name.empty()) {
-      tensor.name = KernelResultName(graph, value);
-    }
-  } else if (tensor.name.empty()) {
-    tensor.name = "constant";
-  }
-  return tensor;
 }
 
 /// Memory of one class of ranks: the same plan, hence the same profile, for every member.
@@ -122,21 +52,29 @@ Status AccountMemory(const LocalProgram& program, const DryRunOptions& options,
                      const DeviceMemory& device, ClassMemory& ranks) {
   const MemoryPlan plan = PlanMemory(program);
   LifetimeOptions lifetimes{.steps = program.from->config.steps,
-                            .largest_count = options.largest_count};
+                            .largest_count = plan.buffers.size() + 1,
+                            .keep_series = options.keep_lifetimes};
   lifetimes.pool.capacity_bytes = device.ms_used_bytes;
   DRYDOCK_TRY(ranks.memory, ProfileMemory(plan, lifetimes));
-  const MemoryProfile& profile = *ranks.memory;
+  MemoryProfile& profile = *ranks.memory;
   ranks.head_room_bytes = device.ms_used_bytes - profile.actual_peak_bytes;
+  const TensorFacts facts(program, plan);
   if (profile.at_kernel >= 0) {
-    const auto node_index = KernelAtPeak(plan, profile).tag;
-    const NodeId origin = program.kernels.nodes[node_index].origin;
-    ranks.peak_op = FullNames(program.local)[ToIndex(origin)];
+    const NodeId origin = facts.OriginOf(KernelAtPeak(plan, profile));
+    ranks.peak_op = facts.OperatorName(origin);
     ranks.peak_place = PlaceOf(program.local, program.local.at(origin));
   }
+  ranks.layers = LayersAtPeak(facts, profile);
+  ranks.kept_for_backward_bytes = KeptForBackward(program, plan, profile);
+  profile.largest.resize(std::min(options.largest_count, profile.largest.size()));
   for (const PeakBuffer& buffer : profile.largest) {
-    ranks.largest.push_back(DescribeBuffer(program, buffer, plan, profile));
+    ranks.largest.push_back(buffer.buffer < 0
+                                ? facts.Workspace(KernelAtPeak(plan, profile), buffer.bytes)
+                                : facts.Describe(buffer));
   }
-  ranks.memory->placements = {};  // As large as the plan; only the peak is told.
+  if (!options.keep_lifetimes) {
+    profile.placements = {};  // As large as the plan; only the peak is told.
+  }
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include "base/executor.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "sim/fleet/tensor_facts.h"
 #include "sim/memory/device_memory.h"
 #include "sim/memory/lifetimes.h"
 #include "strategies/program/agreement.h"
@@ -19,16 +20,7 @@ struct DryRunOptions {
   std::int32_t level = 1;                ///< 0 compile and validate, 1 also memory.
   std::optional<RankId> only_rank = {};  ///< Play this rank only; the whole fleet still registers.
   std::size_t largest_count = 10;        ///< Tensors listed at the peak.
-};
-
-/// A tensor alive at the peak, in terms of the user's network.
-struct PeakTensor {
-  std::string name = {};  ///< Parameter name, or "<op> result of <instance>", or "workspace".
-  std::string op = {};    ///< Producing operator; empty for parameters and inputs.
-  BufferKind kind = BufferKind::kActivation;
-  std::int64_t bytes = 0;      ///< As placed (rounded).
-  std::string type_text = {};  ///< "float32 (8, 16)", local.
-  std::optional<SourcePlace> place = {};
+  bool keep_lifetimes = false;           ///< Keep when and where each tensor lives, and the series.
 };
 
 /// Ranks of which the same program is told: they differ only in offsets and peers.
@@ -40,6 +32,8 @@ struct ClassMemory {
   std::string peak_op = {};  ///< Full name of the operator at whose launch the peak is.
   std::optional<SourcePlace> peak_place = {};
   std::vector<PeakTensor> largest = {};
+  std::vector<LayerMemory> layers = {};  ///< What is alive at the peak by layer; sums to the peak.
+  std::int64_t kept_for_backward_bytes = 0;  ///< See KeptForBackward.
   std::int64_t head_room_bytes = 0;  ///< Usable device memory minus the peak with fragments.
 };
 

@@ -148,6 +148,13 @@ class PlanRun {
     if (peak_in_step_) {
       at_peak_ = profile_;
       at_peak_.at_step = static_cast<std::int32_t>(step_);
+      if (options_.keep_series) {
+        at_peak_.left_over = old_;
+        at_peak_.kinds.clear();
+        for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+          at_peak_.kinds.push_back(ReportedKind(b));
+        }
+      }
       DescribePeak(at_peak_);
     }
   }

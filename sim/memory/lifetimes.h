@@ -70,7 +70,10 @@ struct MemoryProfile {
   std::vector<PeakBuffer> largest = {};          ///< At the peak, largest first, then by buffer.
   std::vector<BufferPlacement> placements = {};  ///< One per buffer of the plan.
   std::vector<KernelUsage> series = {};          ///< One per kernel, if asked for.
-  MemoryTrace trace = {};                        ///< Every allocation, if asked for.
+  /// With the series: what the step before left, one per buffer of the plan.
+  std::vector<BufferPlacement> left_over = {};
+  std::vector<BufferKind> kinds = {};  ///< With the series: what each buffer counts as.
+  MemoryTrace trace = {};              ///< Every allocation, if asked for.
 };
 
 /// Runs the steps of `plan` through the pool as the kernel-by-kernel executor does (O0).

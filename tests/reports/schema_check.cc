@@ -13,9 +13,9 @@ class Checker {
   explicit Checker(const json& root) : root_(root) {}
 
   void Check(const json& schema, const json& value, const std::string& path) {
-    static const std::set<std::string> kKnown = {
-        "$schema",  "$id",        "$defs", "$ref", "description",         "type",
-        "required", "properties", "items", "enum", "additionalProperties"};
+    static const std::set<std::string> kKnown = {"$schema",     "$id",  "$defs",    "$ref",
+                                                 "description", "type", "required", "properties",
+                                                 "items",       "enum"};
     for (const auto& [key, unused] : schema.items()) {
       if (!kKnown.contains(key)) {
         Complain(path, "unknown keyword " + key);
@@ -61,7 +61,7 @@ class Checker {
     for (const auto& [key, item] : value.items()) {
       if (schema["properties"].contains(key)) {
         Check(schema["properties"][key], item, path + "/" + key);
-      } else if (schema.value("additionalProperties", true) == json(false)) {
+      } else {
         Complain(path, "may not have " + key);
       }
     }
