@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/planning/plan.h"
+
+namespace drydock::sim {
+
+/// Bytes of one layer on one rank, for one micro batch.
+struct LayerActivations {
+  double kept = 0;       ///< Kept from the forward to the backward pass under the plan.
+  double whole = 0;      ///< Kept if nothing is computed again: what one layer needs at once.
+  double attention = 0;  ///< Of that, what exists for each pair of tokens.
+};
+
+/// Device memory of a rank of one stage, closed form. Bytes.
+struct StageMemory {
+  double weights = 0;
+  double gradients = 0;
+  double optimizer = 0;
+  double gathered = 0;     ///< Weights that are whole for a while (level 3), gradients not yet cut.
+  double activations = 0;  ///< Of the layers, all micro batches that are under way.
+  double borders = 0;      ///< Embedding, last norm, logits and loss.
+  double transient = 0;    ///< What a layer that is computed again needs for the moment.
+  [[nodiscard]] double Sum() const {
+    return weights + gradients + optimizer + gathered + activations + borders + transient;
+  }
+};
+
+/// What of a job is the same for all plans; made once, so that a plan costs nanoseconds.
+struct JobFacts {
+  ModelParameters parameters = {};
+};
+[[nodiscard]] JobFacts FactsOf(const TrainingJob& job);
+
+/// Bytes that a layer keeps for its backward pass.
+/// Source: arXiv 2205.05198 section 4 (GPT, each term), NVIDIA/Megatron-LM:
+/// megatron/training/theoretical_memory_usage.py; docs/planning.md lists the terms.
+[[nodiscard]] LayerActivations ActivationsOf(const TrainingJob& job, const Plan& plan, bool sparse);
+
+/// Micro batches whose activations stage `stage` holds, counted in whole stages: 1F1B, or
+/// interleaved, where parts of a stage count as parts.
+[[nodiscard]] double MicroBatchesUnderWay(const TrainingJob& job, const Plan& plan,
+                                          std::int64_t stage);
+
+/// Layers of a stage: the rest of a division goes to the stages in the middle.
+[[nodiscard]] std::int64_t LayersOf(const TrainingJob& job, const Plan& plan, std::int64_t stage);
+
+[[nodiscard]] StageMemory MemoryOf(const TrainingJob& job, const JobFacts& facts, const Plan& plan,
+                                   std::int64_t stage);
+
+/// The stage that needs most, and what it needs.
+struct PlanMemory {
+  std::int64_t stage = 0;
+  StageMemory bytes = {};
+};
+[[nodiscard]] PlanMemory MemoryOf(const TrainingJob& job, const JobFacts& facts, const Plan& plan);
+
+}  // namespace drydock::sim

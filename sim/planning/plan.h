@@ -1,0 +1,91 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "sim/planning/model_shape.h"
+
+namespace drydock::sim {
+
+/// What of the forward pass is not kept but computed again.
+enum class Recompute : std::uint8_t {
+  kNone,
+  kSelective,  ///< The core of the attention: scores, softmax, their product with the values.
+  kProducts,   ///< All but the attention's result and every second product.
+  kFull,       ///< Whole layers; their inputs are kept.
+};
+
+/// How a training job is cut over its devices.
+///
+/// devices = data * tensor * pipeline * context; experts lie on parts of data * context * tensor.
+/// Example: 1,024 devices as {.data = 8, .tensor = 8, .pipeline = 16}.
+struct Plan {
+  std::int64_t data = 1;
+  std::int64_t tensor = 1;
+  std::int64_t pipeline = 1;
+  std::int64_t interleave = 1;  ///< Parts of the model on each stage.
+  std::int64_t context = 1;
+  std::int64_t expert = 1;
+  std::int64_t micro_batch = 1;  ///< Samples.
+  std::int64_t optimizer_level =
+      0;  ///< 0 nothing sharded, 1 optimizer state, 2 and gradients, 3 and weights.
+  bool sequence_parallel = false;  ///< Between the cut products the tokens are cut.
+  Recompute recompute = Recompute::kNone;
+  [[nodiscard]] std::int64_t Devices() const { return data * tensor * pipeline * context; }
+  friend auto operator<=>(const Plan&, const Plan&) = default;
+};
+
+/// Bytes that a weight costs beside what is computed with it.
+struct Storage {
+  double weight = 2;
+  double gradient = 4;      ///< Cut by level 2 and up.
+  double accumulation = 0;  ///< A further gradient, never cut.
+  double optimizer = 12;    ///< Master copy and moments; cut by level 1 and up.
+  double computed = 2;      ///< Of a weight as products take it, where it is gathered or cast.
+  friend bool operator==(const Storage&, const Storage&) = default;
+};
+
+/// How attention is computed.
+enum class AttentionKernel : std::uint8_t {
+  kPlain,  ///< Scores exist: tokens x tokens.
+  kFused,  ///< Scores do not exist; sums of exponentials are kept.
+};
+
+/// What is trained, on what; the question to which plans are answers.
+struct TrainingJob {
+  ModelShape model = {};
+  std::int64_t sequence = 0;
+  std::int64_t global_batch = 0;  ///< Samples of a step.
+  std::int64_t devices = 1;
+  Storage storage = {};
+  AttentionKernel attention = AttentionKernel::kFused;
+  /// Bytes that fused attention keeps for each head and token: 4 where the logarithm of the sum is
+  /// kept, 64 on Ascend, which keeps maximum and sum with eight columns each.
+  double attention_sum_bytes = 4;
+  bool fused_gate = false;  ///< The gate's activation is computed again in the backward pass.
+  double logit_bytes = 10;  ///< For each logit at the loss: 16-bit, 32-bit, gradient.
+  bool eight_bit_products = false;
+  bool causal = true;        ///< Fused attention skips what lies above the diagonal.
+  bool overlap_data = true;  ///< Gradient reduction runs beside the backward pass.
+};
+
+/// Samples in a step of one pipeline. 0 if the batch cannot be divided.
+[[nodiscard]] std::int64_t MicroBatches(const TrainingJob& job, const Plan& plan);
+
+/// Whether the plan can be run at all: everything divides that has to.
+/// @error kInvalidArgument  what does not divide, and what would
+[[nodiscard]] Status CheckPlan(const TrainingJob& job, const Plan& plan);
+
+/// "dp8 tp8 pp16 vpp2 cp1 ep1 sp op1 selective mb1": how tables and --explain name a plan; parts
+/// that are 1 or absent are left out.
+[[nodiscard]] std::string PlanText(const Plan& plan);
+
+/// The plan that `PlanText` writes so. @error kInvalidArgument  which word is not understood
+[[nodiscard]] Result<Plan> ParsePlan(std::string_view text);
+
+/// "none", "selective", "products", "full".
+[[nodiscard]] std::string_view RecomputeName(Recompute recompute);
+
+}  // namespace drydock::sim
