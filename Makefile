@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 30
 PROVE_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test release dev asan tsan fuzz prove operators truth real-models bench check format tidy packages packages-test packages-check clean
+.PHONY: help quickstart test release dev asan tsan fuzz prove operators truth accuracy real-models bench check format tidy packages packages-test packages-check clean
 
 help:
 	@sed -n 's/^#   /  /p' Makefile
@@ -19,6 +19,7 @@ help:
 	@echo "  make prove        the numeric proof with new programs for PROVE_SECONDS ($(PROVE_SECONDS)) seconds"
 	@echo "  make operators    writes docs/operators.md"
 	@echo "  make truth        MindSpore's own dry run beside ours, writes docs/truth.md; RECORDED=1: from what is recorded alone"
+	@echo "  make accuracy     published measurements beside the closed forms of drydock plan, writes docs/accuracy.md"
 	@echo "  make real-models REPOS=FOLDER  training configurations of the checkout FOLDER/mindformers, a table; PYTHON=interpreter with its requirements"
 	@echo "  make bench        the benchmarks"
 	@echo "  make check        checks of the tree (includes, one place, words, sizes, format)"
@@ -71,6 +72,9 @@ operators: dev
 
 truth: dev
 	@python3 -B tests/reference/truth.py $(if $(RECORDED),--recorded) $(if $(ONLY),--only $(ONLY),--page docs/truth.md)
+
+accuracy: release
+	@python3 -B tests/reference/accuracy.py --build build/release $(if $(DRYDOCK_VECTORS),,--page docs/accuracy.md)
 
 real-models: release
 	@test -f "$(REPOS)/mindformers/run_mindformer.py" || { echo "REPOS must be a folder with a checkout of mindformers"; exit 1; }

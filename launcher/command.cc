@@ -8,6 +8,7 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(MakeMsrunCommand());
   commands.push_back(MakeSchedulerCommand());
+  commands.push_back(MakeEstimateCommand());
   commands.push_back(MakeListOperatorsCommand());
   commands.push_back(MakeManCommand());
   commands.push_back(MakeVersionCommand());

@@ -11,6 +11,7 @@ namespace drydock::launcher {
 [[nodiscard]] std::unique_ptr<Command> MakeMsrunCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeListOperatorsCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeSchedulerCommand();
+[[nodiscard]] std::unique_ptr<Command> MakeEstimateCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeManCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeVersionCommand();
 

@@ -7,7 +7,9 @@ namespace drydock::launcher {
 InstallPaths PathsFor(const std::string& program) {
   const std::filesystem::path prefix = std::filesystem::path(program).parent_path().parent_path();
   return {.trace_library = (prefix / "lib" / "drydock" / "libdrydock_trace.so").string(),
-          .python_folder = (prefix / "share" / "drydock" / "python").string()};
+          .python_folder = (prefix / "share" / "drydock" / "python").string(),
+          .hardware_folder = (prefix / "share" / "drydock" / "hardware").string(),
+          .planning_folder = (prefix / "share" / "drydock" / "planning").string()};
 }
 
 Result<std::string> ProgramPath() {

@@ -11,7 +11,9 @@ namespace drydock::launcher {
 /// The build folder has the same layout.
 struct InstallPaths {
   std::string trace_library = {};
-  std::string python_folder = {};  ///< Holds the package that stands in for `mindspore`.
+  std::string python_folder = {};    ///< Holds the package that stands in for `mindspore`.
+  std::string hardware_folder = {};  ///< Holds the hardware profiles, one file each.
+  std::string planning_folder = {};  ///< Holds the script that trains a planned model.
 };
 
 /// @param program  absolute path of the running program, links resolved

@@ -146,6 +146,13 @@ Result<Plan> ParsePlan(std::string_view text) {
     }
     text.remove_prefix(end);
   }
+  double devices = 1;
+  for (const std::int64_t cut : {plan.data, plan.tensor, plan.pipeline, plan.context}) {
+    devices *= static_cast<double>(cut);
+  }
+  if (devices > 1e9) {
+    return FailInput("Plan:devices", "the plan takes more than 10^9 devices", "cut less");
+  }
   return plan;
 }
 

@@ -67,7 +67,9 @@ struct TrainingJob {
   bool fused_gate = false;  ///< The gate's activation is computed again in the backward pass.
   double logit_bytes = 10;  ///< For each logit at the loss: 16-bit, 32-bit, gradient.
   bool eight_bit_products = false;
-  bool causal = true;        ///< Fused attention skips what lies above the diagonal.
+  bool causal = true;  ///< Fused attention skips what lies above the diagonal.
+  /// Every tensor part sends a stage's whole output on; else each sends its share.
+  bool whole_messages = false;
   bool overlap_data = true;  ///< Gradient reduction runs beside the backward pass.
 };
 

@@ -160,8 +160,7 @@ TEST(Plans, ContradictionsAreNamed) {
             "96 attention heads cannot be divided by 64 tensor parts");
   EXPECT_EQ(message({.data = 1, .tensor = 8, .pipeline = 8, .micro_batch = 3}),
             "64 samples cannot be divided by 3 samples at once");
-  EXPECT_EQ(message({.data = 8, .tensor = 8, .expert = 2}),
-            "the model has no experts to cut");
+  EXPECT_EQ(message({.data = 8, .tensor = 8, .expert = 2}), "the model has no experts to cut");
 }
 
 }  // namespace
