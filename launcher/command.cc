@@ -7,6 +7,7 @@ namespace drydock::launcher {
 std::vector<std::unique_ptr<Command>> MakeCommands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(MakeMsrunCommand());
+  commands.push_back(MakeMpirunCommand());
   commands.push_back(MakeSchedulerCommand());
   commands.push_back(MakeEstimateCommand());
   commands.push_back(MakeListOperatorsCommand());

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,12 @@ class Command {
   [[nodiscard]] virtual std::string Usage() const { return "[flags]"; }
   /// Declares the flags; values are stored in the object. `--help` is added by the caller.
   virtual void AddFlags(FlagSet& flags) = 0;
+  /// The words of the command line as `flags` reads them: a front door of another launcher's habits
+  /// translates them here. @error USAGE
+  [[nodiscard]] virtual Result<std::vector<std::string>> Translate(
+      std::span<const std::string> words, const FlagSet& /*flags*/) {
+    return std::vector<std::string>(words.begin(), words.end());
+  }
   /// @error  see ExitCodeOf
   [[nodiscard]] virtual Result<ExitCode> Run(const FlagSet& flags, const Context& context) = 0;
 };

@@ -22,6 +22,7 @@ constexpr auto kCodes = std::to_array<CodeFacts>({
     {"REPORT_WRITE", ExitCode::kPreflight},
     {"NO_SCRIPT", ExitCode::kPreflight, "give the path of a script"},
     {"NO_INTERPRETER", ExitCode::kPreflight},
+    {"NO_MPI", ExitCode::kPreflight},
     {"NO_TRACER", ExitCode::kPreflight},
     {"PORT_IN_USE", ExitCode::kPreflight},
     {"RESOLVE", ExitCode::kPreflight},

@@ -194,6 +194,12 @@ Result<FlagSet::Flag*> FlagSet::Resolve(std::string_view word) {
       nearest.empty() ? "--help lists the flags" : "did you mean '--" + nearest + "'?");
 }
 
+const FlagSpec* FlagSet::Find(std::string_view name) const {
+  const auto it = std::ranges::find(flags_, Normalised(name),
+                                    [](const Flag& f) -> std::string { return f.spec.name; });
+  return it == flags_.end() ? nullptr : &it->spec;
+}
+
 bool FlagSet::Given(std::string_view name) const {
   const auto it = std::ranges::find(flags_, name,
                                     [](const Flag& f) -> std::string_view { return f.spec.name; });

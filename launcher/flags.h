@@ -50,6 +50,8 @@ class FlagSet {
 
   /// Words from the first that is not a flag or its value.
   [[nodiscard]] const std::vector<std::string>& rest() const { return rest_; }
+  /// The flag of that name, dashes and underscores alike; null if there is none.
+  [[nodiscard]] const FlagSpec* Find(std::string_view name) const;
   /// True if the flag was given.
   [[nodiscard]] bool Given(std::string_view name) const;
   /// "name=value" of the flags that were given, by name.

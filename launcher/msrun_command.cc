@@ -36,10 +36,13 @@ class MsrunCommand : public Command {
     if (options.sim_level < 0) {
       return RunJob(options, context);
     }
-    if (options.sim_level > 1) {
-      return FailCommand("UNSUPPORTED",
-                         "sim_level " + std::to_string(options.sim_level) + " is not handled yet",
-                         "use --sim_level=1: operator memory without workspace");
+    if (!flags.Given("sim_level")) {
+      context.log.Warning("MS_SIMULATION_LEVEL=" + std::to_string(options.sim_level) +
+                          " is set in the environment: this is a dry run, and no rank is started");
+    }
+    if (options.outer && options.outer->index > 0) {
+      context.log.Info("the dry run is that of " + options.outer->system + "'s process 0");
+      return ExitCode::kOk;
     }
     return Simulate(options, context);
   }

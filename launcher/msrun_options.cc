@@ -381,6 +381,13 @@ Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
                  std::to_string(o.local_worker_num) +
                  " ranks is beyond --worker_num=" + std::to_string(o.worker_num));
   }
+  if (o.node_rank > 0 && o.local_worker_num < o.worker_num && !o.outer &&
+      (o.master_addr == "localhost" || o.master_addr.starts_with("127.") ||
+       o.master_addr == "::1")) {
+    return Usage("argument --master_addr: " + o.master_addr + " is this machine, and node " +
+                     std::to_string(o.node_rank) + " is to find the scheduler on that of node 0",
+                 "give the address of node 0 on all nodes");
+  }
   return {};
 }
 
@@ -407,6 +414,7 @@ Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& fla
   options.script = flags.rest().front();
   options.script_args.assign(flags.rest().begin() + 1, flags.rest().end());
   DRYDOCK_RETURN_IF_ERROR(TakeSimulationVariables(options, environment));
+  DRYDOCK_RETURN_IF_ERROR(TakeOuterJob(options, flags, environment));
   DRYDOCK_RETURN_IF_ERROR(TakeCompatVariable(options, environment));
   DRYDOCK_RETURN_IF_ERROR(CheckCounts(options));
   DRYDOCK_RETURN_IF_ERROR(CheckTail(options.tail_worker_log, options.sim_level < 0

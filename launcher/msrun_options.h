@@ -8,6 +8,7 @@
 
 #include "launcher/environment.h"
 #include "launcher/flags.h"
+#include "launcher/outer_job.h"
 #include "reports/ir_style.h"
 #include "strategies/graph/job_config.h"
 
@@ -33,6 +34,13 @@ enum class Framework : std::uint8_t {
   kMindSpore,  ///< Workers register with the scheduler.
   kTorch,      ///< As torchrun starts them.
   kPaddle,     ///< As paddle.distributed.launch starts them.
+};
+
+/// Whose habits of output a job follows.
+enum class LogLayout : std::uint8_t {
+  kMsrun,    ///< worker_<rank>.log.
+  kConsole,  ///< No files: ranks write where we do, as under mpirun.
+  kMpirun,   ///< 1/rank.<rank>/stdout and stderr, as of mpirun --output-filename.
 };
 
 /// Values of msrun's flags; names and defaults as in the original. Source: spec launcher section 1.
@@ -63,6 +71,11 @@ struct MsrunOptions {
   std::string tls_password_file = {};  ///< First line: the server's password, second: the client's.
   std::string mindspore_release = {};  ///< Of the workers; empty: the installed one, as a guess.
 
+  // Set by the front doors of other launchers.
+  LogLayout log_layout = LogLayout::kMsrun;
+  bool merge_stderr = true;             ///< kMpirun: stderr into the same file.
+  bool ends_with_first_failure = true;  ///< A rank's exit status other than 0 ends the others.
+
   bool json = false;
   bool quiet = false;
   bool verbose = false;
@@ -80,6 +93,7 @@ struct MsrunOptions {
   std::int64_t trace_timeout_s = 0;  ///< 0: none.
   reports::IrStyle ir_style = reports::IrStyle::kR20;  ///< Look of IR dumps.
 
+  std::optional<OuterJob> outer = {};  ///< The job of processes of which this one is part.
   bool worker_num_given = false;
   std::vector<std::string> flags_given = {};  ///< "name=value" of those that change the result.
   std::string script = {};

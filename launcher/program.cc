@@ -74,7 +74,9 @@ int RunCommand(Command& command, std::span<const std::string> words, const Conte
   flags.AddSwitch({"version", "", "print the version"}, &version);
   flags.AddSwitch({"help", "", "print this text; --all_flags prints the rarer ones, too"}, &help);
   flags.AddSwitch({.name = "all_flags", .help = "print all flags", .rare = true}, &all_flags);
-  const auto parsed = flags.Parse(words);
+  const auto translated = command.Translate(words, flags);
+  const auto parsed =
+      translated ? flags.Parse(*translated) : Result<void>(tl::unexpected(translated.error()));
   if (!parsed) {
     err << "usage: " << context.program << " " << command.Usage() << "\n";
     return Report(parsed.error(), context.program, err);

@@ -239,6 +239,11 @@ Status CheckChosenRank(const MsrunOptions& options, const LoadedJob& job) {
 }  // namespace
 
 Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
+  if (options.sim_level > 1) {
+    return FailCommand("UNSUPPORTED",
+                       "sim_level " + std::to_string(options.sim_level) + " is not handled yet",
+                       "use --sim_level=1: operator memory without workspace");
+  }
   DRYDOCK_TRY(const OutputFolder folder, ClaimFolder(options, context));
   std::optional<strategies::JobConfig> settings;
   Result<LoadedJob> job = LoadJob(options, context, settings);

@@ -4,14 +4,12 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
-#include <system_error>
 #include <utility>
 
-#include "launcher/exit_code.h"
+#include "launcher/log_file.h"
 
 namespace drydock::launcher {
 namespace {
@@ -53,15 +51,10 @@ Result<SchedulerLog> SchedulerLog::Open(const std::string& path) {
   if (path.empty()) {
     return SchedulerLog(nullptr);
   }
-  auto file = std::make_unique<Descriptor>(
-      path == kStandardError
-          ? ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
-          : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
-  if (file->get() < 0) {
-    return FailCommand("LOG_DIR",
-                       path + ": " + std::error_code(errno, std::generic_category()).message(),
-                       "choose another folder with --log_dir");
+  if (path == kStandardError) {
+    return SchedulerLog(std::make_unique<Descriptor>(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)));
   }
+  DRYDOCK_TRY(auto file, OpenLog(path));
   return SchedulerLog(std::move(file));
 }
 

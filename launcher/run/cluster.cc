@@ -47,7 +47,7 @@ Result<std::unique_ptr<SchedulerServer>> StartServer(const MsrunOptions& options
               SchedulerJobOf(SchedulerEnvironment(options, environment, job), {}));
   server.tls = job.tls;
   server.job.rules.metadata_answers = job.metadata_answers;
-  server.log_path = PathIn(options.log_dir, "scheduler.log");
+  server.log_path = HasLogs(options) ? PathIn(options.log_dir, "scheduler.log") : "";
   return SchedulerServer::Start(std::move(server));
 }
 

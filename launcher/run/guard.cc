@@ -37,9 +37,10 @@ namespace {
   }
   if (count == 0) {  // no farewell
     (void)EndMarkedProcesses(mark);
-    const int fd = note_path.empty()
-                       ? -1
-                       : ::open(note_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int fd =
+        note_path.empty()
+            ? -1
+            : ::open(note_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0 && ::write(fd, note.data(), note.size()) < 0) {
       ::_exit(1);
     }

@@ -97,8 +97,34 @@ std::vector<std::optional<std::int64_t>> RanksOf(const MsrunOptions& options) {
   return ranks;
 }
 
+bool FollowsMpirun(const MsrunOptions& options) {
+  return options.log_layout == LogLayout::kConsole || options.log_layout == LogLayout::kMpirun;
+}
+
+bool HasLogs(const MsrunOptions& options) {
+  return options.log_layout != LogLayout::kConsole;
+}
+
+namespace {
+
+/// "1/rank.07": as many digits as the last rank has. Source: man mpirun, --output-filename
+std::string MpirunFolder(const MsrunOptions& options, std::int64_t rank) {
+  std::string number = std::to_string(rank);
+  const std::size_t width = std::to_string(options.worker_num - 1).size();
+  number.insert(0, width - std::min(width, number.size()), '0');
+  return PathIn(options.log_dir, "1/rank." + number);
+}
+
+}  // namespace
+
 std::string WorkerLogPath(const MsrunOptions& options, const HostFacts& host,
                           const WorkerSpec& worker) {
+  if (!HasLogs(options)) {
+    return {};
+  }
+  if (options.log_layout == LogLayout::kMpirun) {
+    return PathIn(MpirunFolder(options, worker.rank.value_or(worker.local_index)), "stdout");
+  }
   std::string stem = options.worker_log_name.empty() ? "worker" : options.worker_log_name;
   stem = Replaced(std::move(stem), "{ip}", host.local_ip);
   stem = Replaced(std::move(stem), "{hostname}", host.host_name);
@@ -108,6 +134,9 @@ std::string WorkerLogPath(const MsrunOptions& options, const HostFacts& host,
 
 std::string RestartLogPath(const std::string& log_path, std::int64_t restart) {
   constexpr std::string_view kSuffix = ".log";
+  if (!log_path.ends_with(kSuffix)) {
+    return log_path.empty() ? "" : log_path + ".r" + std::to_string(restart);
+  }
   const std::string number = ".r" + std::to_string(restart);
   return log_path.substr(0, log_path.size() - kSuffix.size()) + number + std::string(kSuffix);
 }
@@ -117,6 +146,10 @@ std::vector<WorkerSpec> WorkersOf(const MsrunOptions& options, const HostFacts& 
   for (const std::optional<std::int64_t>& rank : RanksOf(options)) {
     WorkerSpec worker{.local_index = static_cast<std::int64_t>(workers.size()), .rank = rank};
     worker.log_path = WorkerLogPath(options, host, worker);
+    if (options.log_layout == LogLayout::kMpirun && !options.merge_stderr) {
+      worker.error_log_path =
+          PathIn(MpirunFolder(options, rank.value_or(worker.local_index)), "stderr");
+    }
     workers.push_back(std::move(worker));
   }
   return workers;

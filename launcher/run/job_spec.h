@@ -44,9 +44,10 @@ struct HostFacts {
 struct WorkerSpec {
   std::int64_t local_index = 0;
   std::optional<std::int64_t> rank = {};  ///< Also its node id; nothing: the scheduler decides.
-  std::string log_path = {};
-  std::vector<int> cpus = {};     ///< Processors it may use; empty: all.
-  std::string bound_ranges = {};  ///< The same for people: "0-3,8".
+  std::string log_path = {};              ///< Empty: it writes where we do.
+  std::string error_log_path = {};        ///< Of stderr; empty: as `log_path`.
+  std::vector<int> cpus = {};             ///< Processors it may use; empty: all.
+  std::string bound_ranges = {};          ///< The same for people: "0-3,8".
 };
 
 /// Ranks of the local workers, where the flags decide them.
@@ -60,6 +61,12 @@ struct WorkerSpec {
 
 /// Number of machines, if all start as many ranks as this one (rounded up).
 [[nodiscard]] std::int64_t NodeCount(const MsrunOptions& options);
+
+/// Whether the job was started by mpirun's flags.
+[[nodiscard]] bool FollowsMpirun(const MsrunOptions& options);
+
+/// Whether ranks write to files.
+[[nodiscard]] bool HasLogs(const MsrunOptions& options);
 
 /// "worker_3.log" in the log folder. The stem is --worker_log_name with {ip} and {hostname} filled
 /// in; the number is the rank, or the local index where the rank is not known. Source: spec

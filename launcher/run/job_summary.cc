@@ -91,7 +91,7 @@ std::string JobSummary(const JobWatch& watch, const std::vector<std::string>& la
   }
   std::string text = "msrun: the job failed after " + Seconds(took) + "\n";
   text += "  first: " + PrintableText(watch.cause()->message) + "\n";
-  if (watch.first_failed()) {
+  if (watch.first_failed() && !watch.ranks()[*watch.first_failed()].log_path.empty()) {
     text += "  log:   " + watch.ranks()[*watch.first_failed()].log_path + "\n";
     for (const std::string& line : last_lines) {
       text += "    | " + line + "\n";

@@ -16,12 +16,13 @@ constexpr Duration kDumpTime = std::chrono::milliseconds(100);
 
 Error RankError(const std::string& who, const ProcessEnd& end, const std::string& log_path) {
   const std::string text = who + " ended with " + EndText(end);
+  const std::string output =
+      log_path.empty() ? "its output is above" : "its output is in " + log_path;
   if (!end.signalled) {
-    return FailCommand("RANK_FAILED", text, "its output is in " + log_path).value();
+    return FailCommand("RANK_FAILED", text, output).value();
   }
   return FailCommand("RANK_SIGNALLED", text,
-                     end.value == SIGKILL ? "probably out of memory; its output is in " + log_path
-                                          : "its output is in " + log_path)
+                     end.value == SIGKILL ? "probably out of memory; " + output : output)
       .value();
 }
 
@@ -75,9 +76,16 @@ void JobWatch::OnRegistered(const std::string& cluster_id, TimePoint now) {
 
 void JobWatch::BlameRank(std::size_t index, TimePoint now) {
   const RankRecord& rank = ranks_[index];
-  if (!cause_) {
+  if (cause_) {
+    return;
+  }
+  if (rules_.ends_with_first_failure || rank.how.signalled) {
+    first_failed_ = first_failed_.value_or(index);
+    return Begin(late_cause_ ? *late_cause_ : RankError(Who(index), rank.how, rank.log_path), now);
+  }
+  if (!late_cause_) {
     first_failed_ = index;
-    Begin(RankError(Who(index), rank.how, rank.log_path), now);
+    late_cause_ = RankError(Who(index), rank.how, rank.log_path);
   }
 }
 
@@ -98,6 +106,9 @@ void JobWatch::OnEnded(std::size_t index, ProcessEnd end, TimePoint now) {
   } else {
     rank.end = end.signalled ? RankEnd::kSignalled : RankEnd::kFailed;
     BlameRank(index, now);
+  }
+  if (late_cause_ && !cause_ && all_ended()) {
+    Begin(*late_cause_, now);
   }
 }
 

@@ -49,6 +49,8 @@ struct WatchRules {
   bool sees_registrations = false;            ///< The scheduler is ours.
   bool may_not_register = false;  ///< Ranks that never register are no failure if none does.
   std::int64_t max_restarts = 0;  ///< Of each rank.
+  /// A rank's exit status other than 0 ends the others, too; if not, it counts when all have ended.
+  bool ends_with_first_failure = true;
   std::string host_name = {};
 };
 
@@ -128,6 +130,7 @@ class JobWatch {
   WatchRules rules_;
   std::vector<RankRecord> ranks_;
   std::optional<Error> cause_ = {};
+  std::optional<Error> late_cause_ = {};  ///< Becomes the cause when all have ended.
   std::optional<std::size_t> first_failed_ = {};
   bool formed_ = false;
   bool any_registered_ = false;

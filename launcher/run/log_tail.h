@@ -23,6 +23,7 @@ class LogTail {
   LogTail(const LogTail&) = delete;
   LogTail& operator=(const LogTail&) = delete;
 
+  [[nodiscard]] int console() const { return console_; }
   /// Follows a log from its beginning. @param tag  begins every line; may be empty
   void Add(const std::string& path, std::string tag);
   /// Asks the system to tell when a log grows. Taking that back takes the system up to 20 ms, so

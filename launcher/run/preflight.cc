@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "launcher/exit_code.h"
 #include "launcher/files.h"
+#include "launcher/log_file.h"
 #include "launcher/mindspore_release.h"
 #include "launcher/run/accelerators.h"
 #include "launcher/run/core_binding.h"
@@ -41,38 +42,10 @@ tl::unexpected<Error> FailLog(const std::string& path, const std::string& reason
   return FailCommand("LOG_DIR", path + ": " + reason, "choose another folder with --log_dir");
 }
 
-/// True if others could put links into the folder.
-bool IsWritableByOthers(const std::string& path) {
-  struct stat facts = {};
-  const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  return ::stat(folder.c_str(), &facts) == 0 && (facts.st_mode & S_IWOTH) != 0;
-}
-
-/// Source: spec robustness R-50
-Status CheckLogFile(const std::string& path) {
-  struct stat facts = {};
-  if (::lstat(path.c_str(), &facts) != 0) {
-    return errno == ENOENT ? Status() : FailLog(path, SystemText(errno));
-  }
-  if (S_ISLNK(facts.st_mode)) {
-    if (IsWritableByOthers(path)) {
-      return FailLog(path, "is a link in a folder that others can write to");
-    }
-    if (::stat(path.c_str(), &facts) != 0) {
-      return {};
-    }
-  }
-  if (!S_ISREG(facts.st_mode)) {
-    return FailLog(path, S_ISDIR(facts.st_mode) ? "is a folder" : "is no file");
-  }
-  if (::access(path.c_str(), W_OK) != 0) {
-    return FailLog(path, SystemText(errno));
-  }
-  return {};
-}
-
 Status CheckLogs(const MsrunOptions& options, const CheckedJob& job, const Context& context) {
+  if (!HasLogs(options)) {
+    return {};
+  }
   for (const WorkerSpec& worker : job.workers) {
     const std::size_t slash = worker.log_path.rfind('/');
     const std::size_t own = options.log_dir.empty() ? 0 : options.log_dir.size() + 1;
@@ -80,6 +53,9 @@ Status CheckLogs(const MsrunOptions& options, const CheckedJob& job, const Conte
       DRYDOCK_RETURN_IF_ERROR(PrepareFolder(worker.log_path.substr(0, slash)));
     }
     DRYDOCK_RETURN_IF_ERROR(CheckLogFile(worker.log_path));
+    if (!worker.error_log_path.empty()) {
+      DRYDOCK_RETURN_IF_ERROR(CheckLogFile(worker.error_log_path));
+    }
   }
   if (job.host.is_master) {
     DRYDOCK_RETURN_IF_ERROR(CheckLogFile(PathIn(options.log_dir, "scheduler.log")));
@@ -133,7 +109,9 @@ Result<ResolvedName> ResolvePatiently(const MsrunOptions& options, const Context
 /// Source: spec robustness R-05
 Status CheckLoopbackName(const MsrunOptions& options, const std::string& ip,
                          const std::vector<std::string>& own) {
-  if (IsSingleNode(options) || !IsLoopback(ip) || options.master_addr == ip ||
+  const bool is_alone =
+      IsSingleNode(options) || (options.outer && options.outer->is_on_one_machine());
+  if (is_alone || !IsLoopback(ip) || options.master_addr == ip ||
       options.master_addr == "localhost") {
     return {};
   }
@@ -144,6 +122,23 @@ Status CheckLoopbackName(const MsrunOptions& options, const std::string& ip,
       "'" + options.master_addr + "' resolves to " + ip + ", which other nodes cannot reach",
       candidate == own.end() ? "give an address of this machine with --master_addr"
                              : "--master_addr=" + *candidate);
+}
+
+/// Several processes of an outer job may own the master's address: the first is the master.
+Status TakeOuterMaster(const MsrunOptions& options, HostFacts& host) {
+  if (!options.outer || !options.outer->is_complete()) {
+    return {};
+  }
+  const bool is_first = options.outer->index == 0;
+  if (is_first && !host.is_master) {
+    return FailCommand("USAGE",
+                       options.outer->system + " runs process 0 on this machine (" + HostName() +
+                           "), but " + options.master_addr + " (" + host.master_ip +
+                           ") is another one's address",
+                       "give this machine's address with --master_addr");
+  }
+  host.is_master = is_first;
+  return {};
 }
 
 Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context,
@@ -162,6 +157,7 @@ Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context,
   for (const std::string& candidate : candidates) {
     context.log.Debug("'" + options.master_addr + "' is " + candidate);
   }
+  DRYDOCK_RETURN_IF_ERROR(TakeOuterMaster(options, host));
   if (!IsOfOneMachine(host.master_ip)) {
     return FailCommand("RESOLVE", "'" + options.master_addr + "' is no address of one machine",
                        "give the address that the other nodes reach this one by");
@@ -319,10 +315,14 @@ Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context)
   DRYDOCK_RETURN_IF_ERROR(CheckRankTable(options));
   DRYDOCK_RETURN_IF_ERROR(ReadSchedulerFacts(options, context, job));
   WarnOfOddities(options, job.command.kind, context);
-  DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));
+  if (HasLogs(options)) {
+    DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));
+  }
   DRYDOCK_TRY(job.host, FindHost(options, context, job.join.workers_register));
   job.workers = WorkersOf(options, job.host);
-  DRYDOCK_TRY(job.lock, FolderLock::Take(LockPath(options, job.host)));
+  if (HasLogs(options)) {
+    DRYDOCK_TRY(job.lock, FolderLock::Take(LockPath(options, job.host)));
+  }
   DRYDOCK_RETURN_IF_ERROR(CheckLogs(options, job, context));
   DRYDOCK_TRY(job.child_file_limit, RaiseFileLimit(options, job));
   DRYDOCK_RETURN_IF_ERROR(BindJob(options, context, job));

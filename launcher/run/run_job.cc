@@ -26,8 +26,8 @@
 namespace drydock::launcher {
 namespace {
 
-constexpr std::string_view kStatusFile = "msrun_status.json";
-constexpr std::string_view kPidsFile = "msrun.pids";
+constexpr std::string_view kStatusFile = "msrun_status";
+constexpr std::string_view kPidsFile = "msrun";
 /// The end of a log that the summary is taken from.
 constexpr std::int64_t kLogEndBytes = std::int64_t{64} << 10U;
 
@@ -46,20 +46,32 @@ std::string NewJobMark() {
   return text;
 }
 
+/// A file of this launcher in the log folder, which others of an outer job may share: "msrun.pids"
+/// of the first, "msrun.2.pids" of the third.
+std::string OwnFile(const MsrunOptions& options, std::string_view stem, std::string_view ending) {
+  const std::int64_t index = options.outer ? options.outer->index : 0;
+  return std::string(stem) + (index > 0 ? "." + std::to_string(index) : "") + std::string(ending);
+}
+
+std::string StatusFile(const MsrunOptions& options) {
+  return OwnFile(options, kStatusFile, ".json");
+}
+
 std::vector<RankRecord> RecordsOf(const CheckedJob& job) {
   std::vector<RankRecord> records;
   for (const WorkerSpec& worker : job.workers) {
     const std::string number = std::to_string(worker.rank.value_or(worker.local_index));
     records.push_back(
         {.name = worker.rank ? "rank " + number : "worker " + number + " of this node",
-         .log_path = worker.log_path,
+         .log_path = worker.error_log_path.empty() ? worker.log_path : worker.error_log_path,
          .cluster_id = worker.rank && job.join.workers_register ? number : ""});
   }
   return records;
 }
 
-/// Port for rank 0 of the script: asked for, or the one behind the scheduler's, or on a single node
-/// any other if that one is taken. Source: spec launcher 12
+/// Port for rank 0 of the script: asked for, or the one behind the scheduler's, or any other if
+/// that one is taken and the others hear of it, on this node or because the launchers agree.
+/// Source: spec launcher 12
 Result<std::int64_t> ScriptPort(const MsrunOptions& options, const CheckedJob& job) {
   std::int64_t port = options.script_port;
   if (port < 0 && options.master_port > 0) {
@@ -69,7 +81,7 @@ Result<std::int64_t> ScriptPort(const MsrunOptions& options, const CheckedJob& j
       (job.join.workers_register || !job.host.is_master || PortIsFree(job.host.master_ip, port))) {
     return port;
   }
-  if (options.script_port < 0 && IsSingleNode(options)) {
+  if (options.script_port < 0 && (IsSingleNode(options) || !job.join.workers_register)) {
     return AnyFreePort(job.host.master_ip);
   }
   return FailCommand("PORT_IN_USE",
@@ -119,7 +131,7 @@ std::string LogEnd(const std::string& path) {
 void WriteStatus(const MsrunOptions& options, const Context& context, const JobWatch& watch) {
   const Error& cause = *watch.cause();
   const Status written =
-      WriteFiles(options.log_dir, {{.path = std::string(kStatusFile),
+      WriteFiles(options.log_dir, {{.path = StatusFile(options),
                                     .text = JobStatusJson(watch, CodeOf(cause), StatusOf(cause))}});
   if (!written) {
     context.log.Warning(written.error().message);
@@ -140,7 +152,7 @@ struct Job {
 /// What happened to the job besides its ranks. Source: spec robustness
 void WarnOfSurroundings(const Job& job, const JobWatch& watch) {
   const std::string& log = job.checked.workers.front().log_path;
-  if (watch.ranks().front().pid != 0 && ::access(log.c_str(), F_OK) != 0) {
+  if (HasLogs(job.options) && watch.ranks().front().pid != 0 && ::access(log.c_str(), F_OK) != 0) {
     job.context.log.Warning("'" + log +
                             "' was removed while the job ran; what ranks wrote since is "
                             "lost (LOG_DIR)");
@@ -157,13 +169,16 @@ Result<ExitCode> Report(const Job& job, const JobWatch& watch, TimePoint start) 
   if (watch.first_failed()) {
     lines = LastLines(LogEnd(watch.ranks()[*watch.first_failed()].log_path), kSummaryLines);
   }
-  if (!job.options.quiet) {
+  const bool speaks = watch.cause() || job.options.log_layout == LogLayout::kMsrun;
+  if (!job.options.quiet && speaks) {
     std::cerr << JobSummary(watch, lines, MonotonicNow() - start);
   }
   if (!watch.cause()) {
     return ExitCode::kOk;
   }
-  WriteStatus(job.options, job.context, watch);
+  if (HasLogs(job.options)) {
+    WriteStatus(job.options, job.context, watch);
+  }
   return tl::unexpected(*watch.cause());
 }
 
@@ -173,14 +188,23 @@ std::string TagOf(const MsrunOptions& options, const WorkerSpec& worker) {
   return options.tag_output ? "[" + std::to_string(number) + "] " : "";
 }
 
-std::unique_ptr<LogTail> TailOf(const MsrunOptions& options, const CheckedJob& job) {
-  auto tail = std::make_unique<LogTail>(STDOUT_FILENO);
+/// Shows what ranks write: stdout on ours, and stderr on ours where it has logs of its own.
+void FollowLogs(const MsrunOptions& options, const CheckedJob& job, Supervisor& supervisor) {
+  if (!HasLogs(options)) {
+    return;
+  }
+  auto output = std::make_unique<LogTail>(STDOUT_FILENO);
+  auto errors = std::make_unique<LogTail>(STDERR_FILENO);
   for (const WorkerSpec& worker : job.workers) {
     if (IsTailed(options, worker)) {
-      tail->Add(worker.log_path, TagOf(options, worker));
+      output->Add(worker.log_path, TagOf(options, worker));
+      errors->Add(worker.error_log_path, TagOf(options, worker));
     }
   }
-  return tail;
+  supervisor.Follow(std::move(output));
+  if (options.log_layout == LogLayout::kMpirun && !options.merge_stderr) {
+    supervisor.Follow(std::move(errors));
+  }
 }
 
 /// How a rank of this job is started again. Source: spec robustness R-24
@@ -203,8 +227,11 @@ RestartRank RestarterOf(const Job& job, Supervisor& supervisor) {
 Result<ExitCode> RunJoined(const Job& job) {
   const TimePoint start = MonotonicNow();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const std::string status_path = PathIn(job.options.log_dir, std::string(kStatusFile));
-  ::unlink(status_path.c_str());
+  const std::string status_path =
+      HasLogs(job.options) ? PathIn(job.options.log_dir, StatusFile(job.options)) : "";
+  if (!status_path.empty()) {
+    ::unlink(status_path.c_str());
+  }
   DRYDOCK_TRY(Guard guard,
               Guard::Start(std::string(kJobMarkName) + "=" + job.setting.job_mark, status_path,
                            "{\"schema\": \"drydock.launch/1\", \"state\": \"launcher-died\"}\n"));
@@ -212,6 +239,7 @@ Result<ExitCode> RunJoined(const Job& job) {
                   .sees_registrations = job.cluster.sees_registrations(),
                   .may_not_register = job.checked.join.may_not_register,
                   .max_restarts = job.options.max_restarts,
+                  .ends_with_first_failure = job.options.ends_with_first_failure,
                   .host_name = job.checked.host.host_name},
                  RecordsOf(job.checked));
   Supervisor supervisor(job.options, job.context, job.signals, job.cluster, watch);
@@ -222,7 +250,7 @@ Result<ExitCode> RunJoined(const Job& job) {
   if (!started) {
     watch.OnCause(started.error(), MonotonicNow());
   } else {
-    supervisor.Follow(TailOf(job.options, job.checked));
+    FollowLogs(job.options, job.checked, supervisor);
   }
   supervisor.WatchRanks();
   supervisor.WindUp();
@@ -274,8 +302,9 @@ Result<ExitCode> RunDetached(const Job& job, const std::optional<DetachedSchedul
     text += "worker " + std::to_string(pids[i]) + " " + StartTimeOf(pids[i]) + " " +
             job.checked.workers[i].log_path + "\n";
   }
-  const Status written = WriteFiles(job.options.log_dir,
-                                    {{.path = std::string(kPidsFile), .text = text, .ours = true}});
+  const Status written =
+      WriteFiles(job.options.log_dir,
+                 {{.path = OwnFile(job.options, kPidsFile, ".pids"), .text = text, .ours = true}});
   if (!written) {
     job.context.log.Warning(written.error().message);
   }

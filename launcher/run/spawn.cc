@@ -29,6 +29,7 @@ struct Plan {
   char* const* environment = nullptr;
   int input = -1;
   int output = -1;
+  int error = -1;
   const cpu_set_t* cpus = nullptr;
   bool dies_with_us = false;
   long file_limit = -1;
@@ -61,6 +62,9 @@ bool PrepareChild(const Plan& plan) {
   }
   if (plan.output >= 0 &&
       (::dup2(plan.output, STDOUT_FILENO) < 0 || ::dup2(plan.output, STDERR_FILENO) < 0)) {
+    return false;
+  }
+  if (plan.error >= 0 && ::dup2(plan.error, STDERR_FILENO) < 0) {
     return false;
   }
   if (plan.cpus != nullptr && ::sched_setaffinity(0, sizeof(cpu_set_t), plan.cpus) != 0) {
@@ -132,6 +136,7 @@ Result<pid_t> Spawn(const SpawnRequest& request) {
             .environment = environment.data(),
             .input = request.input,
             .output = request.output,
+            .error = request.error,
             .cpus = request.cpus.empty() ? nullptr : &cpus,
             .dies_with_us = request.dies_with_us,
             .file_limit = request.file_limit,

@@ -16,6 +16,7 @@ struct SpawnRequest {
   std::vector<std::string> environment = {};  ///< "NAME=value".
   int input = -1;                             ///< Becomes fd 0; -1: ours is inherited.
   int output = -1;                            ///< Becomes fd 1 and 2; -1: ours are inherited.
+  int error = -1;                             ///< Becomes fd 2; -1: as `output`.
   std::vector<int> cpus = {};                 ///< Processors it may use; empty: ours.
   bool dies_with_us = true;  ///< SIGKILL when the thread that started it ends, however it ends.
   long file_limit = -1;      ///< Soft limit of open files; -1: ours.

@@ -3,11 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <system_error>
-
 #include "base/descriptor.h"
 #include "launcher/exit_code.h"
+#include "launcher/log_file.h"
 #include "launcher/run/spawn.h"
 
 namespace drydock::launcher {
@@ -28,23 +26,26 @@ void Announce(const MsrunOptions& options, const Context& context, const TaskCom
     context.log.Warning("worker " + std::to_string(worker.local_index) +
                         " is bound: " + CommandText(command, worker));
   }
-  if (worker.rank && !options.quiet) {
+  if (worker.rank && !options.quiet && options.log_layout == LogLayout::kMsrun) {
     const std::string rank = std::to_string(*worker.rank);
     context.out << "Start worker process with rank id:" + rank + ", log file:" + worker.log_path +
                        ". Environment variable [RANK_ID=" + rank + "] is exported.\n";
   }
 }
 
-/// /dev/null for ranks that are left alone on a terminal; else they share our standard input.
-int OpenInput(const MsrunOptions& options) {
-  const bool shared = options.join || ::isatty(STDIN_FILENO) == 0;
-  return shared ? -1 : ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+/// /dev/null for ranks that are left alone on a terminal; else they share our standard input. Under
+/// mpirun's habits it is rank 0's alone.
+bool SharesInput(const MsrunOptions& options, const WorkerSpec& worker) {
+  return FollowsMpirun(options) ? worker.rank == 0 : options.join || ::isatty(STDIN_FILENO) == 0;
 }
 
-SpawnRequest RequestFor(const MsrunOptions& options, const CheckedJob& job, int input) {
+int OpenNothing() {
+  return ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+SpawnRequest RequestFor(const MsrunOptions& options, const CheckedJob& job) {
   return {.program = job.command.program,
           .arguments = job.command.arguments,
-          .input = input,
           .dies_with_us = options.join,
           .file_limit = job.child_file_limit};
 }
@@ -53,15 +54,12 @@ SpawnRequest RequestFor(const MsrunOptions& options, const CheckedJob& job, int 
 Result<pid_t> StartWorker(const MsrunOptions& options, const Context& context,
                           const WorkerSetting& setting, const WorkerSpec& worker,
                           SpawnRequest& request) {
-  const Descriptor log(
-      ::open(worker.log_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
-  if (log.get() < 0) {
-    return FailCommand("LOG_DIR", worker.log_path + ": " +
-                                      std::error_code(errno, std::generic_category()).message());
-  }
+  DRYDOCK_TRY(const auto log, OpenLog(worker.log_path));
+  DRYDOCK_TRY(const auto error_log, OpenLog(worker.error_log_path));
   request.environment =
       Assignments(WorkerEnvironment(context.environment, options, setting, worker));
-  request.output = log.get();
+  request.output = log ? log->get() : -1;
+  request.error = error_log ? error_log->get() : -1;
   request.cpus = worker.cpus;
   return Spawn(request);
 }
@@ -71,10 +69,11 @@ Result<pid_t> StartWorker(const MsrunOptions& options, const Context& context,
 Status StartRanks(const MsrunOptions& options, const Context& context, const CheckedJob& job,
                   const WorkerSetting& setting,
                   const std::function<void(std::size_t, pid_t)>& started) {
-  const Descriptor input(OpenInput(options));
-  SpawnRequest request = RequestFor(options, job, input.get());
+  const Descriptor nothing(OpenNothing());
+  SpawnRequest request = RequestFor(options, job);
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
     Announce(options, context, job.command, job.workers[i]);
+    request.input = SharesInput(options, job.workers[i]) ? -1 : nothing.get();
     DRYDOCK_TRY(const pid_t pid, StartWorker(options, context, setting, job.workers[i], request));
     started(i, pid);
   }
@@ -85,8 +84,9 @@ Status StartRanks(const MsrunOptions& options, const Context& context, const Che
 Result<pid_t> StartRankAgain(const MsrunOptions& options, const Context& context,
                              const CheckedJob& job, const WorkerSetting& setting,
                              const WorkerSpec& worker) {
-  const Descriptor input(OpenInput(options));
-  SpawnRequest request = RequestFor(options, job, input.get());
+  const Descriptor nothing(OpenNothing());
+  SpawnRequest request = RequestFor(options, job);
+  request.input = SharesInput(options, worker) ? -1 : nothing.get();
   return StartWorker(options, context, setting, worker, request);
 }
 

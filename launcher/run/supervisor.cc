@@ -203,12 +203,12 @@ void Supervisor::Step(TimePoint until) {
   for (const int fd : cluster_.fds()) {
     watched.push_back({.fd = fd, .events = POLLIN, .revents = 0});
   }
-  if (tail_) {
-    watched.push_back({.fd = tail_->fd(), .events = POLLIN, .revents = 0});
-    if (tail_->waits_for_console()) {
-      watched.push_back({.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0});
+  for (const auto& tail : tails_) {
+    watched.push_back({.fd = tail->fd(), .events = POLLIN, .revents = 0});
+    if (tail->waits_for_console()) {
+      watched.push_back({.fd = tail->console(), .events = POLLOUT, .revents = 0});
     }
-    until = std::min(until, NextLook());
+    until = std::min(until, NextLook(*tail, watch_logs_at_ != kNever));
   }
   ::poll(watched.data(), watched.size(), MillisecondsUntil(until));
   TakeNews();  // before the signals: who registered and then ended did register
@@ -218,34 +218,33 @@ void Supervisor::Step(TimePoint until) {
 }
 
 void Supervisor::Follow(std::unique_ptr<LogTail> tail) {
-  tail_ = std::move(tail);
+  tails_.push_back(std::move(tail));
   watch_logs_at_ = MonotonicNow() + kWatchDelay;
 }
 
 void Supervisor::FollowToo(const std::string& path, std::string tag) {
-  if (tail_) {
-    tail_->Add(path, std::move(tag));
+  if (!tails_.empty()) {
+    tails_.front()->Add(path, std::move(tag));
   }
 }
 
 /// When logs must be looked at though nothing happens.
-TimePoint Supervisor::NextLook() const {
-  if (tail_->fd() >= 0) {
-    return kNever;
-  }
-  return MonotonicNow() + (watch_logs_at_ == kNever ? kLogPause : kEarlyLogPause);
+TimePoint Supervisor::NextLook(const LogTail& tail, bool is_early) {
+  return tail.fd() >= 0 ? kNever : MonotonicNow() + (is_early ? kEarlyLogPause : kLogPause);
 }
 
 void Supervisor::FollowLogs() {
-  if (!tail_) {
-    return;
-  }
-  if (MonotonicNow() >= watch_logs_at_) {
+  const bool due = MonotonicNow() >= watch_logs_at_;
+  if (due) {
     watch_logs_at_ = kNever;
-    tail_->Watch();
   }
-  tail_->fd() < 0 ? tail_->MarkAll() : tail_->TakeChanges();
-  tail_->Pump();
+  for (const auto& tail : tails_) {
+    if (due) {
+      tail->Watch();
+    }
+    tail->fd() < 0 ? tail->MarkAll() : tail->TakeChanges();
+    tail->Pump();
+  }
 }
 
 void Supervisor::WatchRanks() {
@@ -319,18 +318,17 @@ void Supervisor::WindUp() {
 }
 
 void Supervisor::FlushConsole() {
-  if (!tail_) {
-    return;
-  }
-  tail_->Close();
-  tail_->Pump();
   const int signals_before = stop_signals_;
-  while (tail_->waits_for_console() && stop_signals_ == signals_before) {
-    pollfd watched[] = {{.fd = signals_.fd(), .events = POLLIN, .revents = 0},
-                        {.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0}};
-    ::poll(watched, 2, -1);
-    TakeSignals();
-    tail_->Pump();
+  for (const auto& tail : tails_) {
+    tail->Close();
+    tail->Pump();
+    while (tail->waits_for_console() && stop_signals_ == signals_before) {
+      pollfd watched[] = {{.fd = signals_.fd(), .events = POLLIN, .revents = 0},
+                          {.fd = tail->console(), .events = POLLOUT, .revents = 0}};
+      ::poll(watched, 2, -1);
+      TakeSignals();
+      tail->Pump();
+    }
   }
 }
 

@@ -40,9 +40,9 @@ class Supervisor {
   Supervisor(const MsrunOptions& options, const Context& context, SignalPipe& signals,
              Cluster& cluster, JobWatch& watch);
 
-  /// Shows the logs of these ranks.
+  /// Shows logs; more than once where there is more than one console.
   void Follow(std::unique_ptr<LogTail> tail);
-  /// Shows one more log.
+  /// Shows one more log where the first ones are shown.
   void FollowToo(const std::string& path, std::string tag);
   /// How a rank that failed is started again.
   void RestartBy(RestartRank start) { restart_ = std::move(start); }
@@ -71,14 +71,14 @@ class Supervisor {
   void FlushConsole();
   void FollowLogs();
   void RestartRanks();
-  [[nodiscard]] TimePoint NextLook() const;
+  [[nodiscard]] static TimePoint NextLook(const LogTail& tail, bool is_early);
 
   const MsrunOptions& options_;
   const Context& context_;
   SignalPipe& signals_;
   Cluster& cluster_;
   JobWatch& watch_;
-  std::unique_ptr<LogTail> tail_ = {};
+  std::vector<std::unique_ptr<LogTail>> tails_ = {};
   TimePoint watch_logs_at_ = kNever;
   RestartRank restart_ = {};
   std::map<std::int64_t, std::size_t> index_of_pid_ = {};

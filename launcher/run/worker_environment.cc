@@ -12,6 +12,17 @@ constexpr const char* kPlaceNames[] = {
     "MS_ROLE",    "MS_SCHED_HOST", "MS_SCHED_PORT", "MS_NODE_ID", "RANK_ID",         "RANK",
     "LOCAL_RANK", "GROUP_RANK",    "ROLE_RANK",     "WORLD_SIZE", "LOCAL_WORLD_SIZE"};
 
+/// Among all ranks on this machine.
+std::int64_t LocalRank(const MsrunOptions& options, const WorkerSpec& worker) {
+  const std::int64_t before =
+      options.outer ? options.outer->local_index * options.local_worker_num : 0;
+  return before + worker.local_index;
+}
+
+std::int64_t LocalRanks(const MsrunOptions& options) {
+  return options.local_worker_num * (options.outer ? options.outer->local_size : 1);
+}
+
 void SetMindSpore(Environment& variables, const MsrunOptions& options, const WorkerSetting& setting,
                   const WorkerSpec& worker) {
   const std::string ranks = std::to_string(options.worker_num);
@@ -24,7 +35,7 @@ void SetMindSpore(Environment& variables, const MsrunOptions& options, const Wor
   variables["MS_TOPO_TIMEOUT"] = std::to_string(options.cluster_time_out_s);
   variables["MS_NODE_RANK"] = std::to_string(options.node_rank);
   variables["RANK_SIZE"] = ranks;
-  variables["DEVICE_ID"] = std::to_string(worker.local_index);
+  variables["DEVICE_ID"] = std::to_string(LocalRank(options, worker));
   if (worker.rank) {
     variables["MS_NODE_ID"] = std::to_string(*worker.rank);
     variables["RANK_ID"] = std::to_string(*worker.rank);
@@ -51,7 +62,7 @@ void SetTorch(Environment& variables, const MsrunOptions& options, const WorkerS
   variables["RANK"] = std::to_string(rank);
   variables["WORLD_SIZE"] = ranks;
   variables["LOCAL_RANK"] = std::to_string(local_index);
-  variables["LOCAL_WORLD_SIZE"] = std::to_string(options.local_worker_num);
+  variables["LOCAL_WORLD_SIZE"] = std::to_string(LocalRanks(options));
   variables["GROUP_RANK"] = std::to_string(place.node);
   variables["GROUP_WORLD_SIZE"] = std::to_string(place.nodes);
   variables["ROLE_NAME"] = "default";
@@ -65,7 +76,7 @@ void SetTorch(Environment& variables, const MsrunOptions& options, const WorkerS
   // There is no store of ours: rank 0 opens one at MASTER_PORT.
   variables["TORCHELASTIC_USE_AGENT_STORE"] = "False";
   variables.emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
-  if (!setting.join.workers_register && options.local_worker_num > 1) {
+  if (!setting.join.workers_register && options.local_worker_num > 1 && !FollowsMpirun(options)) {
     variables.emplace("OMP_NUM_THREADS", "1");  // as torchrun does
   }
 }
@@ -88,7 +99,7 @@ void SetPaddle(Environment& variables, const MsrunOptions& options, const Worker
   variables["PADDLE_LOCAL_DEVICE_IDS"] = local;
   variables["PADDLE_GLOBAL_SIZE"] = ranks;
   variables["PADDLE_GLOBAL_RANK"] = std::to_string(rank);
-  variables["PADDLE_LOCAL_SIZE"] = std::to_string(options.local_worker_num);
+  variables["PADDLE_LOCAL_SIZE"] = std::to_string(LocalRanks(options));
   variables["PADDLE_LOCAL_RANK"] = local;
   variables["PADDLE_NNODES"] = std::to_string(NodeCount(options));
   if (!setting.endpoints.joined.empty()) {
@@ -130,19 +141,43 @@ void SetPaddleOnly(Environment& variables, const MsrunOptions& options,
   }
 }
 
+/// What scripts ask mpirun for. Not what MPI itself goes by (PMIX_*, OMPI_COMMAND): there is none.
+void SetMpirun(Environment& variables, const MsrunOptions& options, std::int64_t rank,
+               std::int64_t local_index) {
+  const std::string ranks = std::to_string(options.worker_num);
+  variables["OMPI_COMM_WORLD_RANK"] = std::to_string(rank);
+  variables["OMPI_COMM_WORLD_SIZE"] = ranks;
+  variables["OMPI_COMM_WORLD_LOCAL_RANK"] = std::to_string(local_index);
+  variables["OMPI_COMM_WORLD_LOCAL_SIZE"] = std::to_string(options.local_worker_num);
+  variables["OMPI_COMM_WORLD_NODE_RANK"] = std::to_string(local_index);
+  variables["OMPI_UNIVERSE_SIZE"] = ranks;
+}
+
+/// Several ranks are not the one process that MPI started.
+void EraseOuterPlace(Environment& variables, const MsrunOptions& options) {
+  // One rank of one process of MPI is that process; any other is not.
+  if (options.outer && options.local_worker_num == 1) {
+    return;
+  }
+  std::erase_if(variables, [](const auto& variable) {
+    return variable.first.starts_with("OMPI_COMM_WORLD_") || variable.first == "OMPI_COMMAND" ||
+           variable.first.starts_with("PMIX_");
+  });
+}
+
 /// Variables of other frameworks for a worker whose rank is known.
 void SetOthers(Environment& variables, const MsrunOptions& options, const WorkerSetting& setting,
                const WorkerSpec& worker) {
   if (options.framework != Framework::kPaddle) {
-    SetTorch(variables, options, setting, *worker.rank, worker.local_index);
+    SetTorch(variables, options, setting, *worker.rank, LocalRank(options, worker));
   }
   const bool paddle =
       options.framework == Framework::kAuto || options.framework == Framework::kPaddle;
   if (paddle && !setting.join.workers_register && !setting.endpoints.of_rank.empty()) {
-    SetPaddle(variables, options, setting, *worker.rank, worker.local_index);
+    SetPaddle(variables, options, setting, *worker.rank, LocalRank(options, worker));
   }
   if (options.framework == Framework::kPaddle) {
-    SetPaddleOnly(variables, options, setting, worker.local_index);
+    SetPaddleOnly(variables, options, setting, LocalRank(options, worker));
   }
 }
 
@@ -155,8 +190,12 @@ Environment WorkerEnvironment(const Environment& inherited, const MsrunOptions& 
     variables.erase(name);
   }
   variables.erase("MSRUN_CPU_LIST");
+  EraseOuterPlace(variables, options);
   SetMindSpore(variables, options, setting, worker);
   variables[std::string(kJobMarkName)] = setting.job_mark;
+  if (worker.rank && FollowsMpirun(options)) {
+    SetMpirun(variables, options, *worker.rank, worker.local_index);
+  }
   if (worker.rank) {
     SetOthers(variables, options, setting, worker);
   }
@@ -183,7 +222,9 @@ std::vector<std::string> StaleVariables(const Environment& inherited, const Msru
   std::vector<std::string> stale;
   const auto differs = [&](std::string_view name, const std::string& own) {
     const auto value = Variable(inherited, name);
-    if (value && *value != own) {
+    const bool is_outer =
+        options.outer && (name == options.outer->index_name || name == options.outer->size_name);
+    if (value && *value != own && !is_outer) {
       stale.push_back(std::string(name) + "=" + *value);
     }
   };
