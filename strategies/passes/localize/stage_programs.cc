@@ -215,8 +215,9 @@ class StageCopy {
     to_.stacks = from_.stacks;
     for (const Parameter& parameter : from_.parameters) {
       const Stages& stages = map.OfValue(parameter.value);
+      // Not one that only arrives: the lowest stage that uses a weight has it.
       if (first_weight_ == kNoValue && parameter.role == ParameterRole::kWeight &&
-          parameter.requires_grad && stages.contains(stage)) {
+          parameter.requires_grad && !stages.empty() && *stages.begin() == stage) {
         first_weight_ = parameter.value;
       }
     }

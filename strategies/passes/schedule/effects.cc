@@ -15,7 +15,8 @@
 ///     %7 = UpdateState(%5, %6, %2)                            %8 = Momentum(b, ..., %7)
 ///     %9 = UpdateState(%7, %8), on which what the step returns depends.
 /// A parameter that is first read behind an update (the powers of Adam) gets a Load of that state.
-/// What is gathered from the shards of a weight is read by a Load in place of the weight.
+/// What is gathered from the shards of a weight is read by a Load in place of the weight. A weight
+/// that another stage sends is read without a Load: a state behind it is not one with later Loads.
 ///
 /// Source: mindspore/ccsrc/pipeline/jit/ps/static_analysis/auto_monad.cc (ReAutoMonad),
 /// mindspore/ccsrc/frontend/optimizer/auto_monad_eliminate.cc and
@@ -59,6 +60,22 @@ KernelId EffectChain::StateOfGathered() {
                    {first_state_, builder_.Virtual(KernelKind::kMakeTuple, gathered_)});
 }
 
+void EffectChain::NoteReceived(KernelId received) {
+  loads_of_state_.push_back(received);
+  gathered_.push_back(received);
+  received_ = true;
+}
+
+void EffectChain::JoinReceived() {
+  if (!received_) {
+    return;
+  }
+  state_ = builder_.Virtual(KernelKind::kUpdateState,
+                            {state_, builder_.Virtual(KernelKind::kMakeTuple, loads_of_state_)});
+  loads_of_state_.clear();
+  received_ = false;
+}
+
 void EffectChain::NoteTemporary(KernelId update) {
   constexpr std::size_t kMostTogether = 3;
   temporaries_.push_back(update);
@@ -68,6 +85,7 @@ void EffectChain::NoteTemporary(KernelId update) {
 }
 
 KernelId EffectChain::LoadBehind(KernelId reference) {
+  JoinReceived();
   const KernelId state = Current();
   const KernelId load = builder_.Virtual(KernelKind::kLoad, {reference, state});
   // Whoever overwrites it reads its shape through a Load of its own, which becomes this one.

@@ -19,6 +19,8 @@ class EffectChain {
   /// The Load that reads a gathered weight in place of a parameter; `counts` if the next update
   /// waits for it; `once`: not gathered in each micro batch again.
   [[nodiscard]] KernelId LoadGathered(KernelId gathered, bool counts, bool once);
+  /// Notes that `received`, a weight of another stage, is read in place of a parameter.
+  void NoteReceived(KernelId received);
   /// The Load that reads now what stands behind `reference` (a parameter, not before something).
   [[nodiscard]] KernelId LoadBehind(KernelId reference);
   /// State that a node takes which overwrites a value that is no parameter.
@@ -45,6 +47,7 @@ class EffectChain {
   /// State behind the last effect, as reads of parameters see it.
   [[nodiscard]] KernelId Current();
   void JoinTemporaries();
+  void JoinReceived();
 
   struct Read {
     KernelId load = kNoKernel;         ///< Valid Load, kNoKernel = none since the last update.
@@ -60,6 +63,7 @@ class EffectChain {
   std::vector<KernelId> temporaries_ = {};  ///< Took `state_` and are not part of it yet.
   std::vector<KernelId> effects_ = {};      ///< All updates so far.
   bool effect_pending_ = false;             ///< The last effect is not part of `state_` yet.
+  bool received_ = false;                   ///< What is read of `state_` is not Loads alone.
   std::vector<KernelId> loads_of_state_ = {};  ///< Loads that read `state_`.
   std::vector<KernelId> gathered_ = {};        ///< Loads of gathered weights, forward.
 };

@@ -223,6 +223,10 @@ class ProgramLowering {
     if (node.entry->gives_reference && !waits && IsReference(node.inputs.front())) {
       references_[ToIndex(node.outputs.front())] = true;
     }
+    if (node.attrs.contains(kPassesWeight) && node.phase == Phase::kForward &&
+        PointToPointOf(node) == PointToPoint::kReceives) {
+      chain_.NoteReceived(results.front());
+    }
     Finish(node, first, state, written, effect);
     if (effect == Effect::kNone && !node.entry->unordered_effect) {
       NoteMovedStatistics(first);

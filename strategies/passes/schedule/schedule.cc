@@ -5,6 +5,7 @@
 #include "strategies/passes/schedule/dataflow_order.h"
 #include "strategies/passes/schedule/delay.h"
 #include "strategies/passes/schedule/exec_order.h"
+#include "strategies/passes/schedule/hold_results.h"
 #include "strategies/passes/schedule/lower.h"
 #include "strategies/passes/schedule/overlap_shards.h"
 #include "strategies/passes/schedule/pipeline_control.h"
@@ -39,6 +40,7 @@ Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config,
               UnrollMicroBatches(std::move(lowered), config.micro_batches, !piped));
   KernelGraph graph = std::move(unrolled.graph);
   if (piped) {
+    HoldResults(graph, local, static_cast<std::size_t>(config.micro_batches));
     DRYDOCK_RETURN_IF_ERROR(OrderPipeline(graph, local, config, stage, unrolled.ends));
     OverlapShards(graph, local, config);
   }

@@ -76,6 +76,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
             self._forget(name)
             value.set_prim_instance_name(name)
             self._primitives[name] = value
+            self._shadow_method(name, value)
         elif name in self.__dict__.get("_params", ()):
             self._reassign_parameter(name, value)
         else:
@@ -101,6 +102,12 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
     def _set_parameter(self, name, value):
         self._forget(name)
         self.insert_param_to_cell(name, value)
+        self._shadow_method(name, value)
+
+    def _shadow_method(self, name, value):
+        """An attribute that is called as a method of Cell ("place") is what the script says."""
+        if callable(getattr(type(self), name, None)):
+            self.__dict__[name] = value
 
     def _set_parameter_tuple(self, name, value):
         for parameter in value:
@@ -115,6 +122,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
         if self._auto_prefix:
             value.update_parameters_name(name + ".")
         self._cells[name] = value
+        self._shadow_method(name, value)
 
     def _reassign_parameter(self, name, value):
         if value is None:
