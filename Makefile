@@ -10,7 +10,9 @@ FUZZ_SECONDS ?= 30
 PROVE_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test release dev asan tsan fuzz prove operators truth accuracy real-models bench check format tidy packages packages-test packages-check clean
+MACHINE ?= $(shell uname -m)
+
+.PHONY: help wheel deb try-packages quickstart test release dev asan tsan fuzz prove operators truth accuracy real-models bench check format tidy packages packages-test packages-check clean
 
 help:
 	@sed -n 's/^#   /  /p' Makefile
@@ -21,6 +23,9 @@ help:
 	@echo "  make truth        MindSpore's own dry run beside ours, writes docs/truth.md; RECORDED=1: from what is recorded alone"
 	@echo "  make accuracy     published measurements beside the closed forms of drydock plan, writes docs/accuracy.md"
 	@echo "  make real-models REPOS=FOLDER  training configurations of the checkout FOLDER/mindformers, a table; PYTHON=interpreter with its requirements"
+	@echo "  make wheel        a Python wheel of the program, in build/wheel; MACHINE=aarch64: cross build"
+	@echo "  make deb          a Debian package of it, in build/deb"
+	@echo "  make try-packages both installed, run and removed in bare environments"
 	@echo "  make bench        the benchmarks"
 	@echo "  make check        checks of the tree (includes, one place, words, sizes, format)"
 	@echo "  make tidy         clang-tidy on what changed; make format: clang-format on everything"
@@ -79,6 +84,21 @@ accuracy: release
 real-models: release
 	@test -f "$(REPOS)/mindformers/run_mindformer.py" || { echo "REPOS must be a folder with a checkout of mindformers"; exit 1; }
 	python3 tests/peer/real_models.py --repository "$(REPOS)/mindformers" --msrun build/release/bin/msrun --python "$(or $(PYTHON),python3)" --table
+
+wheel: packages
+	@tests/packages/make_wheel.sh $(MACHINE)
+
+deb: packages
+	@tests/tools/install_packages.sh packages
+	@mkdir -p build
+	@cmake --preset release -B build/deb -DDRYDOCK_DEB=ON >build/deb.log || { cat build/deb.log; exit 1; }
+	@cmake --build build/deb -j $(JOBS) --target drydock
+	@cd build/deb && cpack -G DEB >cpack.log || { cat cpack.log; exit 1; }
+	@ls build/deb/*.deb
+
+try-packages: wheel deb
+	@set -e; wheel=$$(ls build/wheel/*_$(MACHINE).whl); tests/packages/try_packages.sh wheel $$wheel; \
+	tests/packages/try_packages.sh wheel-root $$wheel; tests/packages/try_packages.sh deb build/deb/*.deb
 
 bench: packages-test
 	@mkdir -p build

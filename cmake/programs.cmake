@@ -1,11 +1,31 @@
 # What gets installed and run: the graph recorder for Python, and the commands.
 
+# An installation is bin, lib/drydock and share below one prefix; in a wheel these are its scripts and its data, which pip
+# puts below the prefix of the environment.
+set(DRYDOCK_BIN bin)
+set(DRYDOCK_LIB lib/drydock)
+set(DRYDOCK_SHARE share)
+if(SKBUILD)
+  set(DRYDOCK_BIN ${SKBUILD_SCRIPTS_DIR})
+  set(DRYDOCK_LIB ${SKBUILD_DATA_DIR}/lib/drydock)
+  set(DRYDOCK_SHARE ${SKBUILD_DATA_DIR}/share)
+endif()
+
+# A portable program carries the C++ library inside and what else it needs beside it (lib/drydock). The unwinder stays the
+# system's: the one that could be linked in wants glibc 2.35.
+function(drydock_portable target)
+  if(DRYDOCK_PORTABLE)
+    target_link_options(${target} PRIVATE -static-libstdc++ -shared-libgcc)
+  endif()
+endfunction()
+
 # The Python stand-in loads this library through ctypes; the operator table is linked whole.
 if(EXISTS ${PROJECT_SOURCE_DIR}/reports/trace_library.cc)
   add_library(drydock_trace SHARED reports/trace_library.cc)
   target_link_libraries(drydock_trace PRIVATE drydock_options drydock::reports drydock::tracer drydock::strategies)
   target_link_options(drydock_trace PRIVATE LINKER:--exclude-libs,ALL LINKER:--no-undefined)
   set_target_properties(drydock_trace PROPERTIES CXX_VISIBILITY_PRESET default)
+  drydock_portable(drydock_trace)
 endif()
 
 # The build folder has the layout of an installation (bin, lib/drydock, share/drydock), so that the
@@ -13,16 +33,16 @@ endif()
 if(TARGET drydock_trace)
   set_target_properties(drydock_trace PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/drydock)
-  install(TARGETS drydock_trace LIBRARY DESTINATION lib/drydock)
+  install(TARGETS drydock_trace LIBRARY DESTINATION ${DRYDOCK_LIB})
 endif()
 if(EXISTS ${PROJECT_SOURCE_DIR}/sim/tracer/python)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/drydock)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/sim/tracer/python ${PROJECT_BINARY_DIR}/share/drydock/python
        SYMBOLIC)
-  install(DIRECTORY sim/tracer/python DESTINATION share/drydock PATTERN __pycache__ EXCLUDE)
+  install(DIRECTORY sim/tracer/python DESTINATION ${DRYDOCK_SHARE}/drydock PATTERN __pycache__ EXCLUDE)
   # Bytecode for the interpreter of this machine; others keep theirs in the user's cache folder.
   find_program(DRYDOCK_SCRIPT_PYTHON python3)
-  if(DRYDOCK_SCRIPT_PYTHON)
+  if(DRYDOCK_SCRIPT_PYTHON AND NOT SKBUILD AND NOT DRYDOCK_DEB)
     install(CODE "set(root \"\$ENV{DESTDIR}\")
       set(strip)
       if(root)
@@ -36,7 +56,15 @@ endif()
 # Hardware profiles of simulation level 3.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/drydock)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/sim/timing/hardware ${PROJECT_BINARY_DIR}/share/drydock/hardware SYMBOLIC)
-install(DIRECTORY sim/timing/hardware DESTINATION share/drydock)
+install(DIRECTORY sim/timing/hardware DESTINATION ${DRYDOCK_SHARE}/drydock)
+
+# Pages of the documentation that commands print.
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/drydock/pages)
+foreach(page errors.md zh/errors.md)
+  string(REGEX REPLACE "(zh)/(.*)\\.md" "\\2.\\1.md" name ${page})
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/docs/${page} ${PROJECT_BINARY_DIR}/share/drydock/pages/${name} SYMBOLIC)
+  install(FILES docs/${page} DESTINATION ${DRYDOCK_SHARE}/drydock/pages RENAME ${name})
+endforeach()
 
 # One program; called msrun it is msrun.
 if(EXISTS ${PROJECT_SOURCE_DIR}/launcher/main.cc)
@@ -49,6 +77,28 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/launcher/main.cc)
   endif()
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   file(CREATE_LINK drydock ${PROJECT_BINARY_DIR}/bin/msrun SYMBOLIC)
-  install(TARGETS drydock RUNTIME DESTINATION bin)
-  install(FILES ${PROJECT_BINARY_DIR}/bin/msrun DESTINATION bin)
+  install(FILES docs/man/msrun.1 DESTINATION ${DRYDOCK_SHARE}/man/man1)
+  install(FILES docs/man/msrun.1 DESTINATION ${DRYDOCK_SHARE}/man/man1 RENAME drydock.1)
+  install(DIRECTORY docs/examples DESTINATION ${DRYDOCK_SHARE}/drydock PATTERN __pycache__ EXCLUDE)
+  install(FILES cmake/completions/drydock.bash DESTINATION ${DRYDOCK_SHARE}/bash-completion/completions RENAME drydock)
+  install(FILES cmake/completions/drydock.bash DESTINATION ${DRYDOCK_SHARE}/bash-completion/completions RENAME msrun)
+  install(FILES cmake/completions/_drydock DESTINATION ${DRYDOCK_SHARE}/zsh/site-functions)
+  install(FILES cmake/completions/drydock.fish DESTINATION ${DRYDOCK_SHARE}/fish/vendor_completions.d)
+  install(FILES cmake/completions/drydock.fish DESTINATION ${DRYDOCK_SHARE}/fish/vendor_completions.d RENAME msrun.fish)
+  if(NOT SKBUILD)
+    install(FILES ${PROJECT_BINARY_DIR}/bin/msrun DESTINATION ${DRYDOCK_BIN})
+  endif()
+  if(DRYDOCK_PORTABLE)
+    drydock_portable(drydock)
+    # As RPATH, not RUNPATH: it holds for what the libraries need in turn.
+    target_link_options(drydock PRIVATE LINKER:--disable-new-dtags)
+    set_target_properties(drydock PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/drydock")
+    install(TARGETS drydock RUNTIME_DEPENDENCY_SET drydock_needs RUNTIME DESTINATION ${DRYDOCK_BIN})
+    install(RUNTIME_DEPENDENCY_SET drydock_needs
+      PRE_EXCLUDE_REGEXES "^lib(c|m|gcc_s|stdc\\+\\+|pthread|dl|rt)\\.so" "^ld-linux" "^linux-vdso"
+      ${DRYDOCK_LIBRARY_FOLDERS}
+      LIBRARY DESTINATION ${DRYDOCK_LIB})
+  else()
+    install(TARGETS drydock RUNTIME DESTINATION ${DRYDOCK_BIN})
+  endif()
 endif()

@@ -12,6 +12,9 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   commands.push_back(MakeEstimateCommand());
   commands.push_back(MakeListOperatorsCommand());
   commands.push_back(MakeManCommand());
+  commands.push_back(MakeExplainCommand());
+  commands.push_back(MakeCompletionCommand());
+  commands.push_back(MakeCompleteCommand());
   commands.push_back(MakeVersionCommand());
   return commands;
 }

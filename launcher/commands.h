@@ -14,6 +14,9 @@ namespace drydock::launcher {
 [[nodiscard]] std::unique_ptr<Command> MakeSchedulerCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeEstimateCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeManCommand();
+[[nodiscard]] std::unique_ptr<Command> MakeExplainCommand();
+[[nodiscard]] std::unique_ptr<Command> MakeCompletionCommand();
+[[nodiscard]] std::unique_ptr<Command> MakeCompleteCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeVersionCommand();
 
 /// The table of operators, for `drydock list_operators` and `msrun --list_operators`.

@@ -1,11 +1,27 @@
+// Flags of a command: from the command line, from DRYDOCK_* variables, from a configuration file.
+//
+// CLI11 reads the values and the file. What stands before it is argparse's way with names, which
+// CLI11 has not and users of msrun count on: prefixes, `-` for `_`, flags that end at the script, a
+// hint for what another launcher calls a flag. So each word is brought to `--name value` first, and
+// what CLI11 is given has no second meaning.
+
 #include "launcher/flags.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <filesystem>
+#include <map>
+#include <sstream>
 #include <utility>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 
 #include "base/text.h"
 #include "launcher/exit_code.h"
+#include "launcher/files.h"
 
 namespace drydock::launcher {
 namespace {
@@ -33,6 +49,39 @@ std::string Normalised(std::string_view name) {
   std::string text(name);
   std::ranges::replace(text, '-', '_');
   return text;
+}
+
+constexpr std::string_view kConfig = "config";
+/// What only a command line asks for: DRYDOCK_VERSION is many an image's own variable.
+constexpr std::array<std::string_view, 3> kOfTheLine = {"help", "all_flags", "version"};
+constexpr std::size_t kMaxConfigBytes = 1 << 20;
+
+/// "worker_num" -> "DRYDOCK_WORKER_NUM".
+std::string VariableOf(std::string_view name) {
+  std::string variable = "DRYDOCK_";
+  for (const char letter : name) {
+    variable += letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+  }
+  return variable;
+}
+
+/// Lines of a configuration file (TOML); none if it is not there and need not be.
+Result<std::vector<CLI::ConfigItem>> ItemsOf(const std::string& path, bool is_wanted) {
+  std::error_code none;
+  if (!is_wanted && !std::filesystem::exists(path, none)) {
+    return std::vector<CLI::ConfigItem>();
+  }
+  auto text = ReadFile(path, kMaxConfigBytes);
+  if (!text) {
+    return FailCommand("USAGE", "argument --config: " + text.error().message,
+                       "name a readable file");
+  }
+  std::istringstream stream(*std::move(text));
+  try {
+    return CLI::ConfigTOML().from_config(stream);
+  } catch (const CLI::Error& failure) {
+    return FailCommand("USAGE", path + ": " + failure.what(), "write lines such as worker_num = 8");
+  }
 }
 
 /// Names that other launchers (torchrun, mpirun) give to a flag, and ours.
@@ -106,21 +155,26 @@ void FlagSet::AddSwitch(FlagSpec spec, bool* target) {
   });
 }
 
-Status FlagSet::Parse(std::span<const std::string> words) {
+Status FlagSet::Parse(std::span<const std::string> words, const FlagSources& sources) {
+  taken_.clear();
   std::size_t index = 0;
   while (index < words.size() && LooksLikeFlag(words[index])) {
     if (words[index] == "--") {
       ++index;
       break;
     }
-    DRYDOCK_TRY(index, ReadFlag(words, index));
+    DRYDOCK_TRY(index, TakeFlag(words, index));
   }
   rest_.assign(words.begin() + static_cast<std::ptrdiff_t>(index), words.end());
-  return {};
+  if (sources.environment != nullptr) {
+    DRYDOCK_RETURN_IF_ERROR(TakeEnvironment(*sources.environment));
+  }
+  DRYDOCK_RETURN_IF_ERROR(TakeFile(sources));
+  return ReadTaken();
 }
 
-/// Reads the flag at `index` and its value; gives the index behind them.
-Result<std::size_t> FlagSet::ReadFlag(std::span<const std::string> words, std::size_t index) {
+/// Takes the flag at `index` and its value; gives the index behind them.
+Result<std::size_t> FlagSet::TakeFlag(std::span<const std::string> words, std::size_t index) {
   const std::string_view word = words[index];
   const std::size_t equals = word.find('=');
   DRYDOCK_TRY(Flag* const flag, Resolve(word.substr(0, equals)));
@@ -136,12 +190,118 @@ Result<std::size_t> FlagSet::ReadFlag(std::span<const std::string> words, std::s
     value = words[next++];
   }
   flag->given = true;
-  flag->word = std::string(value);
-  if (Status status = flag->read(value); !status) {
-    const Error& error = status.error();
-    return FailCommand("USAGE", "argument --" + flag->spec.name + ": " + error.message, error.hint);
-  }
+  taken_.push_back({.flag = flag, .value = std::string(value)});
   return next;
+}
+
+Status FlagSet::TakeEnvironment(const Environment& environment) {
+  for (Flag& flag : flags_) {
+    const auto variable = environment.find(VariableOf(flag.spec.name));
+    if (std::ranges::find(kOfTheLine, flag.spec.name) == kOfTheLine.end() && !flag.given &&
+        variable != environment.end() && !variable->second.empty()) {
+      flag.given = true;
+      taken_.push_back({.flag = &flag, .value = variable->second, .place = variable->first});
+    }
+  }
+  return {};
+}
+
+/// Takes what the section of the command has in the configuration file.
+Status FlagSet::TakeFile(const FlagSources& sources) {
+  const auto named = std::ranges::find_if(
+      taken_, [](const Taken& taken) { return taken.flag->spec.name == kConfig; });
+  const std::string path = named != taken_.end() ? named->value : sources.config_file;
+  if (path.empty()) {
+    return {};
+  }
+  DRYDOCK_TRY(const std::vector<CLI::ConfigItem> items, ItemsOf(path, named != taken_.end()));
+  for (const CLI::ConfigItem& item : items) {
+    if (item.name == "++" || item.name == "--") {
+      continue;  // a section begins or ends
+    }
+    if (item.parents.empty()) {
+      return FailCommand("USAGE", path + ": '" + item.name + "' stands outside of a section",
+                         "write [" + sources.command + "] above it");
+    }
+    if (item.parents.size() != 1 || item.parents.front() != sources.command) {
+      continue;  // of another command
+    }
+    Flag* const flag = FlagNamed(Normalised(item.name));
+    if (flag == nullptr) {
+      const std::string nearest = NearestWord(item.name, Names());
+      return FailCommand(
+          "USAGE", path + ": '" + item.name + "' is no flag of " + sources.command,
+          nearest.empty() ? "--help lists the flags" : "did you mean '" + nearest + "'?");
+    }
+    if (item.inputs.size() != 1) {
+      return FailCommand(
+          "USAGE",
+          path + ": '" + item.name + "' has " + std::to_string(item.inputs.size()) + " values",
+          "give one value");
+    }
+    if (!flag->given) {
+      taken_.push_back({.flag = flag, .value = item.inputs.front(), .place = path});
+    }
+  }
+  for (const Taken& taken : taken_) {
+    taken.flag->given = true;
+  }
+  return {};
+}
+
+/// Hands what was taken to CLI11: one option for each flag, of which the last value counts.
+Status FlagSet::ReadTaken() {
+  CLI::App app;
+  app.set_help_flag();
+  Status status = {};
+  std::vector<std::string> words;
+  for (const Taken& taken : taken_) {
+    // An empty value has no form of its own behind "=".
+    words.push_back("--" + taken.flag->spec.name + (taken.value.empty() ? "" : "=" + taken.value));
+    if (taken.value.empty()) {
+      words.emplace_back();
+    }
+  }
+  for (Flag& flag : flags_) {
+    const auto read = [&](const std::string& value) {
+      Status read_status = flag.read(value);
+      if (!read_status && status) {
+        const auto taken = std::ranges::find(taken_, &flag, &Taken::flag);
+        const std::string place =
+            taken == taken_.end() || taken->place.empty() ? "" : taken->place + ": ";
+        status = FailCommand(
+            "USAGE", place + "argument --" + flag.spec.name + ": " + read_status.error().message,
+            read_status.error().hint);
+      }
+      return std::string();
+    };
+    // Every value is looked at, as argparse does, although only the last one counts.
+    app.add_option("--" + flag.spec.name)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+        ->check(read);
+  }
+  std::ranges::reverse(words);  // CLI11 takes them from the back
+  try {
+    app.parse(std::move(words));
+  } catch (const CLI::ParseError& failure) {
+    return FailCommand("USAGE", failure.what());
+  }
+  return status;
+}
+
+FlagSet::Flag* FlagSet::FlagNamed(std::string_view name) {
+  const auto found = std::ranges::find(
+      flags_, name, [](const Flag& flag) -> std::string_view { return flag.spec.name; });
+  return found == flags_.end() ? nullptr : &*found;
+}
+
+std::vector<std::string_view> FlagSet::Names() const {
+  std::vector<std::string_view> names;
+  for (const Flag& flag : flags_) {
+    names.push_back(flag.spec.name);
+  }
+  return names;
 }
 
 std::vector<FlagSet::Flag*> FlagSet::WithPrefix(std::string_view prefix, FlagOrigin origin) {
@@ -169,9 +329,8 @@ Result<FlagSet::Flag*> FlagSet::Resolve(std::string_view word) {
   const bool long_form = word.starts_with("--");
   const std::string name = word == "-h" ? "help" : Normalised(word.substr(long_form ? 2 : 1));
   if (long_form || word == "-h") {
-    const auto exact = std::ranges::find(flags_, name, [](const Flag& f) { return f.spec.name; });
-    if (exact != flags_.end()) {
-      return &*exact;
+    if (Flag* const exact = FlagNamed(name); exact != nullptr) {
+      return exact;
     }
   }
   for (const FlagOrigin origin : {FlagOrigin::kMsrun, FlagOrigin::kDrydock}) {
@@ -183,10 +342,7 @@ Result<FlagSet::Flag*> FlagSet::Resolve(std::string_view word) {
       return FailAmbiguous(word, matches);
     }
   }
-  std::vector<std::string_view> names;
-  for (const Flag& flag : flags_) {
-    names.push_back(flag.spec.name);
-  }
+  const std::vector<std::string_view> names = Names();
   const std::string known = NameHere(name, names);
   const std::string nearest = known.empty() ? NearestWord(name, names) : known;
   return FailCommand(
@@ -207,14 +363,24 @@ bool FlagSet::Given(std::string_view name) const {
 }
 
 std::vector<std::string> FlagSet::GivenWords() const {
-  std::vector<std::string> words;
-  for (const Flag& flag : flags_) {
-    if (flag.given) {
-      words.push_back(flag.spec.name + "=" + flag.word);
-    }
+  std::map<std::string, std::string> values;
+  for (const Taken& taken : taken_) {
+    values[taken.flag->spec.name] = taken.value;
   }
-  std::ranges::sort(words);
+  std::vector<std::string> words;
+  for (const auto& [name, value] : values) {
+    words.push_back(name + "=" + value);
+  }
   return words;
+}
+
+std::string FlagSet::PlaceOf(std::string_view name) const {
+  const auto taken = std::ranges::find(
+      taken_, name, [](const Taken& t) -> std::string_view { return t.flag->spec.name; });
+  if (taken == taken_.end()) {
+    return {};
+  }
+  return taken->place.empty() ? "--" + std::string(name) : taken->place;
 }
 
 std::vector<FlagSpec> FlagSet::SpecsOf(FlagOrigin origin) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "launcher/environment.h"
 
 namespace drydock::launcher {
 
@@ -26,7 +27,14 @@ struct FlagSpec {
   bool rare = false;  ///< Left out of --help; in --all_flags and in the manual page.
 };
 
-/// Flags of one command, read the way Python's argparse does for the original msrun.
+/// Where values come from that the command line does not give.
+struct FlagSources {
+  const Environment* environment = nullptr;  ///< DRYDOCK_WORKER_NUM=8 is --worker_num=8.
+  std::string command = {};                  ///< Section of the file: "msrun".
+  std::string config_file = {};  ///< Read if it is there; `--config FILE` names another one.
+};
+
+/// Flags of one command, read by CLI11 the way Python's argparse does for the original msrun.
 ///
 /// `--k=v` and `--k v`; dashes and underscores are the same inside names; prefixes that fit one
 /// flag only are accepted, and a flag of the original msrun wins over ours; flags end at the first
@@ -44,18 +52,23 @@ class FlagSet {
   /// `--name`, `--name=True` or `--name=False`.
   void AddSwitch(FlagSpec spec, bool* target);
 
-  /// Reads the words behind the command's name.
-  /// @error USAGE  unknown or ambiguous flag (with the nearest one), missing or wrong value
-  [[nodiscard]] Status Parse(std::span<const std::string> words);
+  /// Reads the words behind the command's name. What they do not give comes from the environment,
+  /// and what that does not give from the configuration file.
+  /// @error USAGE  unknown or ambiguous flag (with the nearest one), missing or wrong value, with
+  /// the place it stands at
+  [[nodiscard]] Status Parse(std::span<const std::string> words, const FlagSources& sources = {});
 
   /// Words from the first that is not a flag or its value.
   [[nodiscard]] const std::vector<std::string>& rest() const { return rest_; }
   /// The flag of that name, dashes and underscores alike; null if there is none.
   [[nodiscard]] const FlagSpec* Find(std::string_view name) const;
-  /// True if the flag was given.
+  /// True if the flag was given, on the line or elsewhere.
   [[nodiscard]] bool Given(std::string_view name) const;
   /// "name=value" of the flags that were given, by name.
   [[nodiscard]] std::vector<std::string> GivenWords() const;
+  /// Where its value comes from: "--join", "DRYDOCK_JOIN", "drydock.toml"; empty if it was not
+  /// given.
+  [[nodiscard]] std::string PlaceOf(std::string_view name) const;
   /// The flags of `origin`, in the order of declaration.
   [[nodiscard]] std::vector<FlagSpec> SpecsOf(FlagOrigin origin) const;
   /// One line per flag of `origin`, aligned; `rare` ones only if asked for.
@@ -66,15 +79,26 @@ class FlagSet {
     FlagSpec spec = {};
     ReadValue read = {};
     bool given = false;
-    std::string word = {};  ///< The value that was given last.
   };
   [[nodiscard]] Result<Flag*> Resolve(std::string_view word);
   [[nodiscard]] std::vector<Flag*> WithPrefix(std::string_view prefix, FlagOrigin origin);
   [[nodiscard]] static tl::unexpected<Error> FailAmbiguous(std::string_view word,
                                                            const std::vector<Flag*>& matches);
-  [[nodiscard]] Result<std::size_t> ReadFlag(std::span<const std::string> words, std::size_t index);
+  [[nodiscard]] Flag* FlagNamed(std::string_view name);
+  [[nodiscard]] std::vector<std::string_view> Names() const;
+  [[nodiscard]] Result<std::size_t> TakeFlag(std::span<const std::string> words, std::size_t index);
+  [[nodiscard]] Status TakeEnvironment(const Environment& environment);
+  [[nodiscard]] Status TakeFile(const FlagSources& sources);
+  [[nodiscard]] Status ReadTaken();
 
+  /// A value, ready for the parser.
+  struct Taken {
+    Flag* flag = nullptr;
+    std::string value = {};
+    std::string place = {};  ///< Empty on the command line; "DRYDOCK_JOIN", "drydock.toml".
+  };
   std::vector<Flag> flags_ = {};
+  std::vector<Taken> taken_ = {};
   std::vector<std::string> rest_ = {};
 };
 

@@ -9,7 +9,8 @@ InstallPaths PathsFor(const std::string& program) {
   return {.trace_library = (prefix / "lib" / "drydock" / "libdrydock_trace.so").string(),
           .python_folder = (prefix / "share" / "drydock" / "python").string(),
           .hardware_folder = (prefix / "share" / "drydock" / "hardware").string(),
-          .planning_folder = (prefix / "share" / "drydock" / "planning").string()};
+          .planning_folder = (prefix / "share" / "drydock" / "planning").string(),
+          .pages_folder = (prefix / "share" / "drydock" / "pages").string()};
 }
 
 Result<std::string> ProgramPath() {

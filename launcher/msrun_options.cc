@@ -216,7 +216,6 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
   flags.Add({"compat", "RELEASE", "MindSpore release, 2.0 to 2.10 (default: the installed one)"},
             [&o](std::string_view word) -> Status {
               DRYDOCK_TRY(o.compat, strategies::ParseCompat(word));
-              o.compat_from = "--compat";
               return {};
             });
   flags.Add({"redistribution", "reference|optimal",
@@ -261,20 +260,6 @@ Status TakeSimulationVariables(MsrunOptions& options, const Environment& environ
     options.worker_num = ReadIntWord(*size).value_or(options.worker_num);
     options.worker_num_given = true;
   }
-  return {};
-}
-
-Status TakeCompatVariable(MsrunOptions& options, const Environment& environment) {
-  const auto text = Variable(environment, "DRYDOCK_COMPAT");
-  if (options.compat || !text) {
-    return {};
-  }
-  const auto release = strategies::ParseCompat(*text);
-  if (!release) {
-    return Usage("DRYDOCK_COMPAT: " + release.error().message, release.error().hint);
-  }
-  options.compat = *release;
-  options.compat_from = "DRYDOCK_COMPAT";
   return {};
 }
 
@@ -415,7 +400,7 @@ Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& fla
   options.script_args.assign(flags.rest().begin() + 1, flags.rest().end());
   DRYDOCK_RETURN_IF_ERROR(TakeSimulationVariables(options, environment));
   DRYDOCK_RETURN_IF_ERROR(TakeOuterJob(options, flags, environment));
-  DRYDOCK_RETURN_IF_ERROR(TakeCompatVariable(options, environment));
+  options.compat_from = flags.PlaceOf("compat");
   DRYDOCK_RETURN_IF_ERROR(CheckCounts(options));
   DRYDOCK_RETURN_IF_ERROR(CheckTail(options.tail_worker_log, options.sim_level < 0
                                                                  ? std::optional(options.worker_num)

@@ -74,9 +74,18 @@ int RunCommand(Command& command, std::span<const std::string> words, const Conte
   flags.AddSwitch({"version", "", "print the version"}, &version);
   flags.AddSwitch({"help", "", "print this text; --all_flags prints the rarer ones, too"}, &help);
   flags.AddSwitch({.name = "all_flags", .help = "print all flags", .rare = true}, &all_flags);
+  std::string config;
+  flags.AddText({.name = "config",
+                 .value = "FILE",
+                 .help = "flags from a section [" + std::string(command.Name()) +
+                         "] in TOML (drydock.toml, if it is there)",
+                 .rare = true},
+                &config);
   const auto translated = command.Translate(words, flags);
-  const auto parsed =
-      translated ? flags.Parse(*translated) : Result<void>(tl::unexpected(translated.error()));
+  const auto parsed = translated ? flags.Parse(*translated, {.environment = &context.environment,
+                                                             .command = std::string(command.Name()),
+                                                             .config_file = "drydock.toml"})
+                                 : Result<void>(tl::unexpected(translated.error()));
   if (!parsed) {
     err << "usage: " << context.program << " " << command.Usage() << "\n";
     return Report(parsed.error(), context.program, err);

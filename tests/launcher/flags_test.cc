@@ -1,5 +1,9 @@
 #include "launcher/flags.h"
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -9,6 +13,7 @@
 namespace drydock::launcher {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -146,6 +151,73 @@ TEST_F(FlagSetTest, RareFlagsAreInTheFullHelpOnly) {
   EXPECT_EQ(flags_.HelpLines(FlagOrigin::kDrydock, true),
             "  --json                    print JSON\n"
             "  --seldom T                rarely used\n");
+}
+
+/// A configuration file of its own.
+class FlagFileTest : public FlagSetTest {
+ protected:
+  FlagFileTest() : path_(::testing::TempDir() + "/flags_" + std::to_string(::getpid()) + ".toml") {}
+  ~FlagFileTest() override { std::filesystem::remove(path_); }
+
+  Status ParseWith(const Words& words, std::string_view file, const Environment& environment = {}) {
+    std::ofstream(path_) << file;
+    return flags_.Parse(words,
+                        {.environment = &environment, .command = "msrun", .config_file = path_});
+  }
+  std::string MessageWith(const Words& words, std::string_view file,
+                          const Environment& environment = {}) {
+    const Status status = ParseWith(words, file, environment);
+    return status ? "(no error)" : status.error().message + " / " + status.error().hint;
+  }
+
+  std::string path_;
+};
+
+TEST_F(FlagFileTest, LineThenEnvironmentThenFile) {
+  constexpr std::string_view kFile =
+      "[msrun]\nworker_num = 1\nworker-log-name = \"file\"\njson = true\n[plan]\nno_flag = 7\n";
+  ASSERT_TRUE(ParseWith({"--worker_num=3", "net.py"}, kFile,
+                        {{"DRYDOCK_WORKER_NUM", "2"}, {"DRYDOCK_JOIN", "True"}}));
+  EXPECT_EQ(worker_num_, 3);
+  EXPECT_TRUE(join_);
+  EXPECT_EQ(log_name_, "file");
+  EXPECT_TRUE(json_);
+  EXPECT_TRUE(flags_.Given("json"));
+  EXPECT_THAT(flags_.rest(), ElementsAre("net.py"));
+}
+
+TEST_F(FlagFileTest, EnvironmentBeatsTheFile) {
+  ASSERT_TRUE(ParseWith({}, "[msrun]\nworker_num = 1\n", {{"DRYDOCK_WORKER_NUM", "2"}}));
+  EXPECT_EQ(worker_num_, 2);
+}
+
+TEST_F(FlagFileTest, AFileThatIsNotThereIsNoneUnlessItIsNamed) {
+  std::string config;
+  flags_.AddText({"config", "FILE", "flags"}, &config);
+  const Environment none;
+  ASSERT_TRUE(
+      flags_.Parse(Words{}, {.environment = &none, .command = "msrun", .config_file = path_}));
+  EXPECT_FALSE(flags_.Given("worker_num"));
+  EXPECT_THAT(MessageFor({"--config=/nowhere/drydock.toml"}),
+              HasSubstr("argument --config: /nowhere/drydock.toml"));
+}
+
+TEST_F(FlagFileTest, MistakesNameTheirPlace) {
+  EXPECT_THAT(
+      MessageWith({}, "[msrun]\nworker_nun = 1\n"),
+      AllOf(HasSubstr(path_ + ": 'worker_nun' is no flag of msrun"), HasSubstr("'worker_num'")));
+  EXPECT_THAT(MessageWith({}, "worker_num = 1\n"),
+              HasSubstr("outside of a section / write [msrun] above it"));
+  EXPECT_THAT(MessageWith({}, "[msrun]\nworker_num = [1, 2]\n"), HasSubstr("has 2 values"));
+  EXPECT_THAT(MessageWith({}, "[msrun]\nworker_num = \"x\"\n"),
+              HasSubstr(path_ + ": argument --worker_num: invalid int value: 'x'"));
+  EXPECT_THAT(MessageWith({}, "", {{"DRYDOCK_JOIN", "yes"}}),
+              HasSubstr("DRYDOCK_JOIN: argument --join: invalid value"));
+}
+
+TEST_F(FlagFileTest, EveryRepeatedValueIsLookedAt) {
+  EXPECT_THAT(MessageFor({"--worker_num=x", "--worker_num=6"}),
+              HasSubstr("invalid int value: 'x'"));
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ Result<MsrunOptions> ReadWords(const Words& words, const Environment& environmen
   MsrunOptions options;
   FlagSet flags;
   AddMsrunFlags(flags, options);
-  if (Status status = flags.Parse(words); !status) {
+  if (Status status = flags.Parse(words, {.environment = &environment, .command = "msrun"});
+      !status) {
     return tl::unexpected(std::move(status).error());
   }
   return FinishMsrunOptions(std::move(options), flags, environment);
@@ -239,7 +240,8 @@ TEST(MsrunOptions, ReleaseMayComeFromTheEnvironment) {
   ASSERT_TRUE(options.compat);
   EXPECT_EQ(options.compat->minor, 0);
   EXPECT_EQ(options.compat_from, "DRYDOCK_COMPAT");
-  EXPECT_THAT(MessageFor({}, {{"DRYDOCK_COMPAT", "soon"}}), HasSubstr("DRYDOCK_COMPAT: 'soon'"));
+  EXPECT_THAT(MessageFor({}, {{"DRYDOCK_COMPAT", "soon"}}),
+              HasSubstr("DRYDOCK_COMPAT: argument --compat: 'soon'"));
   EXPECT_THAT(MessageFor({}, {{"MS_SIMULATION_LEVEL", "x"}}),
               HasSubstr("MS_SIMULATION_LEVEL: invalid int"));
 }

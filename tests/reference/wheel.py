@@ -17,6 +17,7 @@ from pathlib import Path
 NEWEST = "2.10.0"
 PYTHON = (3, 11)  # all releases in question have wheels for it
 SECONDS = 600  # for an installation
+DISK_BYTES = 8 << 30  # free where an environment is made: it takes 3 GiB, pip's work as much again
 
 
 class NotThere(Exception):
@@ -53,6 +54,11 @@ def python_of(release=NEWEST, seconds=SECONDS):
     if not os.access(python, os.X_OK):
         fresh = folder.with_name(folder.name + ".new")
         shutil.rmtree(fresh, ignore_errors=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(folder.parent).free
+        if free < DISK_BYTES:
+            raise NotThere("MindSpore %s is not installed: %.1f GiB are free in %s, %d are wanted" % (
+                release, free / 2**30, folder.parent, DISK_BYTES >> 30))
         made = (_quietly(_base_python(), "-m", "venv", fresh, seconds=seconds) and
                 _quietly(fresh / "bin/pip", "install", "-q", "mindspore==" + release, seconds=seconds) and
                 _quietly(fresh / "bin/python", "-c", "import mindspore"))
