@@ -21,6 +21,7 @@ constexpr auto kCodes = std::to_array<CodeFacts>({
     {"LOG_DIR", ExitCode::kPreflight, "choose another folder with --log_dir"},
     {"REPORT_WRITE", ExitCode::kPreflight},
     {"NO_SCRIPT", ExitCode::kPreflight, "give the path of a script"},
+    {"HARDWARE", ExitCode::kPreflight, "docs/timing.md describes hardware profiles"},
     {"NO_INTERPRETER", ExitCode::kPreflight},
     {"NO_MPI", ExitCode::kPreflight},
     {"NO_TRACER", ExitCode::kPreflight},

@@ -1,6 +1,7 @@
 #include "launcher/hardware_file.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "base/text.h"
@@ -13,6 +14,12 @@ namespace {
 
 constexpr std::size_t kMaxProfileBytes = 1 << 20;
 constexpr std::string_view kSuffix = ".json";
+
+std::string Lower(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
 
 std::string HardwareFolder() {
   const Result<std::string> program = ProgramPath();
@@ -51,15 +58,25 @@ Result<sim::HardwareProfile> LoadHardware(const std::string& name_or_file,
                                           std::int64_t devices_per_node) {
   std::string file = name_or_file;
   if (!name_or_file.ends_with(kSuffix)) {
-    if (name_or_file.empty() || std::ranges::count(HardwareNames(), name_or_file) == 0) {
+    const std::vector<std::string> names = HardwareNames();
+    const auto found = std::ranges::find(names, Lower(name_or_file), Lower);
+    if (found == names.end()) {
       return UnknownHardware(name_or_file);
     }
-    file = PathIn(HardwareFolder(), name_or_file + std::string(kSuffix));
+    file = PathIn(HardwareFolder(), *found + std::string(kSuffix));
   }
-  DRYDOCK_TRY(const std::string text, ReadFile(file, kMaxProfileBytes));
-  DRYDOCK_TRY(sim::HardwareProfile profile, sim::ParseHardwareProfile(text, file));
-  return devices_per_node == 0 ? Result<sim::HardwareProfile>(std::move(profile))
-                               : sim::WithDevicesPerNode(std::move(profile), devices_per_node);
+  const Result<std::string> text = ReadFile(file, kMaxProfileBytes);
+  if (!text) {
+    return FailCommand("HARDWARE", "hardware profile: " + text.error().message);
+  }
+  Result<sim::HardwareProfile> profile = sim::ParseHardwareProfile(*text, file);
+  if (profile && devices_per_node > 0) {
+    profile = sim::WithDevicesPerNode(*std::move(profile), devices_per_node);
+  }
+  if (!profile) {
+    profile.error().reason = "HARDWARE";
+  }
+  return profile;
 }
 
 }  // namespace drydock::launcher

@@ -8,11 +8,12 @@
 
 namespace drydock::launcher {
 
-/// The hardware profile of a name ("910B": one that comes with the program) or of a file
+/// The hardware profile of a name ("910b": one that comes with the program, whatever the case) or
+/// of a file
 /// ("my.json").
 /// @param devices_per_node  of the cluster in question; 0: as the profile says
 /// @error USAGE  no profile of that name; which there are
-/// @error kInvalidArgument  what is wrong in the file
+/// @error HARDWARE  what is wrong in the file
 [[nodiscard]] Result<sim::HardwareProfile> LoadHardware(const std::string& name_or_file,
                                                         std::int64_t devices_per_node = 0);
 

@@ -143,7 +143,8 @@ void AddOriginalFlags(FlagSet& flags, MsrunOptions& o) {
               DRYDOCK_TRY(o.bind_core, ReadBinding(word));
               return {};
             });
-  flags.Add(Original("sim_level", "0..3", "dry run: 0 compile, 1 and memory; 2, 3: not handled"),
+  flags.Add(Original("sim_level", "0..3",
+                     "dry run: 0 compile, 1 and memory, 2 and workspaces, 3 and time"),
             [&o](std::string_view word) -> Status {
               DRYDOCK_TRY(o.sim_level, ReadSimLevel(word));
               return {};
@@ -173,7 +174,7 @@ void AddStartFlags(FlagSet& flags, MsrunOptions& o) {
               return {};
             });
   flags.AddInt({"max_restarts", "N", "times a failed rank is started again (0)"}, &o.max_restarts);
-  flags.AddInt({"script_port", "PORT", "MASTER_PORT of the scripts (--master_port + 1)"},
+  flags.AddInt(Rare("script_port", "PORT", "MASTER_PORT of the scripts (--master_port + 1)"),
                &o.script_port);
   flags.AddInt({"grace", "S", "seconds ranks get to end by themselves (10)"}, &o.grace_s);
   flags.AddSwitch({"tag_output", "", "begin lines on the console with their rank"}, &o.tag_output);
@@ -200,10 +201,15 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
               DRYDOCK_TRY(o.full_detail, ReadChoice(kDetailWords, word));
               return {};
             });
-  flags.AddInt(Rare("devices_per_node", "N", "for traffic between nodes (--local_worker_num)"),
+  flags.AddInt(Rare("devices_per_node", "N",
+                    "for traffic between nodes (--local_worker_num) and times (profile)"),
                &o.devices_per_node);
   flags.AddSwitch({"strict", "", "operators or features that are not handled are errors (exit 8)"},
                   &o.strict);
+  flags.AddText({"hardware", "NAME|FILE", "device and network of --sim_level=3 (by device target)"},
+                &o.hardware);
+  flags.AddInt(Rare("jitter", "SEED", "at --sim_level=3 kernels are late by chance (no)"),
+               &o.jitter);
   flags.Add({"device_memory", "58GB", "memory of one device (the script's, else 64 GiB)"},
             [&o](std::string_view word) -> Status {
               DRYDOCK_TRY([[maybe_unused]] const std::int64_t bytes,
@@ -319,6 +325,17 @@ Status CheckCounts(const MsrunOptions& o) {
     return Usage("argument --devices_per_node: a node has at least one device",
                  "give --devices_per_node or --local_worker_num");
   }
+  if (o.devices_per_node > 1'000'000) {
+    return Usage("argument --devices_per_node: must be from 1 to 1000000");
+  }
+  const bool timed = !o.hardware.empty() || o.jitter >= 0;
+  if (timed && o.sim_level >= 0 && o.sim_level < 3) {
+    return Usage("arguments --hardware, --jitter: only --sim_level=3 has times",
+                 "use --sim_level=3");
+  }
+  if (o.jitter < -1) {
+    return Usage("argument --jitter: a seed is a number from 0 on");
+  }
   if (o.threads < 0 || o.threads > 4096) {
     return Usage("argument --threads: must be from 0 to 4096");
   }
@@ -330,8 +347,9 @@ Status CheckCounts(const MsrunOptions& o) {
 
 /// Combinations that only a real start minds.
 Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
-  for (const std::string_view name : {"sim_rank_id", "detail", "devices_per_node", "fail_on_memory",
-                                      "strict", "redistribution", "trace_timeout"}) {
+  for (const std::string_view name :
+       {"sim_rank_id", "detail", "devices_per_node", "fail_on_memory", "strict", "redistribution",
+        "trace_timeout", "hardware", "jitter"}) {
     if (flags.Given(name)) {
       return Usage("argument --" + std::string(name) + ": only a dry run has it",
                    "add --sim_level=1");

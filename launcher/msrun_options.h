@@ -80,13 +80,15 @@ struct MsrunOptions {
   bool quiet = false;
   bool verbose = false;
   bool full_detail = false;           ///< Reports list every tensor and kernel.
-  std::int64_t devices_per_node = 0;  ///< 0: --local_worker_num.
+  std::int64_t devices_per_node = 0;  ///< 0: --local_worker_num, as the profile says.
   bool strict = false;                ///< What is not handled is an error.
   bool fail_on_memory = false;        ///< Exit 7 if a rank does not fit.
   std::string device_memory =
       {};  ///< "58GB": memory of one device; empty: the script's or the default.
   std::optional<strategies::CompatRelease> compat = {};
   std::optional<strategies::RedistributionSearch> redistribution = {};
+  std::string hardware = {};         ///< Profile by name or file; empty: by the device target.
+  std::int64_t jitter = -1;          ///< Seed; -1: no jitter.
   std::string compat_from = {};      ///< "--compat", "DRYDOCK_COMPAT"; empty if not given.
   std::string python = {};           ///< Interpreter; empty: `python`, else `python3` from PATH.
   std::int64_t threads = 0;          ///< 0: one per processor.

@@ -8,9 +8,11 @@
 #include "base/executor.h"
 #include "base/text.h"
 #include "launcher/files.h"
+#include "launcher/hardware_file.h"
 #include "launcher/load_job.h"
 #include "launcher/load_script.h"
 #include "launcher/run_identity.h"
+#include "launcher/time_options.h"
 #include "launcher/tracker_files.h"
 #include "reports/ir_text.h"
 #include "reports/report_set.h"
@@ -44,18 +46,25 @@ reports::RunFacts FactsOf(const MsrunOptions& options, const LoadedJob& job) {
           .settings_known = job.settings_known};
 }
 
+Result<sim::DryRunOptions> DryRunOptionsOf(const MsrunOptions& options, const LoadedJob& job) {
+  sim::DryRunOptions dry_run{.level = static_cast<std::int32_t>(options.sim_level),
+                             .only_rank = ChosenRank(options),
+                             .keep_lifetimes = options.full_detail};
+  if (options.sim_level == 3) {
+    DRYDOCK_TRY(dry_run.time, TimeOptionsOf(options, job.settings.device_target));
+  }
+  return dry_run;
+}
+
 /// Compiles the job and plays its ranks.
-Result<sim::DryRunResult> Play(LoadedJob& job, const MsrunOptions& options,
-                               const Context& context) {
-  const sim::DryRunOptions dry_run{.level = static_cast<std::int32_t>(options.sim_level),
-                                   .only_rank = ChosenRank(options),
-                                   .keep_lifetimes = options.full_detail};
+Result<sim::DryRunResult> Play(LoadedJob& job, const sim::DryRunOptions& dry_run,
+                               std::int64_t threads, const Context& context) {
   context.log.Info("compiling for " + std::to_string(job.settings.world_size) + " ranks");
   DRYDOCK_TRY(strategies::JobProgram program,
               strategies::CompileJob(std::move(job.traced), sim::DescribedRank(dry_run)));
   program.diagnostics.insert(program.diagnostics.begin(), job.limits.begin(), job.limits.end());
   context.log.Info("playing the ranks");
-  const auto executor = MakeExecutor(static_cast<std::size_t>(options.threads));
+  const auto executor = MakeExecutor(static_cast<std::size_t>(threads));
   return sim::DryRun(std::move(program), dry_run, *executor);
 }
 
@@ -239,10 +248,9 @@ Status CheckChosenRank(const MsrunOptions& options, const LoadedJob& job) {
 }  // namespace
 
 Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
-  if (options.sim_level > 1) {
-    return FailCommand("UNSUPPORTED",
-                       "sim_level " + std::to_string(options.sim_level) + " is not handled yet",
-                       "use --sim_level=1: operator memory without workspace");
+  if (!options.hardware.empty()) {  // Before the script runs for minutes.
+    DRYDOCK_TRY([[maybe_unused]] const sim::HardwareProfile profile,
+                LoadHardware(options.hardware));
   }
   DRYDOCK_TRY(const OutputFolder folder, ClaimFolder(options, context));
   std::optional<strategies::JobConfig> settings;
@@ -257,7 +265,8 @@ Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
     return Reject(std::move(job).error(), unknown, options, context, folder.writable);
   }
   DRYDOCK_RETURN_IF_ERROR(CheckChosenRank(options, *job));
-  const Result<sim::DryRunResult> result = Play(*job, options, context);
+  DRYDOCK_TRY(const sim::DryRunOptions dry_run, DryRunOptionsOf(options, *job));
+  const Result<sim::DryRunResult> result = Play(*job, dry_run, options.threads, context);
   if (!result) {
     return Reject(result.error(), *job, options, context, folder.writable);
   }

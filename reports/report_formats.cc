@@ -23,11 +23,15 @@ std::string ReportJson(const MemoryReport& report) {
 std::string ReportJson(const SummaryReport& report) {
   return JsonText(report);
 }
+std::string ReportJson(const TimelineReport& report) {
+  return JsonText(report);
+}
 
 std::vector<ReportFormat> ReportFormats() {
   return {FormatOf<CommunicationReport>("communication.schema.json"),
           FormatOf<MemoryReport>("memory.schema.json"),
-          FormatOf<SummaryReport>("summary.schema.json")};
+          FormatOf<SummaryReport>("summary.schema.json"),
+          FormatOf<TimelineReport>("timeline.schema.json")};
 }
 
 }  // namespace drydock::reports

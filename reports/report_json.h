@@ -5,6 +5,7 @@
 #include "reports/communication_report.h"
 #include "reports/memory_report.h"
 #include "reports/summary_report.h"
+#include "reports/timeline_report.h"
 
 namespace drydock::reports {
 
@@ -13,5 +14,6 @@ namespace drydock::reports {
 [[nodiscard]] std::string ReportJson(const CommunicationReport& report);
 [[nodiscard]] std::string ReportJson(const MemoryReport& report);
 [[nodiscard]] std::string ReportJson(const SummaryReport& report);
+[[nodiscard]] std::string ReportJson(const TimelineReport& report);
 
 }  // namespace drydock::reports

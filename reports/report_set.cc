@@ -2,6 +2,7 @@
 
 #include "reports/report_json.h"
 #include "reports/tables_csv.h"
+#include "reports/trace_view.h"
 
 namespace drydock::reports {
 namespace {
@@ -10,6 +11,8 @@ constexpr const char* kSummaryFile = "summary.json";
 constexpr const char* kCommunicationFile = "communication.json";
 constexpr const char* kMemoryFile = "memory.json";
 constexpr const char* kKernelsFile = "kernels.csv";
+constexpr const char* kTimelineFile = "timeline.json";
+constexpr const char* kTraceFile = "trace_view.json";
 
 /// The programs of all stages; none where the job has one.
 std::vector<OtherProgram> ProgramsOf(const sim::DryRunResult& result) {
@@ -31,6 +34,8 @@ ReportSet BuildReports(RunFacts facts, const sim::DryRunResult& result) {
       sim::DescribedProgram(result), result.agreement, result.options.only_rank, ProgramsOf(result),
       {.run = facts.run, .job = &result.job, .devices_per_node = facts.devices_per_node});
   set.memory = BuildMemoryReport(result, {.run = facts.run, .all_tensors = facts.all_tensors});
+  set.timeline = BuildTimelineReport(facts.run, result);
+  set.trace_view = TraceViewText(facts.run.id, result);
   std::vector<std::string> files = {kSummaryFile, kCommunicationFile};
   if (set.memory) {
     files.emplace_back(kMemoryFile);
@@ -39,8 +44,14 @@ ReportSet BuildReports(RunFacts facts, const sim::DryRunResult& result) {
     set.kernels_csv = KernelsCsv(facts.run, result);
     files.emplace_back(kKernelsFile);
   }
+  if (set.timeline) {
+    files.insert(files.end(), {kTimelineFile, kTraceFile});
+  }
   facts.files.insert(facts.files.begin(), files.begin(), files.end());
   set.summary = BuildSummary(facts, result, *set.communication, set.memory);
+  if (set.timeline) {
+    set.summary.time = SummaryOf(*set.timeline);
+  }
   return set;
 }
 
@@ -61,11 +72,15 @@ std::vector<ReportFile> ReportFiles(const ReportSet& reports) {
   if (!reports.kernels_csv.empty()) {
     files.push_back({.name = kKernelsFile, .text = reports.kernels_csv});
   }
+  if (reports.timeline) {
+    files.push_back({.name = kTimelineFile, .text = ReportJson(*reports.timeline)});
+    files.push_back({.name = kTraceFile, .text = reports.trace_view});
+  }
   return files;
 }
 
 std::vector<std::string> AllReportNames() {
-  return {kSummaryFile, kCommunicationFile, kMemoryFile, kKernelsFile};
+  return {kSummaryFile, kCommunicationFile, kMemoryFile, kKernelsFile, kTimelineFile, kTraceFile};
 }
 
 }  // namespace drydock::reports

@@ -7,6 +7,7 @@
 #include "reports/communication_report.h"
 #include "reports/memory_report.h"
 #include "reports/summary_report.h"
+#include "reports/timeline_report.h"
 #include "sim/fleet/dry_run.h"
 
 namespace drydock::reports {
@@ -17,6 +18,8 @@ struct ReportSet {
   std::optional<CommunicationReport> communication = {};  ///< Absent if the program was rejected.
   std::optional<MemoryReport> memory = {};                ///< Absent at level 0 as well.
   std::string kernels_csv = {};  ///< Every kernel of every class; empty if it is not asked for.
+  std::optional<TimelineReport> timeline = {};  ///< At level 3 only.
+  std::string trace_view = {};                  ///< The same; see TraceViewText.
 };
 
 /// A file to be written, relative to the output folder.
@@ -36,8 +39,8 @@ struct ReportFile {
 /// Names that reports of a run can have.
 [[nodiscard]] std::vector<std::string> AllReportNames();
 
-/// "summary.json", "communication.json" and "memory.json", as far as there are such reports, and
-/// the caller's further ones.
+/// The reports that there are of "summary.json", "communication.json", "memory.json",
+/// "timeline.json" and "trace_view.json", and the caller's further ones.
 [[nodiscard]] std::vector<ReportFile> ReportFiles(const ReportSet& reports);
 
 }  // namespace drydock::reports

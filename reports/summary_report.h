@@ -10,6 +10,7 @@
 #include "reports/communication_report.h"
 #include "reports/memory_report.h"
 #include "reports/summary_parts.h"
+#include "reports/timeline_parts.h"
 #include "sim/tracer/trace_result.h"
 #include "strategies/program/local_program.h"
 
@@ -39,6 +40,7 @@ struct SummaryReport {
   std::vector<CommunicationTotal> communication_by_phase = {};
   std::optional<JobTrafficReport> traffic = {};
   std::vector<ClassPeakReport> memory = {};
+  std::optional<TimeSummaryReport> time = {};
   std::vector<ScriptRunReport> script_runs = {};
   std::vector<std::string> rank_asks = {};
   std::vector<DiagnosticReport> diagnostics = {};
@@ -78,6 +80,7 @@ struct SummaryReport {
     field("communication_by_phase", &SummaryReport::communication_by_phase, "The same per phase.");
     field("traffic", &SummaryReport::traffic, "What all ranks together send in one step.");
     field("memory", &SummaryReport::memory, "Peak per class of ranks; see memory.json.");
+    field("time", &SummaryReport::time, "How long a step takes; see timeline.json.");
     field("script_runs", &SummaryReport::script_runs,
           "How often the script was run, as which ranks, and what it computes there; empty for a "
           "graph file.");

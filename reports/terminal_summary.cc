@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "reports/text_table.h"
+#include "reports/timeline_report.h"
 #include "sim/memory/device_memory.h"
 
 namespace drydock::reports {
@@ -183,6 +184,13 @@ std::vector<std::string> DiagnosticLines(const DiagnosticReport& item, bool may_
   return {head + where, "    " + item.text};
 }
 
+void AddTime(Page& page, const TimeSummaryReport& time) {
+  page.Blank();
+  const std::vector<std::string> lines = TimeLines(time);
+  page.Heading(lines.front());
+  page.Lines({lines.begin() + 1, lines.end()});
+}
+
 void AddDiagnostics(Page& page, const SummaryReport& summary) {
   if (summary.diagnostics.empty()) {
     return;
@@ -243,6 +251,9 @@ std::string TerminalSummary(const SummaryReport& summary, const std::optional<Me
     AddMemory(page, *memory);
   }
   AddCommunication(page, summary);
+  if (summary.time) {
+    AddTime(page, *summary.time);
+  }
   AddDiagnostics(page, summary);
   if (memory && options.verbose) {
     AddVerbose(page, *memory);

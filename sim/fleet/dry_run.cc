@@ -18,11 +18,7 @@ using strategies::ProgramIndex;
 using strategies::RankSet;
 
 Status CheckOptions(const JobProgram& job, const DryRunOptions& options) {
-  if (options.level < 0 || options.level > 1) {
-    return Fail(ErrorCode::kUnsupported,
-                "simulation level " + std::to_string(options.level) + " is not handled yet",
-                "use --sim_level=0 (compile and validate) or --sim_level=1 (and memory)");
-  }
+  DRYDOCK_CHECK(options.level >= 0 && options.level <= 3);
   const std::int64_t world_size = job.config.world_size;
   if (options.only_rank &&
       (ToInt(*options.only_rank) < 0 || ToInt(*options.only_rank) >= world_size)) {
@@ -200,6 +196,9 @@ Result<DryRunResult> DryRun(JobProgram job, const DryRunOptions& options,
   DRYDOCK_TRY(result.device, DeviceOf(result.job));
   DRYDOCK_RETURN_IF_ERROR(AccountClasses(result, executor));
   result.agreement = CheckAgreement(result.job);
+  if (options.time && result.agreement.holds) {
+    DRYDOCK_TRY(result.time, SimulateStep(result.job, *options.time));
+  }
   DRYDOCK_TRY(result.fleet, PlayFleet(result.job, options, executor));
   return result;
 }

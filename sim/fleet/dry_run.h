@@ -11,16 +11,18 @@
 #include "sim/fleet/tensor_facts.h"
 #include "sim/memory/device_memory.h"
 #include "sim/memory/lifetimes.h"
+#include "sim/timing/time_line.h"
 #include "strategies/program/agreement.h"
 
 namespace drydock::sim {
 
 /// What is asked of a dry run.
 struct DryRunOptions {
-  std::int32_t level = 1;                ///< 0 compile and validate, 1 also memory.
+  std::int32_t level = 1;  ///< 0 compile and validate, 1 also memory, 2 workspaces, 3 time.
   std::optional<RankId> only_rank = {};  ///< Play this rank only; the whole fleet still registers.
   std::size_t largest_count = 10;        ///< Tensors listed at the peak.
   bool keep_lifetimes = false;           ///< Keep when and where each tensor lives, and the series.
+  std::optional<TimeOptions> time = {};  ///< Wanted at level 3.
 };
 
 /// Ranks of which the same program is told: they differ only in offsets and peers.
@@ -53,6 +55,7 @@ struct DryRunResult {
   std::vector<ClassMemory> classes = {};  ///< By program; of those that are asked for.
   strategies::Agreement agreement = {};
   FleetFacts fleet = {};
+  std::optional<TimeLine> time = {};  ///< At level 3, of all ranks, if they agree.
 };
 
 /// The rank that reports describe where they describe one: the chosen one, else rank 0.
@@ -65,7 +68,7 @@ struct DryRunResult {
 ///
 /// The result does not depend on the executor's thread count.
 /// @error kInvalidArgument  only_rank is no rank of the job; the device memory limit is no size
-/// @error kUnsupported      level 2 or 3
+/// @error kInternal         as SimulateStep
 [[nodiscard]] Result<DryRunResult> DryRun(strategies::JobProgram job, const DryRunOptions& options,
                                           const Executor& executor);
 

@@ -414,7 +414,11 @@ Result<HardwareProfile> ParseHardwareProfile(std::string_view text, std::string_
       .bytes = 1U << 20U, .nesting = 8, .values = 1U << 14U};
   DRYDOCK_TRY(const strategies::JsonReader reader,
               strategies::JsonReader::Parse(text, file, kLimits));
-  return ReadHardwareProfile(reader.root());
+  Result<HardwareProfile> profile = ReadHardwareProfile(reader.root());
+  if (!profile && profile.error().hint.find("graph-format") != std::string::npos) {
+    profile.error().hint = "docs/timing.md and docs/schema/hardware.schema.json say what there is";
+  }
+  return profile;
 }
 
 Result<HardwareProfile> WithDevicesPerNode(HardwareProfile profile, std::int64_t devices) {

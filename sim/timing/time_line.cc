@@ -138,7 +138,7 @@ class Summary {
     const std::string name = program.kernels.at(facts.kernel).name.str();
     OperatorTime& item = operators_[name];
     item.op = name;
-    item.kind = facts.flops > 0 ? facts.kind : item.kind;
+    item.kind = item.kernels == 0 || facts.flops > 0 ? facts.kind : item.kind;
     item.kernels += kernels * weight_;
     item.seconds += seconds * weight_;
     item.flops += flops * weight_;
@@ -169,6 +169,9 @@ class Summary {
       all.level = level;
       all.group_size = SizeOf(facts.span);
       all.algorithm = facts.cost.algorithm;
+      if (all.ranks.empty()) {
+        all.ranks = ExampleOf(item, facts);
+      }
       all.count += weight_;
       all.bytes += facts.bytes * weight_;
       all.seconds += seconds * weight_;
@@ -188,6 +191,19 @@ class Summary {
       joined.end = std::max(joined.end, when.end);
     }
     close();
+  }
+
+  [[nodiscard]] std::string ExampleOf(const TimedClass& item, const CostFacts& facts) const {
+    if (facts.half != strategies::PointToPoint::kNone) {
+      const strategies::Node& node = job_.programs[item.program].local.at(facts.origin);
+      const std::int64_t distance = IntAttr(node.attrs, "rank_distance", 0).value_or(0);
+      const bool sends = facts.half == strategies::PointToPoint::kSends;
+      const std::int64_t from = item.representative - (sends ? 0 : distance);
+      return std::to_string(from) + ">" + std::to_string(from + distance);
+    }
+    const strategies::GroupPlace place =
+        PlaceIn(facts.group, item.representative, StageDevices(job_.config));
+    return strategies::SteppedRanksText(GroupRanks(facts.group, place.position, place.begin));
   }
 
   void FollowPath() {

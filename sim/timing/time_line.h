@@ -35,6 +35,7 @@ struct TransferTime {
   strategies::GroupPattern group = {};
   std::size_t level = 0;  ///< The outermost one.
   std::int64_t group_size = 0;
+  std::string ranks = {};  ///< A group as an example; of messages the two ends.
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::kRing;
   double count = 0;
   double bytes = 0;            ///< As CollectiveWork::bytes.

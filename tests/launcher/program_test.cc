@@ -127,8 +127,30 @@ TEST_F(ProgramTest, ManualPageIsUpToDate) {
 
 TEST_F(ProgramTest, WhatIsNotHandledIsEight) {
   EXPECT_EQ(RunMsrun({"--sim_level=2", kExample}), 8);
-  EXPECT_EQ(RunMsrun({"--sim_level=3", kExample}), 8);
   EXPECT_EQ(RunMsrun({"--sim_level=1", "python", "-m", "x"}), 8);
+}
+
+TEST_F(ProgramTest, TimesAreForAProfile) {
+  const std::string mine = SourceDir() + "/sim/timing/hardware/cpu-test.json";
+  ASSERT_EQ(RunMsrun({"--sim_level=3", "--hardware=" + mine, kExample}), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("time per step on cpu-test: "));
+  EXPECT_THAT(out_.str(), HasSubstr("not modelled: "));
+  EXPECT_TRUE(ReadFile(folder_ + "/timeline.json", 1 << 20));
+  EXPECT_TRUE(ReadFile(folder_ + "/trace_view.json", 1 << 20));
+  // Nodes of four, cut in three: the level of nodes no longer divides anything; two are fine.
+  EXPECT_EQ(RunMsrun({"--sim_level=3", "--hardware=" + mine, "--devices_per_node=2", kExample}), 0);
+  // A run without times leaves none behind.
+  EXPECT_EQ(RunMsrun({"--sim_level=1", kExample}), 0);
+  EXPECT_FALSE(ReadFile(folder_ + "/timeline.json", 1 << 20));
+}
+
+TEST_F(ProgramTest, BadProfilesAreThree) {
+  EXPECT_EQ(RunMsrun({"--sim_level=3", "--hardware=H1000", kExample}), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("did you mean 'H100'"));
+  const std::string bad = Put("device.json", "{\"schema\": \"drydock.hardware/1\"}");
+  EXPECT_EQ(RunMsrun({"--sim_level=3", "--hardware=" + bad, kExample}), 3);
+  EXPECT_THAT(err_.str(), HasSubstr("'name'"));
+  EXPECT_EQ(RunMsrun({"--sim_level=1", "--hardware=" + bad, kExample}), 2);
 }
 
 TEST_F(ProgramTest, MissingFilesAreThree) {
