@@ -7,8 +7,8 @@
 
 namespace drydock::strategies {
 
-/// Lets what follows the last recomputed cell of a micro batch wait for the state behind the loads.
-/// See hold_results.cc.
+/// Lets what follows the last Cell of a micro batch that reads parameters wait for these reads, in
+/// the stage that makes the loss. See hold_results.cc.
 void HoldResults(KernelGraph& graph, const Graph& local, std::size_t micros);
 
 }  // namespace drydock::strategies

@@ -82,10 +82,7 @@ class BorderFinder {
   }
 
   void SortMessages(std::vector<KernelId>& kernels) const {
-    const auto is_message = [this](KernelId id) {
-      const NodeId origin = graph_.at(id).origin;
-      return origin != kNoNode && PointToPointOf(local_.at(origin)) != PointToPoint::kNone;
-    };
+    const auto is_message = [this](KernelId id) { return IsMessage(id); };
     std::vector<KernelId> messages;
     std::ranges::copy_if(kernels, std::back_inserter(messages), is_message);
     std::ranges::stable_sort(messages, {}, [this](KernelId id) {
@@ -99,6 +96,11 @@ class BorderFinder {
     for (KernelId& id : kernels) {
       id = is_message(id) ? messages[next++] : id;
     }
+  }
+
+  [[nodiscard]] bool IsMessage(KernelId id) const {
+    const NodeId origin = graph_.at(id).origin;
+    return origin != kNoNode && PointToPointOf(local_.at(origin)) != PointToPoint::kNone;
   }
 
   void Look(KernelId id) {
@@ -121,8 +123,8 @@ class BorderFinder {
     }
   }
 
-  /// Pieces of several inputs begin a micro batch in the order of a walk from the return node that
-  /// goes through the last operand of a node first.
+  /// Pieces of several inputs begin a micro batch, behind what it receives, in the order of a walk
+  /// from the return node that goes through the last operand of a node first.
   void SortPieces() {
     const auto several = [](const std::vector<KernelId>& slot) { return slot.size() > 1; };
     if (std::ranges::none_of(found_.forward_start, several)) {
@@ -130,8 +132,9 @@ class BorderFinder {
     }
     const std::vector<std::int32_t> places = PlacesOfWalk();
     for (std::vector<KernelId>& slot : found_.forward_start) {
-      std::ranges::stable_sort(
-          slot, {}, [&places](KernelId id) { return places[static_cast<std::size_t>(id)]; });
+      std::ranges::stable_sort(slot, {}, [&](KernelId id) {
+        return std::pair(!IsMessage(id), places[static_cast<std::size_t>(id)]);
+      });
     }
   }
 
@@ -177,16 +180,9 @@ class BorderFinder {
     const std::size_t micro = Micro(node);
     const std::size_t part = found_.parts - 1;
     if (micro == 1) {
-      found_.forward_end[Slot(0, part)].push_back(Behind(node.inputs[0]));
+      found_.forward_end[Slot(0, part)].push_back(node.inputs[0]);
     }
-    found_.forward_end[Slot(micro, part)].push_back(Behind(node.inputs[1]));
-  }
-
-  [[nodiscard]] KernelId Behind(KernelId id) const {
-    while (graph_.at(id).kind == KernelKind::kDepend) {
-      id = graph_.at(id).inputs.front();
-    }
-    return id;
+    found_.forward_end[Slot(micro, part)].push_back(node.inputs[1]);
   }
 
   [[nodiscard]] std::size_t Slot(std::size_t micro, std::size_t part) const {

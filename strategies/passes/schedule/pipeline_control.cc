@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <utility>
 
 #include "strategies/operators/kernel_builder.h"
@@ -79,7 +78,6 @@ class Ordering {
 
   /// 1F1B with one part per stage.
   void Run() {
-    HoldLosses();
     ChainAll();
     const bool last = stage_ + 1 == stages_;
     const std::size_t behind = stages_ - stage_;
@@ -186,48 +184,6 @@ class Ordering {
       }
     }
     return false;
-  }
-
-  /// The state behind weights that other stages sent; kNoKernel: none came.
-  [[nodiscard]] KernelId StateOfReceived() const {
-    const std::vector<KernelId>& passed = borders_.weights_passed;
-    const auto received = std::ranges::find_if(
-        passed, [this](KernelId id) { return HalfOf(id) == PointToPoint::kReceives; });
-    for (std::size_t n = 0; received != passed.end() && n < graph_.nodes.size(); ++n) {
-      const KernelNode& node = graph_.nodes[n];
-      if (node.kind != KernelKind::kUpdateState || node.inputs.size() != 2) {
-        continue;
-      }
-      const KernelNode& read = graph_.at(node.inputs.back());
-      if (read.kind == KernelKind::kMakeTuple &&
-          std::ranges::find(read.inputs, *received) != read.inputs.end()) {
-        return KernelId{static_cast<std::int32_t>(n)};
-      }
-    }
-    return kNoKernel;
-  }
-
-  /// The loss of each micro batch but the last waits for that state, which MindSpore's front end
-  /// removes only where Loads alone stand in front of it.
-  void HoldLosses() {
-    const KernelId state = StateOfReceived();
-    if (state == kNoKernel) {
-      return;
-    }
-    std::map<KernelId, KernelId> held;
-    for (std::size_t m = 0; m + 1 < micros_; ++m) {
-      std::vector<KernelId>& end = borders_.forward_end[m];
-      if (!end.empty() && HalfOf(end.back()) == PointToPoint::kNone) {
-        const KernelId loss = end.back();
-        held[loss] = end.back() = Depend(loss, state);
-      }
-    }
-    for (KernelNode& node : graph_.nodes) {
-      for (KernelId& input : node.inputs) {
-        const auto found = node.micro_use == MicroUse::kFold ? held.find(input) : held.end();
-        input = found == held.end() ? input : found->second;
-      }
-    }
   }
 
   void ChainAll() {
