@@ -29,14 +29,41 @@ from mindspore.train import (Callback, CheckpointConfig, LossMonitor, Model, Mod
 
 __version__ = _release.in_force()
 
-__getattr__ = _lazy.module_getattr(__name__, {
-    "Generator": "mindspore.common.generator", "default_generator": "mindspore.common.generator",
-    "DynamicLossScaleManager": "mindspore.train.loss_scale_manager",
-    "FixedLossScaleManager": "mindspore.train.loss_scale_manager",
-    "get_rng_state": "mindspore.common.seed", "manual_seed": "mindspore.common.seed",
-    "set_rng_state": "mindspore.common.seed", "Profiler": "mindspore.profiler",
-    "SummaryCollector": "mindspore.train", "SummaryRecord": "mindspore.train.summary",
-    "data_sink": "mindspore.train.data_sink"})
+_LATER = {
+    "Generator": "mindspore.common.generator", "default_generator": "mindspore.common.generator", "is_tensor": "mindspore.ops",
+    "DatasetHelper": "mindspore.train.dataset_helper", "connect_network_with_dataset": "mindspore.train.dataset_helper",
+    "build_train_network": "mindspore.amp", "FileWriter": "mindspore.mindrecord", "bool": "mindspore.common.dtype", "int": "mindspore.common.dtype",
+    "float": "mindspore.common.dtype", "string": "mindspore.common.dtype", "Type": "mindspore.common.dtype", "TensorType": "mindspore.common.dtype"}
+for _name in ("DynamicLossScaleManager", "FixedLossScaleManager", "LossScaleManager"):
+    _LATER[_name] = "mindspore.train.loss_scale_manager"
+for _name in ("get_rng_state", "initial_seed", "manual_seed", "set_rng_state"):
+    _LATER[_name] = "mindspore.common.seed"
+for _name in ("RunContext", "EarlyStopping", "LambdaCallback", "LearningRateScheduler", "ReduceLROnPlateau", "FlopsUtilizationCollector",
+              "OnRequestExit", "SummaryCollector", "TrainFaultTolerance", "History", "BackupAndRestore"):
+    _LATER[_name] = "mindspore.train.callback"
+for _name in ("Accuracy", "BleuScore", "ConfusionMatrix", "ConfusionMatrixMetric", "CosineSimilarity", "Dice", "F1", "Fbeta",
+              "HausdorffDistance", "Loss", "MAE", "MSE", "MeanSurfaceDistance", "Metric", "OcclusionSensitivity", "Perplexity",
+              "Precision", "ROC", "Recall", "RootMeanSquareDistance", "Top1CategoricalAccuracy", "Top5CategoricalAccuracy",
+              "TopKCategoricalAccuracy", "auc", "get_metric_fn", "get_metrics", "names", "rearrange_inputs"):
+    _LATER[_name] = "mindspore.train.metrics"
+for _name in ("synchronize", "empty_cache", "set_cpu_affinity", "memory_allocated", "memory_reserved", "max_memory_allocated",
+              "max_memory_reserved", "memory_stats", "reset_peak_memory_stats", "reset_max_memory_allocated",
+              "reset_max_memory_reserved", "set_memory", "launch_blocking", "current_stream", "default_stream", "Stream", "StreamCtx",
+              "dispatch_threads_num", "set_kernel_launch_group", "set_cur_stream"):
+    _LATER[_name] = "mindspore.runtime"
+for _name in ("load_checkpoint_async", "async_ckpt_thread_status", "load_distributed_checkpoint", "get_ckpt_path_with_strategy"):
+    _LATER[_name] = "mindspore.train.serialization"
+_LATER.update({"Profiler": "mindspore.profiler", "SummaryRecord": "mindspore.train.summary", "data_sink": "mindspore.train.data_sink"})
+
+__getattr__ = _lazy.module_getattr(__name__, _LATER)
+STRICT, COMPATIBLE, LAX = 0, 1, 2  # levels of the syntax of compiled functions
+SUCCESS, FAILED = 0, 1
+
+
+def get_current_device():
+    """The device that set_device() or the context has chosen."""
+    from mindspore import context
+    return context.get_context("device_target"), context.get_context("device_id")
 
 
 def set_deterministic(deterministic):

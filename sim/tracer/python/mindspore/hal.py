@@ -28,4 +28,18 @@ def synchronize():
     """Nothing runs that could be waited for."""
 
 
-__getattr__ = module_getattr(__name__)
+def empty_cache():
+    """Nothing is kept."""
+
+
+def get_device_name(device_id=0, device_target=None):
+    from mindspore import context
+    return device_target or context.get_context("device_target")
+
+
+def get_device_capability(device_id=0, device_target=None):
+    return (0, 0)
+
+
+__getattr__ = module_getattr(__name__, {"current_stream": "mindspore.runtime", "Stream": "mindspore.runtime",
+                                        "StreamCtx": "mindspore.runtime", "default_stream": "mindspore.runtime"})

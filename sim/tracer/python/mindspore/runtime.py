@@ -35,4 +35,47 @@ def _nothing(*args, **kwargs):
 max_memory_allocated = max_memory_reserved = memory_allocated = memory_reserved = empty_cache = _nothing
 launch_blocking = dispatch_threads_num = set_kernel_launch_capture = _nothing
 
+reset_peak_memory_stats = reset_max_memory_allocated = reset_max_memory_reserved = set_cur_stream = _nothing
+
+
+class Stream:
+    """A queue of kernels; a dry run launches none."""
+
+    def __init__(self, priority=0, **kwargs):
+        self.id = 0
+
+    def synchronize(self):
+        """Nothing runs that could be waited for."""
+
+    def wait_event(self, event):
+        """Nothing runs that could be waited for."""
+
+    wait_stream = wait_event
+
+    def record_event(self, event=None):
+        return event
+
+    def query(self):
+        return True
+
+
+class StreamCtx:
+    """with StreamCtx(stream): kernels go into that queue; nothing changes here."""
+
+    def __init__(self, ctx_stream):
+        self.stream = ctx_stream
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        return None
+
+
+def current_stream():
+    return Stream()
+
+
+default_stream = communication_stream = current_stream
+
 __getattr__ = module_getattr(__name__)

@@ -1,4 +1,6 @@
 """Element types."""
+import enum
+
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 
@@ -46,6 +48,22 @@ complex128 = Type("complex128", "complex", 16, "Complex128")
 byte, short, int_, long = int8, int16, int64, int64
 ubyte, ushort, uint, ulong = uint8, uint16, uint32, uint64
 half, single, float_, double = float16, float32, float64, float64
+
+string = Type("string", "str", 1, "String")  # of file names and texts; tensors of it are not recorded
+float8_e4m3fn = Type("float8_e4m3fn", "float", 1, "Float8E4M3FN")
+float8_e5m2 = Type("float8_e5m2", "float", 1, "Float8E5M2")
+hifloat8 = Type("hifloat8", "float", 1, "HiFloat8")
+qint4x2 = Type("qint4x2", "int", 1, "QInt4x2")
+Int, UInt, Float, Bool, TensorType = Type, Type, Type, Type, Type  # classes of element types: one here
+
+
+class QuantDtype(enum.Enum):
+    """Bits of quantised numbers."""
+
+    INT1, INT2, INT3, INT4, INT5, INT6, INT7, INT8, INT9, INT10, INT11, INT12, INT13, INT14, INT15, INT16 = range(16)
+    UINT1, UINT2, UINT3, UINT4, UINT5, UINT6, UINT7, UINT8, UINT9, UINT10, UINT11, UINT12, UINT13, UINT14, UINT15, UINT16 = range(
+        100, 116)
+
 
 all_types = (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16,
              float32, float64, complex64, complex128)
@@ -121,4 +139,9 @@ def promote(a, b):
                      "cast one of the operands")
 
 
-__getattr__ = module_getattr(__name__)
+_PYTHON = {"bool": bool_, "int": int64, "float": float32}
+
+
+def __getattr__(name):
+    """Names of Python's own types are types here as well; in this file they are Python's."""
+    return _PYTHON[name] if name in _PYTHON else module_getattr(__name__)(name)

@@ -3,6 +3,8 @@ import functools
 import sys
 import types
 
+from mindspore._drydock.lazy import module_getattr
+
 _MARK = "is_lazy_inline"
 
 
@@ -33,3 +35,6 @@ class _CallableModule(types.ModuleType):
 
 
 sys.modules[__name__].__class__ = _CallableModule
+
+
+__getattr__ = module_getattr(__name__)

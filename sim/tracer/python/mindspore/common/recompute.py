@@ -1,5 +1,6 @@
 """recompute(cell, ...): a call whose results are worked out again in backward. Graphs take Cell.recompute() instead."""
 from mindspore._drydock.errors import user_error
+from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
 
 
@@ -14,3 +15,6 @@ def recompute(block, *args, **kwargs):
                          "call recompute() of the Cell in __init__, and the Cell itself in construct()")
     session.warn_limit("recompute(cell, ...) is not modelled: memory is reported without it", at_line=True)
     return block(*args, **kwargs)
+
+
+__getattr__ = module_getattr(__name__)

@@ -37,4 +37,9 @@ def set_rng_state(state):
     return None
 
 
+def initial_seed():
+    """The seed that set_seed() or manual_seed() gave, else a fixed number."""
+    return get_seed() or 0
+
+
 __getattr__ = module_getattr("mindspore.common.seed")

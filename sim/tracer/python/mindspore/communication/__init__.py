@@ -6,4 +6,4 @@ from mindspore.communication.management import (HCCL_WORLD_COMM_GROUP, MCCL_WORL
                                                 get_local_rank_size, get_rank, get_world_rank_from_group_rank, init,
                                                 release)
 
-__getattr__ = module_getattr(__name__)
+__getattr__ = module_getattr(__name__, {"get_process_group_ranks": "mindspore.mint.distributed"})

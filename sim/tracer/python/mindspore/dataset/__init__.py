@@ -16,6 +16,36 @@ class Shuffle:
     GLOBAL, FILES, INFILE, ADAPTIVE = "global", "file", "infile", "adaptive"
 
 
+class DatasetCache:
+    """A cache of rows; nothing is read that could be kept."""
+
+    def __init__(self, session_id, size=0, spilling=False, hostname=None, port=None, num_connections=None, prefetch_size=None):
+        self.session_id, self.size = session_id, size
+
+    def get_stat(self):
+        return None
+
+
+class Schema:
+    """Names, element types and shapes of columns."""
+
+    def __init__(self, schema_file=None):
+        self.columns, self.num_rows, self.dataset_type = [], None, ""
+
+    def add_column(self, name, de_type, shape=None):
+        self.columns.append({"name": name, "type": de_type, "shape": shape})
+
+
+class BatchInfo:
+    """Where a batch is, as per_batch_map sees it."""
+
+    def get_batch_num(self):
+        return 0
+
+    def get_epoch_num(self):
+        return 0
+
+
 class _Settings:
     """config.set_...(): settings of a pipeline that does not run."""
 

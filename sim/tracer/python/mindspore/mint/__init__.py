@@ -13,7 +13,9 @@ _OPERATORS = {
     "zeros_like": "ZerosLike", "ones_like": "OnesLike",
 }
 # Function -> functional form with the same arguments under another name.
-_FUNCTIONS = {"cat": "concat", "concat": "concat", "unsqueeze": "expand_dims", "greater": "greater", "less": "less"}
+_FUNCTIONS = {"cat": "concat", "concat": "concat", "unsqueeze": "expand_dims", "greater": "greater", "less": "less",
+              "arccos": "acos", "arcsin": "asin", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
+              "fix": "trunc"}
 
 
 def _two(name, fallback):
@@ -82,12 +84,19 @@ def empty(*size, dtype=None, device=None):
 def __getattr__(name):
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
-    found = submodule(__name__, name)
+    if name in ("Tensor", "Generator", "default_generator"):
+        import mindspore
+        return getattr(mindspore, name)
+    found = submodule(nn.__name__, name) if name == "functional" else submodule(__name__, name)
     if found is None and name in _OPERATORS:
         operator = _OPERATORS[name]
         found = _two(operator, _PLAIN_OF[operator]) if operator in _PLAIN_OF else _plain(operator)
     if found is None:
         from mindspore import ops
+        from mindspore._drydock import names
+        from mindspore.ops import _fallback
+        found = None if names.lacks((__name__,), name) else _fallback.made_of_others(name)
+    if found is None:
         found = getattr(ops, _FUNCTIONS.get(name, name))
         if isinstance(found, Stub):
             found = stub("mindspore.mint." + name, (__name__,))

@@ -40,6 +40,22 @@ _LATER.update({name: "mindspore.nn.learning_rate_schedule" for name in (
     "PolynomialDecayLR", "WarmUpLR")})
 _LATER.update({name: "mindspore.common.seed" for name in ("get_rng_state", "manual_seed", "set_rng_state")})
 
+_LATER.update({name: "mindspore.nn.layer.lines_and_volumes" for name in (
+    "Conv1d", "Conv3d", "Conv1dTranspose", "Conv3dTranspose", "MaxPool1d", "MaxPool3d", "AvgPool1d", "AvgPool3d", "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d")})
+_LATER.update({name: "mindspore.nn.layer.more_layers" for name in (
+    "LeakyReLU", "Hardtanh", "GLU", "Mish", "SeLU", "Softsign", "Tanhshrink", "Softmin", "Threshold", "PixelShuffle", "PixelUnshuffle",
+    "Upsample", "ReduceLogSumExp", "Unfold", "HShrink", "SoftShrink", "Dropout1d", "Dropout2d", "Dropout3d", "Pad", "ConstantPad1d",
+    "ConstantPad2d", "ConstantPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d",
+    "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
+    "Norm", "OneHot", "MatMul", "Unflatten", "CentralCrop", "PSNR", "Conv2dBnAct", "DenseBnAct", "CellDict")})
+_LATER.update({name: "mindspore.nn.layer.rnns" for name in ("LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell")})
+_LATER.update({name: "mindspore.train.metrics" for name in (
+    "Accuracy", "BleuScore", "ConfusionMatrix", "ConfusionMatrixMetric", "CosineSimilarity", "Dice", "F1", "Fbeta",
+    "HausdorffDistance", "Loss", "MAE", "MSE", "MeanSurfaceDistance", "OcclusionSensitivity", "Perplexity", "Precision", "ROC",
+    "Recall", "RootMeanSquareDistance", "Top1CategoricalAccuracy", "Top5CategoricalAccuracy", "TopKCategoricalAccuracy", "auc",
+    "get_metric_fn", "names", "rearrange_inputs")})
+
 
 def __getattr__(name):
     if name == "metrics":

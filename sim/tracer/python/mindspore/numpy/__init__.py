@@ -1,7 +1,12 @@
-"""mindspore.numpy: functions that have a form in mindspore.ops, under numpy's names."""
+"""mindspore.numpy: functions that have a form in mindspore.ops, under numpy's names, and numpy's constants and element types."""
 from mindspore._drydock.lazy import module_getattr
 
-_NAMES = {"array": "tensor", "concatenate": "concat", "power": "pow", "absolute": "abs"}
+_NAMES = {"concatenate": "concat", "power": "pow", "absolute": "abs", "mod": "floor_mod", "remainder": "floor_mod", "repeat": "repeat_interleave",
+          "ravel": "flatten", "outer": "ger"}
+_CONSTANTS = {"pi": 3.141592653589793, "inf": float("inf"), "PINF": float("inf"), "NINF": float("-inf"), "nan": float("nan"),
+              "newaxis": None}
+_TYPES = ("float16", "float32", "float64", "float_", "int8", "int16", "int32", "int64", "int_", "uint", "uint8", "uint16", "uint32", "uint64",
+          "bool_")
 
 
 def split(x, indices_or_sections, axis=0):
@@ -14,14 +19,106 @@ def split(x, indices_or_sections, axis=0):
     return list(ops.split(x, [b - a for a, b in zip(edges, edges[1:])], axis))
 
 
+def array_split(x, indices_or_sections, axis=0):
+    """Parts whose sizes differ by one at most, the larger ones first."""
+    from mindspore import ops
+    if not isinstance(indices_or_sections, int):
+        return split(x, indices_or_sections, axis)
+    size, more = divmod(x.shape[axis], indices_or_sections)
+    return list(ops.split(x, [size + 1] * more + [size] * (indices_or_sections - more), axis))
+
+
+def ravel(x):
+    return x.reshape((-1,))
+
+
+def copy(a):
+    return a
+
+
+def empty(shape, dtype=None):
+    from mindspore import ops
+    return ops.zeros(shape, dtype)
+
+
+def rot90(a, k=1, axes=(0, 1)):
+    from mindspore import ops
+    for _ in range(k % 4):
+        a = ops.flip(a.swapaxes(*axes), (axes[0],))
+    return a
+
+
+def isin(element, test_elements, invert=False):
+    from mindspore import Tensor, ops
+    tests = test_elements if isinstance(test_elements, Tensor) else Tensor(test_elements)
+    found = ops.any(ops.equal(ops.expand_dims(element, -1), tests.reshape((-1,))), -1)
+    return ops.logical_not(found) if invert else found
+
+
+in1d = isin
+
+
+def take_along_axis(arr, indices, axis):
+    from mindspore import ops
+    return ops.gather_elements(arr, axis, indices)
+
+
+def diagflat(v, k=0):
+    from mindspore import ops
+    return ops.diag(v.reshape((-1,)), k)
+
+
+def _triangle(n, k, m, lower):
+    """Positions of a triangle, row by row; they follow from the extents alone."""
+    from mindspore import Tensor
+    pairs = [(i, j) for i in range(n) for j in range(n if m is None else m) if (j - i <= k if lower else j - i >= k)]
+    return tuple(Tensor([pair[dim] for pair in pairs]) for dim in (0, 1))
+
+
+def tril_indices(n, k=0, m=None):
+    return _triangle(n, k, m, True)
+
+
+def triu_indices(n, k=0, m=None):
+    return _triangle(n, k, m, False)
+
+
+def rand(*shape, dtype=None):
+    from mindspore.ops import _unruled
+    return _unruled.rand(*shape, dtype=dtype)
+
+
+def randn(*shape, dtype=None):
+    from mindspore.ops import _unruled
+    return _unruled.randn(*shape, dtype=dtype)
+
+
+def randint(minval, maxval=None, shape=None, dtype=None):
+    from mindspore.ops import _unruled
+    low, high = (0, minval) if maxval is None else (minval, maxval)
+    return _unruled.randint(low, high, shape or (1,), dtype=dtype)
+
+
+def unravel_index(indices, shape, order="C"):
+    """Positions in every dimension of positions in the flattened tensor."""
+    found, rest = [], indices
+    for extent in reversed(shape):
+        found.insert(0, rest % extent)
+        rest = rest // extent
+    return tuple(found)
+
+
 def __getattr__(name):
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
     import mindspore
     from mindspore import ops
-    if name == "array":
+    from mindspore._drydock.lazy import Stub
+    if name in _CONSTANTS:
+        return _CONSTANTS[name]
+    if name in _TYPES:
+        return getattr(mindspore.dtype, name)
+    if name in ("array", "asarray", "asfarray"):
         return mindspore.tensor
-    found = getattr(ops, _NAMES.get(name, name), None) if name.islower() else None
-    return found or module_getattr(__name__)(name)
-
-
+    found = getattr(ops, _NAMES.get(name, name), None) if name.islower() or name in _NAMES else None
+    return found if found is not None and not isinstance(found, Stub) else module_getattr(__name__)(name)

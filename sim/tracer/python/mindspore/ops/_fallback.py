@@ -18,7 +18,9 @@ def _known(name):
     global _by_snake
     from mindspore.ops import _table
     if _by_snake is None:
-        _by_snake = {_snake(known): known for known in _table.signatures() if not known.startswith("_")}
+        public = [known for known in _table.signatures() if not known.startswith("_")]
+        _by_snake = {known.lower(): known for known in reversed(public)}  # isclose, acos
+        _by_snake.update({_snake(known): known for known in public})
     return _by_snake.get(name)
 
 
@@ -26,9 +28,48 @@ def instance(name):
     """<name>_op: the ready-made primitive of the reference's generated modules, or None."""
     known = _known(name[:-3]) if name.endswith("_op") else None
     if known is None:
-        return None
+        return _of_function(name[:-3]) if name.endswith("_op") else None
     from mindspore.ops import _table
     return _table.primitive_class(known)()
+
+
+def _of_function(name):
+    """A primitive whose call is a function that is there; None if there is none."""
+    from mindspore.ops.primitive import Primitive
+    function = made_of_others(name) or made_of_others(name[:-len("_ext")] if name.endswith("_ext") else name)
+    if function is None:
+        return None
+
+    class Instance(Primitive):
+        """See the function."""
+
+        def __call__(self, *args, **kwargs):
+            return function(*args, **kwargs)
+
+    return Instance(name)
+
+
+def implementation(name):
+    """<function>_impl and <function>_ext_impl of the reference's eager modules: the function; None for other names."""
+    if not name.endswith("_impl"):
+        return None
+    from mindspore import ops
+    from mindspore._drydock.lazy import Stub
+    short = name[:-len("_impl")]
+    for plain in (short, short[:-len("_ext")] if short.endswith("_ext") else short, short.replace("_", "")):
+        found = getattr(ops, plain, None)
+        if found is not None and not isinstance(found, Stub):
+            return found
+    return None
+
+
+def made_of_others(name):
+    """A function that is a composition of operators, or whose operator has no entry; None if it is neither."""
+    from mindspore.ops import _composed, _more_functional, _unruled, _windows
+    for module in (_more_functional, _composed, _windows):
+        if name in module.NAMES:
+            return getattr(module, name)
+    return _unruled.NAMES.get(name)
 
 
 def functional(name):

@@ -91,10 +91,6 @@ def repeat_interleave(input, repeats, axis=None, *, dim=None, output_size=None):
     return op("RepeatInterleaveTensor")(input, repeats, dim, sum(times))
 
 
-def vmap(fn, in_axes=0, out_axes=0):
-    raise Unsupported("mindspore.ops.vmap")
-
-
 def all(input, axis=None, keep_dims=False):
     """True where every element of the axes is."""
     return _reduced("ReduceAll", input, axis, keep_dims)
@@ -110,4 +106,4 @@ def _reduced(name, input, axis, keep_dims):
 
 
 NAMES = ("all", "any", "add_flags", "reshard", "tuple_len", "dyn_shape", "hardtanh", "leaky_relu", "softmin", "tanhshrink", "threshold",
-         "vstack", "norm", "normal", "uniform", "repeat_interleave", "vmap")
+         "vstack", "norm", "normal", "uniform", "repeat_interleave")

@@ -471,10 +471,13 @@ _LOSSES = ("cross_entropy", "nll_loss", "l1_loss", "huber_loss", "kl_div", "bina
 
 def __getattr__(name):
     """Other operators of the table under their snake-case name; stubs for the rest."""
-    from mindspore.ops import _fallback, _more_functional
+    from mindspore._drydock import names
+    from mindspore.ops import _fallback
     if name in _LOSSES:
         from mindspore.ops import _losses
         return getattr(_losses, name)
-    if name in _more_functional.NAMES:
-        return getattr(_more_functional, name)
+    if not names.lacks(_fallback.PLACES, name):
+        found = _fallback.made_of_others(name)
+        if found is not None:
+            return found
     return _fallback.functional(name)

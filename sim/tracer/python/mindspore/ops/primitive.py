@@ -28,6 +28,13 @@ class Primitive:
         self.version = 0        # grows with every change after construction
         self._added = {}        # attributes added by add_prim_attr
 
+    def __getattr__(self, name):
+        if not name.startswith("_"):
+            from mindspore._drydock import names
+            if names.has_method("mindspore.ops.Primitive", name):
+                return Stub("mindspore.ops.Primitive." + name)
+        raise AttributeError("'%s' object has no attribute '%s'" % (type(self).__name__, name))
+
     # -- attributes ---------------------------------------------------------------------------------
     def add_prim_attr(self, name, value):
         if value is True and name in _NOT_MODELLED:

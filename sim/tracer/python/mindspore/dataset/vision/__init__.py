@@ -76,15 +76,106 @@ class Pad(Operation):
         return [Column((c.shape[0] + top + bottom, c.shape[1] + left + right) + c.shape[2:], c.dtype) for c in inputs]
 
 
+class Grayscale(Operation):
+    """One channel, or as many equal ones."""
+
+    def __init__(self, num_output_channels=1):
+        self._channels = num_output_channels
+
+    def columns(self, inputs):
+        return [Column(c.shape[:2] + ((self._channels,) if self._channels > 1 else ()), c.dtype) for c in inputs]
+
+
+class NormalizePad(Operation):
+    """Normalised, with a fourth channel of zeros."""
+
+    def __init__(self, mean, std, dtype="float32", is_hwc=True):
+        self._dtype, self._is_hwc = mstype.dtype_of(dtype), is_hwc
+
+    def columns(self, inputs):
+        return [Column(c.shape[:-1] + (c.shape[-1] + 1,) if self._is_hwc else (c.shape[0] + 1,) + c.shape[1:], self._dtype)
+                for c in inputs]
+
+
+class Crop(Operation):
+    """A part of the image."""
+
+    def __init__(self, coordinates, size):
+        self._size = (size, size) if isinstance(size, int) else tuple(size)
+
+    def columns(self, inputs):
+        return [Column(self._size + c.shape[2:], c.dtype) for c in inputs]
+
+
+class ResizedCrop(Crop):
+    """A part of the image, in another size."""
+
+    def __init__(self, top, left, height, width, size, interpolation=Inter.BILINEAR):
+        super().__init__((top, left), size)
+
+
+class ToType(Operation):
+    """Another element type."""
+
+    def __init__(self, data_type):
+        self._dtype = mstype.dtype_of(data_type)
+
+    def columns(self, inputs):
+        return [Column(c.shape, self._dtype) for c in inputs]
+
+
+class FiveCrop(Operation):
+    """The corners and the middle, one column each."""
+
+    _count = 5
+
+    def __init__(self, size, use_vertical_flip=False):
+        self._size = (size, size) if isinstance(size, int) else tuple(size)
+
+    def columns(self, inputs):
+        return [Column(self._size + c.shape[2:], c.dtype) for c in inputs for _ in range(self._count)]
+
+
+class TenCrop(FiveCrop):
+    """Those of FiveCrop, and their mirror images."""
+
+    _count = 10
+
+
+class _OfBatch(Operation):
+    """Mixes the images of a batch; labels become shares."""
+
+    def __init__(self, *args, **kwargs):
+        return None
+
+    def columns(self, inputs):
+        return [inputs[0]] + [Column(c.shape, mstype.float32) for c in inputs[1:]]
+
+
+class MixUpBatch(_OfBatch):
+    """See mindspore.dataset.vision.MixUpBatch."""
+
+
+class CutMixBatch(_OfBatch):
+    """See mindspore.dataset.vision.CutMixBatch."""
+
+
 def _subclass(name, base):
     return type(name, (base,), {"__module__": __name__, "__doc__": "See mindspore.dataset.vision.%s." % name})
 
 
-for _name in ("Rescale", "Normalize"):
+for _name in ("Rescale", "Normalize", "LinearTransformation"):
     globals()[_name] = _subclass(_name, _ToFloat)
-for _name in ("Resize", "RandomCrop", "CenterCrop", "RandomResizedCrop", "RandomCropDecodeResize"):
+for _name in ("Resize", "RandomCrop", "CenterCrop", "RandomResizedCrop", "RandomCropDecodeResize", "RandomResize",
+              "PadToSize"):
     globals()[_name] = _subclass(_name, _Sized)
-for _name in ("Decode", "RandomHorizontalFlip", "RandomVerticalFlip", "RandomColorAdjust", "RandomRotation", "HorizontalFlip"):
+for _name in ("Decode", "RandomHorizontalFlip", "RandomVerticalFlip", "RandomColorAdjust", "RandomRotation", "HorizontalFlip",
+              "AdjustBrightness", "AdjustContrast", "AdjustGamma", "AdjustHue", "AdjustSaturation", "AdjustSharpness", "Affine",
+              "AutoAugment", "AutoContrast", "BoundingBoxAugment", "CutOut", "Equalize", "Erase", "GaussianBlur", "HsvToRgb", "Invert",
+              "MixUp", "Perspective", "Posterize", "RandAugment", "RandomAdjustSharpness", "RandomAffine", "RandomAutoContrast",
+              "RandomColor", "RandomEqualize", "RandomErasing", "RandomGrayscale", "RandomInvert", "RandomLighting",
+              "RandomPerspective", "RandomPosterize", "RandomSelectSubpolicy", "RandomSharpness", "RandomSolarize", "RgbToHsv",
+              "Rotate", "Solarize", "ToNumpy", "ToPIL", "TrivialAugmentWide", "UniformAugment", "VerticalFlip"):
     globals()[_name] = _subclass(_name, _Same)
 
 __getattr__ = module_getattr(__name__)

@@ -2,4 +2,5 @@
 from mindspore._drydock.lazy import module_getattr
 from mindspore.experimental.optim.optimizer import Optimizer  # noqa: F401
 
-__getattr__ = module_getattr(__name__)
+__getattr__ = module_getattr(__name__, {name: "mindspore.experimental.optim.rules" for name in (
+    "Adam", "AdamW", "SGD")})

@@ -48,4 +48,10 @@ class Dropout(_Dropout):
 
 
 def __getattr__(name):
-    return submodule(__name__, name) or module_getattr(__name__)(name)
+    if name == "Cell":
+        return _Cell
+    found = submodule(__name__, name) or submodule(__name__, "_layers").find(name)
+    if found is None:
+        return module_getattr(__name__)(name)
+    globals()[name] = found
+    return found

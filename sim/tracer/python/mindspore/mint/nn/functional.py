@@ -1,5 +1,11 @@
 """mindspore.mint.nn.functional: the functional forms of mindspore.ops under PyTorch's names."""
-_NAMES = {"linear": "dense"}
+from mindspore._drydock.lazy import Stub, module_getattr
+
+_NAMES = {"linear": "dense", "silu_func": "silu", "elu_ext": "elu", "relu_": "relu", "tanh_": "tanh", "sigmoid_": "sigmoid",
+          "hardtanh_": "hardtanh", "threshold_": "threshold", "elu_": "elu"}
+# Function -> operator that takes the tensor, and settings of its constructor or its call by name.
+_OPERATORS = {"hardshrink": ("HShrink", "lambd"), "softshrink": ("SoftShrink", "lambd"), "hardsigmoid": ("HSigmoid", None),
+              "selu": ("SeLU", None), "mish": ("Mish", None), "relu6": ("ReLU6", None)}
 
 
 def softmax(input, dim=None, dtype=None):
@@ -39,8 +45,55 @@ def pad(input, pad, mode="constant", value=0):
     return operator("PadV3", mode=mode)(input, tuple(pad))
 
 
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False):
+    from mindspore.ops.primitive import operator
+    return operator("Embedding")(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
+
+
+def kl_div(input, target, reduction="mean", log_target=False):
+    """target * (log(target) - input), or with the target's logarithm given."""
+    from mindspore import ops
+    from mindspore.ops import _losses
+    loss = ops.exp(target) * (target - input) if log_target else target * (ops.log(target) - input)
+    if reduction == "batchmean":
+        return ops.sum(loss) / input.shape[0]
+    return _losses.reduce_loss(loss, reduction)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    from mindspore.ops.primitive import operator
+    return operator("GroupNorm")(input, num_groups, weight, bias, eps)[0]
+
+
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    from mindspore.ops.operations._python_ops import constant
+    from mindspore.ops.primitive import operator
+    channels = (input.shape[1],)
+    weight = constant(channels, 1, input.dtype) if weight is None else weight
+    bias = constant(channels, 0, input.dtype) if bias is None else bias
+    norm = operator("BatchNorm", is_training=training, epsilon=eps, momentum=momentum)
+    return norm(input, weight, bias, running_mean, running_var)[0]
+
+
+def _activation(name):
+    operator_name, setting = _OPERATORS[name]
+
+    def function(input, *values, **named):
+        from mindspore.ops.primitive import operator
+        settings = dict(zip([setting], values)) if setting else {}
+        settings.update({key: value for key, value in named.items() if key == setting})
+        return operator(operator_name, **settings)(input)
+
+    function.__name__ = name
+    return function
+
+
 def __getattr__(name):
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
     from mindspore import ops
-    return getattr(ops, _NAMES.get(name, name))
+    from mindspore.ops import _fallback
+    if name in _OPERATORS:
+        return _activation(name)
+    found = _fallback.made_of_others(name) or getattr(ops, _NAMES.get(name, name), None)
+    return found if found is not None and not isinstance(found, Stub) else module_getattr(__name__)(name)

@@ -27,11 +27,18 @@ Sigmoid = _simple("Sigmoid", "sigmoid", "Sigmoid")
 Tanh = _simple("Tanh", "tanh", "Tanh")
 SiLU = _simple("SiLU", "silu", "SiLU")
 ReLU6 = _simple("ReLU6", "relu6", "ReLU6")
-HSwish = _simple("HSwish", "hswish", "HSwish")
 HSigmoid = _simple("HSigmoid", "hsigmoid", "HSigmoid")
 LogSigmoid = _simple("LogSigmoid", "logsigmoid", "LogSigmoid")
 ELU = _simple("ELU", "elu", "Elu")
 FastGelu = _simple("FastGelu", "fast_gelu", "FastGeLU")
+
+
+class HSwish(Cell):
+    """See mindspore.nn.HSwish."""
+
+    def construct(self, x):
+        from mindspore.ops import functional
+        return functional.hardswish(x)
 
 
 class GELU(Cell):

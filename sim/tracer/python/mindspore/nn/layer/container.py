@@ -2,6 +2,7 @@
 from collections import OrderedDict
 
 from mindspore._drydock.errors import user_error
+from mindspore._drydock.lazy import module_getattr
 from mindspore.nn.cell import Cell
 
 
@@ -110,3 +111,6 @@ class SequentialCell(_Sequence):
         for cell in self._cells.values():
             input_data = cell(input_data)
         return input_data
+
+
+__getattr__ = module_getattr("mindspore.nn")

@@ -7,4 +7,5 @@ def __getattr__(name):
         raise AttributeError(name)
     from mindspore import ops
     from mindspore.ops import _fallback
-    return submodule(__name__, name) or _fallback.instance(name) or getattr(ops, name)
+    found = submodule(__name__, name) or _fallback.instance(name) or _fallback.implementation(name)
+    return found or getattr(ops, name)

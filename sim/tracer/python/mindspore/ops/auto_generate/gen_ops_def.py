@@ -4,5 +4,5 @@
 def __getattr__(name):
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
-    from mindspore import ops
-    return getattr(ops, name)
+    from mindspore.ops import auto_generate
+    return getattr(auto_generate, name)

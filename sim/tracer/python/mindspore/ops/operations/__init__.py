@@ -38,5 +38,5 @@ def unknown_class(name):
     def __init__(self, *args, **kwargs):
         Primitive.__init__(self, type(self).__name__)
 
-    made = type(name, (Primitive,), {"__init__": __init__, "__module__": __name__})
+    made = type(name, (Primitive,), {"__init__": __init__, "__module__": __name__, "is_gap": True})
     return made
