@@ -12,13 +12,14 @@ PROVE_SECONDS ?= 60
 .DEFAULT_GOAL := help
 MACHINE ?= $(shell uname -m)
 
-.PHONY: help wheel deb try-packages quickstart test release dev asan tsan fuzz prove operators truth accuracy real-models bench check format tidy packages packages-test packages-check clean
+.PHONY: help wheel deb try-packages quickstart test release dev asan tsan fuzz prove web operators truth accuracy real-models bench check format tidy packages packages-test packages-check clean
 
 help:
 	@sed -n 's/^#   /  /p' Makefile
 	@echo "  make asan | tsan  the tests under address and undefined-behaviour, or thread, sanitizer"
 	@echo "  make fuzz         every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS)) seconds"
 	@echo "  make prove        the numeric proof with new programs for PROVE_SECONDS ($(PROVE_SECONDS)) seconds"
+	@echo "  make web          bundles the report page, reports/web/report_page.html (needs Node.js)"
 	@echo "  make operators    writes docs/operators.md"
 	@echo "  make truth        MindSpore's own dry run beside ours, writes docs/truth.md; RECORDED=1: from what is recorded alone"
 	@echo "  make accuracy     published measurements beside the closed forms of drydock plan, writes docs/accuracy.md"
@@ -71,6 +72,10 @@ prove: packages-check
 	@mkdir -p build
 	@$(call build,dev,proof_test)
 	@python3 -B tests/tools/prove.py build/dev/tests/proof_test --seconds $(PROVE_SECONDS)
+
+# Node.js and npm are needed here only: the bundled page is committed.
+web:
+	@cd reports/web && { test -n "$$DRYDOCK_NODE_MODULES" || npm ci --no-audit --no-fund; } && node build.mjs
 
 operators: dev
 	@python3 -B tests/tools/operators_page.py build/dev/bin/msrun

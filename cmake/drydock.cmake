@@ -141,3 +141,10 @@ function(drydock_allocator program)
     target_link_options(${program} PRIVATE LINKER:--no-as-needed ${DRYDOCK_MIMALLOC_LIBRARY} LINKER:--as-needed)
   endif()
 endfunction()
+
+# drydock_embed(source file): `source` defines drydock::reports::PageTemplate(), the text of `file`.
+function(drydock_embed source file)
+  add_custom_command(OUTPUT ${source}
+    COMMAND ${CMAKE_COMMAND} -DINPUT=${PROJECT_SOURCE_DIR}/${file} -DOUTPUT=${source} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${PROJECT_SOURCE_DIR}/${file} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
+endfunction()

@@ -13,6 +13,7 @@ namespace drydock::launcher {
 [[nodiscard]] std::unique_ptr<Command> MakeListOperatorsCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeSchedulerCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeEstimateCommand();
+[[nodiscard]] std::unique_ptr<Command> MakeHtmlCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeManCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeExplainCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeCompletionCommand();

@@ -20,6 +20,7 @@ constexpr auto kCodes = std::to_array<CodeFacts>({
     {"PORT_RANGE", ExitCode::kUsage, "choose a free port of that range"},
     {"LOG_DIR", ExitCode::kPreflight, "choose another folder with --log_dir"},
     {"REPORT_WRITE", ExitCode::kPreflight},
+    {"NO_REPORTS", ExitCode::kPreflight},
     {"NO_SCRIPT", ExitCode::kPreflight, "give the path of a script"},
     {"HARDWARE", ExitCode::kPreflight, "docs/timing.md describes hardware profiles"},
     {"NO_INTERPRETER", ExitCode::kPreflight},

@@ -94,8 +94,9 @@ constexpr std::array<Choice<Framework>, 4> kFrameworkWords = {{
 constexpr std::array<Choice<bool>, 2> kDetailWords = {{{"summary", false}, {"full", true}}};
 
 /// Flags that say where or how results are shown, not what is checked.
-constexpr auto kShowingFlags = std::to_array<std::string_view>(
-    {"detail", "json", "log_dir", "output", "quiet", "threads", "trace_timeout", "verbose"});
+constexpr auto kShowingFlags =
+    std::to_array<std::string_view>({"detail", "html", "json", "log_dir", "output", "quiet",
+                                     "threads", "trace_timeout", "verbose"});
 
 template <typename T, std::size_t kCount>
 Result<T> ReadChoice(const std::array<Choice<T>, kCount>& choices, std::string_view word) {
@@ -196,6 +197,7 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
   flags.AddSwitch({"quiet", "", "print errors only"}, &o.quiet);
   flags.AddSwitch({"verbose", "", "print what is being done, and MindSpore's own memory lines"},
                   &o.verbose);
+  flags.AddSwitch({"html", "", "write report.html: one page that shows the job"}, &o.html);
   flags.Add(Rare("detail", "summary|full", "full: reports list every tensor and kernel (summary)"),
             [&o](std::string_view word) -> Status {
               DRYDOCK_TRY(o.full_detail, ReadChoice(kDetailWords, word));
@@ -238,7 +240,7 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
   flags.AddText({"python", "FILE", "interpreter that runs the script (python, else python3)"},
                 &o.python);
   flags.AddInt({"threads", "N", "threads (0: one per processor)"}, &o.threads);
-  flags.AddInt({"trace_timeout", "S", "seconds the script may run (0: no limit)"},
+  flags.AddInt(Rare("trace_timeout", "S", "seconds the script may run (0: no limit)"),
                &o.trace_timeout_s);
 }
 
@@ -348,8 +350,8 @@ Status CheckCounts(const MsrunOptions& o) {
 /// Combinations that only a real start minds.
 Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
   for (const std::string_view name :
-       {"sim_rank_id", "detail", "devices_per_node", "fail_on_memory", "strict", "redistribution",
-        "trace_timeout", "hardware", "jitter"}) {
+       {"sim_rank_id", "detail", "devices_per_node", "html", "fail_on_memory", "strict",
+        "redistribution", "trace_timeout", "hardware", "jitter"}) {
     if (flags.Given(name)) {
       return Usage("argument --" + std::string(name) + ": only a dry run has it",
                    "add --sim_level=1");

@@ -79,6 +79,7 @@ struct MsrunOptions {
   bool json = false;
   bool quiet = false;
   bool verbose = false;
+  bool html = false;                  ///< report.html is written.
   bool full_detail = false;           ///< Reports list every tensor and kernel.
   std::int64_t devices_per_node = 0;  ///< 0: --local_worker_num, as the profile says.
   bool strict = false;                ///< What is not handled is an error.

@@ -11,6 +11,7 @@
 #include "launcher/hardware_file.h"
 #include "launcher/load_job.h"
 #include "launcher/load_script.h"
+#include "launcher/page_files.h"
 #include "launcher/run_identity.h"
 #include "launcher/time_options.h"
 #include "launcher/tracker_files.h"
@@ -36,6 +37,7 @@ reports::RunFacts FactsOf(const MsrunOptions& options, const LoadedJob& job) {
           .devices_per_node =
               options.devices_per_node > 0 ? options.devices_per_node : options.local_worker_num,
           .all_tensors = options.full_detail,
+          .profile = options.html,
           .drydock_version = std::string(Version()),
           .subject = job.subject,
           .compat_from = job.compat_from,
@@ -49,7 +51,7 @@ reports::RunFacts FactsOf(const MsrunOptions& options, const LoadedJob& job) {
 Result<sim::DryRunOptions> DryRunOptionsOf(const MsrunOptions& options, const LoadedJob& job) {
   sim::DryRunOptions dry_run{.level = static_cast<std::int32_t>(options.sim_level),
                              .only_rank = ChosenRank(options),
-                             .keep_lifetimes = options.full_detail};
+                             .keep_lifetimes = options.full_detail || options.html};
   if (options.sim_level == 3) {
     DRYDOCK_TRY(dry_run.time, TimeOptionsOf(options, job.settings.device_target));
   }
@@ -68,9 +70,15 @@ Result<sim::DryRunResult> Play(LoadedJob& job, const sim::DryRunOptions& dry_run
   return sim::DryRun(std::move(program), dry_run, *executor);
 }
 
-std::vector<OutputFile> FilesOf(const reports::ReportSet& set) {
+Result<std::vector<OutputFile>> FilesOf(const reports::ReportSet& set,
+                                        const MsrunOptions& options) {
   std::vector<OutputFile> files;
-  for (reports::ReportFile& file : reports::ReportFiles(set)) {
+  std::vector<reports::ReportFile> reports = reports::ReportFiles(set);
+  if (options.html) {
+    DRYDOCK_TRY(std::string page, PageOfRun(reports));
+    reports.push_back({.name = reports::kPageFile, .text = std::move(page)});
+  }
+  for (reports::ReportFile& file : reports) {
     files.push_back({.path = std::move(file.name), .text = std::move(file.text)});
   }
   return files;
@@ -140,7 +148,7 @@ Result<OutputFolder> ClaimFolder(const MsrunOptions& options, const Context& con
 /// Writes and prints the reports of a finished dry run.
 Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
                const MsrunOptions& options, const Context& context, bool writable) {
-  const std::vector<OutputFile> files = FilesOf(set);
+  DRYDOCK_TRY(const std::vector<OutputFile> files, FilesOf(set, options));
   if (writable) {
     const auto delay = context.stop.Delay();
     DRYDOCK_RETURN_IF_ERROR(WriteFiles(options.log_dir, files));
@@ -160,12 +168,15 @@ Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
 /// Writes and prints why there is no result, then gives the error on.
 tl::unexpected<Error> Reject(Error error, const LoadedJob& job, const MsrunOptions& options,
                              const Context& context, bool writable) {
-  reports::ReportSet set =
-      reports::BuildRejectionReports(FactsOf(options, job), job.settings, error);
+  reports::RunFacts facts = FactsOf(options, job);
+  if (options.html) {
+    facts.files.emplace_back(reports::kPageFile);
+  }
+  reports::ReportSet set = reports::BuildRejectionReports(std::move(facts), job.settings, error);
   if (!writable) {
     set.summary.files.clear();
   }
-  const std::vector<OutputFile> files = FilesOf(set);
+  const std::vector<OutputFile> files = *FilesOf(set, options);  // Of our own reports.
   if (writable) {
     const auto delay = context.stop.Delay();
     if (const Status written = WriteFiles(options.log_dir, files); !written) {
@@ -273,6 +284,9 @@ Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
   reports::RunFacts facts = FactsOf(options, *job);
   const auto dumps =
       IrDumpFolder(sim::DescribedProgram(*result), sim::DescribedRank(result->options));
+  if (options.html) {
+    facts.files.emplace_back(reports::kPageFile);
+  }
   if (dumps) {
     facts.files.push_back(*dumps + "/*.ir");
   }

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "strategies/graph/attr.h"
 #include "strategies/graph/dtype.h"
+#include "strategies/operators/op_entry.h"
 
 namespace drydock::reports {
 namespace {
@@ -65,6 +66,23 @@ strategies::RankSet RanksOf(const strategies::JobProgram& job, const LocalProgra
   return ranks;
 }
 
+std::string_view ExchangeName(const Node& node) {
+  const strategies::CollectiveFacts* facts = strategies::CollectiveOf(node);
+  if (facts == nullptr) {
+    return "ring";
+  }
+  switch (facts->pattern) {
+    case strategies::CollectivePattern::kAllToAll:
+      return "all";
+    case strategies::CollectivePattern::kMessage:
+      return "message";
+    case strategies::CollectivePattern::kNeighbours:
+      return "neighbours";
+    default:
+      return "ring";
+  }
+}
+
 class Describer {
  public:
   Describer(const LocalProgram& program, const CommunicationContext& context)
@@ -79,6 +97,7 @@ class Describer {
     CollectiveReport report = {.kind = node.op,
                                .name = local_names_[ToIndex(use.node)],
                                .group_size = strategies::GroupSize(use.group),
+                               .exchange = std::string(ExchangeName(node)),
                                .reduce = ReduceText(node),
                                .payload_bytes = use.payload_bytes,
                                .sent_bytes = use.sent_bytes,
@@ -90,6 +109,9 @@ class Describer {
                                .place = PlaceReportOf(program_.local, node)};
     if (!node.inputs.empty() && node.inputs.front() != strategies::kNoValue) {
       report.tensor = strategies::TypeText(program_.local.at(node.inputs.front()).type);
+    }
+    if (const std::int64_t distance = MessageDistance(node); distance != 0) {
+      report.distance = distance;
     }
     if (node.origin != strategies::kNoNode) {
       report.operator_name = traced_names_[ToIndex(node.origin)];

@@ -24,6 +24,8 @@ struct CollectiveReport {
   std::string name = {};
   std::int64_t group = 0;
   std::int64_t group_size = 1;
+  std::string exchange = {};
+  std::optional<std::int64_t> distance = {};
   std::string reduce = {};
   std::string tensor = {};
   std::int64_t payload_bytes = 0;
@@ -48,6 +50,12 @@ struct CollectiveReport {
     field("name", &CollectiveReport::name, "Full name of the node in the program of a rank.");
     field("group", &CollectiveReport::group, "`id` of the group pattern.");
     field("group_size", &CollectiveReport::group_size, "Ranks that take part.");
+    field("exchange", &CollectiveReport::exchange,
+          "Who sends to whom: each member to the next one of a `ring` or of its `neighbours`, each "
+          "to `all` others, or one `message` between two ranks.",
+          {"ring", "neighbours", "all", "message"});
+    field("distance", &CollectiveReport::distance,
+          "Of a message that is sent: ranks from the sender to the receiver.");
     field("reduce", &CollectiveReport::reduce, "Reduction: sum, max, min or prod; empty if none.");
     field("tensor", &CollectiveReport::tensor, "Type and shape of each rank's input.");
     field("payload_bytes", &CollectiveReport::payload_bytes, "Bytes of each rank's input.");

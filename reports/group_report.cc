@@ -100,8 +100,10 @@ GroupPatternReport DescribeGroups(const strategies::LocalProgram& program,
   const std::int64_t stage_devices = strategies::StageDevices(program.from->config);
   const std::int64_t stages = program.from->config.pipeline_stages;
   const std::int64_t world_size = program.from->config.world_size;
-  GroupPatternReport report = {
-      .id = id, .axis = AxisText(program, pattern), .size = strategies::GroupSize(pattern)};
+  GroupPatternReport report = {.id = id,
+                               .axis = AxisText(program, pattern),
+                               .of_job = pattern.of_job,
+                               .size = strategies::GroupSize(pattern)};
   for (const strategies::RankDigit& digit : pattern.digits) {
     report.digits.push_back({.stride = digit.stride, .extent = digit.extent});
   }

@@ -48,6 +48,7 @@ struct GroupPatternReport {
   std::int64_t id = 0;
   std::string axis = {};
   std::vector<DigitReport> digits = {};
+  bool of_job = false;
   std::int64_t size = 1;
   std::int64_t count = 0;
   std::vector<NamedGroupReport> groups = {};
@@ -67,6 +68,9 @@ struct GroupPatternReport {
           "has such an axis.");
     field("digits", &GroupPatternReport::digits,
           "Digits in which members differ, largest stride first.");
+    field("of_job", &GroupPatternReport::of_job,
+          "Whether the digits are those of the rank in the job and not of its position in its "
+          "stage: the groups span stages.");
     field("size", &GroupPatternReport::size, "Ranks in each group.");
     field("count", &GroupPatternReport::count, "Groups of this kind in the job.");
     field("groups", &GroupPatternReport::groups,

@@ -33,6 +33,19 @@ std::int64_t StepToNext(const GroupPattern& pattern, std::int64_t position) {
   return step;
 }
 
+/// Ordered pairs of members that are on different nodes.
+std::int64_t PairsAcross(const std::vector<std::int64_t>& members, std::int64_t devices_per_node) {
+  std::map<std::int64_t, std::int64_t> on_node;
+  for (const std::int64_t member : members) {
+    ++on_node[member / devices_per_node];
+  }
+  std::int64_t pairs = 0;
+  for (const auto& [node, count] : on_node) {
+    pairs += count * (std::ssize(members) - count);
+  }
+  return pairs;
+}
+
 bool SharesWithAll(const strategies::Node& node) {
   const strategies::CollectiveFacts* facts = strategies::CollectiveOf(node);
   return facts != nullptr && facts->pattern == strategies::CollectivePattern::kAllToAll;
@@ -40,26 +53,28 @@ bool SharesWithAll(const strategies::Node& node) {
 
 }  // namespace
 
-std::int64_t NodeTraffic::Crossing(const GroupPattern& pattern, bool to_all,
-                                   const RankSet& ranks) const {
+std::int64_t MessageDistance(const strategies::Node& node) {
+  return strategies::PointToPointOf(node) == strategies::PointToPoint::kSends
+             ? strategies::IntAttr(node.attrs, "rank_distance", 0).value_or(0)
+             : 0;
+}
+
+std::int64_t NodeTraffic::Crossing(const Exchange& exchange, const RankSet& ranks) const {
   const std::int64_t stage_devices = strategies::StageDevices(config_);
   std::int64_t crossing = 0;
   for (const strategies::RankRange& range : ranks.ranges) {
     for (std::int64_t rank = range.first; rank <= range.last; ++rank) {
-      const strategies::GroupPlace place = strategies::PlaceIn(pattern, rank, stage_devices);
-      if (!to_all) {
-        const std::int64_t next = rank + StepToNext(pattern, place.position);
-        crossing += next / devices_per_node_ != rank / devices_per_node_ ? 1 : 0;
-      } else if (strategies::GroupLeader(pattern, place.position) == place.position) {
-        std::map<std::int64_t, std::int64_t> on_node;
-        for (const std::int64_t member :
-             strategies::GroupRanks(pattern, place.position, place.begin)) {
-          ++on_node[member / devices_per_node_];
-        }
-        const std::int64_t size = strategies::GroupSize(pattern);
-        for (const auto& [node, count] : on_node) {
-          crossing += count * (size - count);
-        }
+      const strategies::GroupPlace place =
+          strategies::PlaceIn(exchange.pattern, rank, stage_devices);
+      if (!exchange.to_all) {
+        const std::int64_t step = exchange.distance != 0
+                                      ? exchange.distance
+                                      : StepToNext(exchange.pattern, place.position);
+        crossing += (rank + step) / devices_per_node_ != rank / devices_per_node_ ? 1 : 0;
+      } else if (strategies::GroupLeader(exchange.pattern, place.position) == place.position) {
+        crossing +=
+            PairsAcross(strategies::GroupRanks(exchange.pattern, place.position, place.begin),
+                        devices_per_node_);
       }
     }
   }
@@ -72,15 +87,16 @@ std::int64_t NodeTraffic::InterNodeBytes(const strategies::CollectiveUse& use,
   if (use.sent_bytes == 0 || size < 2 || ranks.ranges.empty()) {
     return 0;
   }
-  const bool to_all = SharesWithAll(node);
-  const auto [found, added] =
-      known_.try_emplace({{use.group, to_all}, ranks.ranges.front().first}, 0);
+  const Exchange exchange = {.pattern = use.group,
+                             .to_all = SharesWithAll(node),
+                             .distance = MessageDistance(node),
+                             .first_rank = ranks.ranges.front().first};
+  const auto [found, added] = known_.try_emplace(exchange, 0);
   if (added) {
-    found->second = Crossing(use.group, to_all, ranks);
+    found->second = Crossing(exchange, ranks);
   }
   // Shares of a payload are equal: sent_bytes is a multiple of size - 1, or rounded up.
-  return to_all ? ScaledUp(use.sent_bytes / (size - 1), found->second, 1)
-                : ScaledUp(use.sent_bytes, found->second, 1);
+  return ScaledUp(exchange.to_all ? use.sent_bytes / (size - 1) : use.sent_bytes, found->second, 1);
 }
 
 JobTrafficReport BuildJobTraffic(const strategies::JobProgram& job, std::int64_t devices_per_node) {

@@ -51,15 +51,25 @@ class NodeTraffic {
                                             const strategies::RankSet& ranks);
 
  private:
-  [[nodiscard]] std::int64_t Crossing(const strategies::GroupPattern& pattern, bool to_all,
+  /// Who sends to whom: members of groups to the next one or to all others, or each rank to the one
+  /// that is `distance` further.
+  struct Exchange {
+    strategies::GroupPattern pattern = {};
+    bool to_all = false;
+    std::int64_t distance = 0;  ///< 0: within groups.
+    std::int64_t first_rank = 0;
+    friend auto operator<=>(const Exchange&, const Exchange&) = default;
+  };
+  [[nodiscard]] std::int64_t Crossing(const Exchange& exchange,
                                       const strategies::RankSet& ranks) const;
 
   const strategies::JobConfig& config_;
   std::int64_t devices_per_node_ = 1;
-  /// By pattern, kind of exchange and first rank of the set: messages to other nodes.
-  std::map<std::pair<std::pair<strategies::GroupPattern, bool>, std::int64_t>, std::int64_t>
-      known_ = {};
+  std::map<Exchange, std::int64_t> known_ = {};  ///< Messages to other nodes.
 };
+
+/// Ranks from the sender of a message to its receiver; 0 for what is no message.
+[[nodiscard]] std::int64_t MessageDistance(const strategies::Node& node);
 
 /// The sum over all ranks of a job.
 [[nodiscard]] JobTrafficReport BuildJobTraffic(const strategies::JobProgram& job,

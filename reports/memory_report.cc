@@ -183,7 +183,7 @@ std::optional<MemoryReport> BuildMemoryReport(const sim::DryRunResult& result,
     report.all_ranks_bytes = AddSaturated(
         report.all_ranks_bytes, ScaledUp(described.actual_peak_bytes, item.rank_count, 1));
     if (options.all_tensors && !item.memory->series.empty()) {
-      described.tensors = ListTensors(item, result.job.programs[item.program]);
+      described.tensors = StepLister(item, result.job.programs[item.program]).Tensors();
     }
     report.classes.push_back(std::move(described));
   }

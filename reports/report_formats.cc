@@ -26,10 +26,14 @@ std::string ReportJson(const SummaryReport& report) {
 std::string ReportJson(const TimelineReport& report) {
   return JsonText(report);
 }
+std::string ReportJson(const ProfileReport& report) {
+  return JsonText(report);
+}
 
 std::vector<ReportFormat> ReportFormats() {
   return {FormatOf<CommunicationReport>("communication.schema.json"),
           FormatOf<MemoryReport>("memory.schema.json"),
+          FormatOf<ProfileReport>("profile.schema.json"),
           FormatOf<SummaryReport>("summary.schema.json"),
           FormatOf<TimelineReport>("timeline.schema.json")};
 }

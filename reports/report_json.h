@@ -4,6 +4,7 @@
 
 #include "reports/communication_report.h"
 #include "reports/memory_report.h"
+#include "reports/profile_report.h"
 #include "reports/summary_report.h"
 #include "reports/timeline_report.h"
 
@@ -15,5 +16,6 @@ namespace drydock::reports {
 [[nodiscard]] std::string ReportJson(const MemoryReport& report);
 [[nodiscard]] std::string ReportJson(const SummaryReport& report);
 [[nodiscard]] std::string ReportJson(const TimelineReport& report);
+[[nodiscard]] std::string ReportJson(const ProfileReport& report);
 
 }  // namespace drydock::reports

@@ -12,7 +12,7 @@ constexpr const char* kCommunicationFile = "communication.json";
 constexpr const char* kMemoryFile = "memory.json";
 constexpr const char* kKernelsFile = "kernels.csv";
 constexpr const char* kTimelineFile = "timeline.json";
-constexpr const char* kTraceFile = "trace_view.json";
+constexpr const char* kProfileFile = "profile.json";
 
 /// The programs of all stages; none where the job has one.
 std::vector<OtherProgram> ProgramsOf(const sim::DryRunResult& result) {
@@ -39,6 +39,10 @@ ReportSet BuildReports(RunFacts facts, const sim::DryRunResult& result) {
   std::vector<std::string> files = {kSummaryFile, kCommunicationFile};
   if (set.memory) {
     files.emplace_back(kMemoryFile);
+  }
+  if (set.memory && (facts.all_tensors || facts.profile)) {
+    set.profile = BuildProfile(facts.run, result);
+    files.emplace_back(kProfileFile);
   }
   if (set.memory && facts.all_tensors) {
     set.kernels_csv = KernelsCsv(facts.run, result);
@@ -69,6 +73,9 @@ std::vector<ReportFile> ReportFiles(const ReportSet& reports) {
   if (reports.memory) {
     files.push_back({.name = kMemoryFile, .text = ReportJson(*reports.memory)});
   }
+  if (reports.profile) {
+    files.push_back({.name = kProfileFile, .text = ReportJson(*reports.profile)});
+  }
   if (!reports.kernels_csv.empty()) {
     files.push_back({.name = kKernelsFile, .text = reports.kernels_csv});
   }
@@ -80,7 +87,8 @@ std::vector<ReportFile> ReportFiles(const ReportSet& reports) {
 }
 
 std::vector<std::string> AllReportNames() {
-  return {kSummaryFile, kCommunicationFile, kMemoryFile, kKernelsFile, kTimelineFile, kTraceFile};
+  return {kSummaryFile, kCommunicationFile, kMemoryFile, kProfileFile,
+          kKernelsFile, kTimelineFile,      kTraceFile,  kPageFile};
 }
 
 }  // namespace drydock::reports

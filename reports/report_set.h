@@ -6,6 +6,7 @@
 
 #include "reports/communication_report.h"
 #include "reports/memory_report.h"
+#include "reports/profile_report.h"
 #include "reports/summary_report.h"
 #include "reports/timeline_report.h"
 #include "sim/fleet/dry_run.h"
@@ -17,6 +18,7 @@ struct ReportSet {
   SummaryReport summary = {};
   std::optional<CommunicationReport> communication = {};  ///< Absent if the program was rejected.
   std::optional<MemoryReport> memory = {};                ///< Absent at level 0 as well.
+  std::optional<ProfileReport> profile = {};              ///< With the page, or at full detail.
   std::string kernels_csv = {};  ///< Every kernel of every class; empty if it is not asked for.
   std::optional<TimelineReport> timeline = {};  ///< At level 3 only.
   std::string trace_view = {};                  ///< The same; see TraceViewText.
@@ -35,6 +37,11 @@ struct ReportFile {
 /// The one report there is about a rejected program.
 [[nodiscard]] ReportSet BuildRejectionReports(RunFacts facts, const strategies::JobConfig& config,
                                               const Error& error);
+
+/// The page that shows a run.
+inline constexpr const char* kPageFile = "report.html";
+/// The step in Chrome's trace format.
+inline constexpr const char* kTraceFile = "trace_view.json";
 
 /// Names that reports of a run can have.
 [[nodiscard]] std::vector<std::string> AllReportNames();

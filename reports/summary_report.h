@@ -97,6 +97,7 @@ struct RunFacts {
   RunReport run = {};
   std::int64_t devices_per_node = 8;
   bool all_tensors = false;  ///< memory.json lists every tensor.
+  bool profile = false;      ///< Memory over the step is told.
   std::string drydock_version = {};
   std::string subject = {};      ///< Script or graph file as given.
   std::string compat_from = {};  ///< "--compat", "installed mindspore 2.7.0", "default".

@@ -47,10 +47,11 @@ std::string KernelsCsv(const RunReport& run, const sim::DryRunResult& result) {
   for (std::size_t c = 0; c < result.classes.size(); ++c) {
     const sim::ClassMemory& item = result.classes[c];
     const std::string ranks = strategies::RankSetText(item.ranks);
-    std::size_t kernel = 0;
-    for (const KernelFacts& row : ListKernels(item, result.job.programs[item.program])) {
-      AddRow(text, {run.id, std::to_string(c), ranks, std::to_string(kernel++), row.name,
-                    row.kernel, row.phase, std::to_string(row.stream), std::to_string(row.micro),
+    const StepLister step(item, result.job.programs[item.program]);
+    for (std::size_t kernel = 0; kernel < step.KernelCount(); ++kernel) {
+      const KernelFacts row = step.Kernel(kernel);
+      AddRow(text, {run.id, std::to_string(c), ranks, std::to_string(kernel), row.name, row.kernel,
+                    row.phase, std::to_string(row.stream), std::to_string(row.micro),
                     std::to_string(row.at_launch_bytes), std::to_string(row.after_bytes),
                     FileText(row.place), LineText(row.place)});
     }

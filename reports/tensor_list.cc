@@ -6,86 +6,109 @@
 #include "sim/fleet/memory_plan.h"
 
 namespace drydock::reports {
-namespace {
 
-using strategies::LocalProgram;
+StepLister::StepLister(const sim::ClassMemory& item, const strategies::LocalProgram& program)
+    : program_(program),
+      profile_(*item.memory),
+      plan_(sim::PlanMemory(program)),
+      facts_(program, plan_),
+      kernels_(plan_.KernelsOf(profile_.at_step)) {}
 
-/// The list of the tensors of one class while it is made.
-class TensorLister {
- public:
-  TensorLister(const sim::ClassMemory& item, const LocalProgram& program)
-      : profile_(*item.memory), plan_(sim::PlanMemory(program)), facts_(program, plan_) {}
-
-  std::vector<TensorReport> Run() {
-    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
-      if (plan_.buffers[b].alias_of < 0) {
-        Add(b, profile_.placements[b]);
-      }
-      if (b < profile_.left_over.size()) {
-        Add(b, profile_.left_over[b]);
-      }
+std::vector<StepLister::Held> StepLister::AllHeld() const {
+  std::vector<Held> held;
+  for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+    if (plan_.buffers[b].alias_of < 0 && profile_.placements[b].bytes > 0) {
+      held.push_back({.buffer = b, .placement = &profile_.placements[b]});
     }
-    std::ranges::stable_sort(list_, {}, &TensorReport::first_kernel);
-    return std::move(list_);
-  }
-
- private:
-  void Add(std::size_t buffer, const sim::BufferPlacement& placement) {
-    if (placement.bytes == 0) {
-      return;
+    if (b < profile_.left_over.size() && profile_.left_over[b].bytes > 0) {
+      held.push_back({.buffer = b, .placement = &profile_.left_over[b]});
     }
-    const std::int64_t last = std::ssize(plan_.KernelsOf(profile_.at_step)) - 1;
-    const sim::PeakTensor tensor = facts_.Describe({.buffer = static_cast<std::int32_t>(buffer),
-                                                    .kind = profile_.kinds[buffer],
-                                                    .bytes = placement.bytes});
-    list_.push_back({.name = tensor.name,
-                     .part = std::string(sim::BufferKindName(tensor.kind)),
-                     .producer = tensor.op,
-                     .operator_name = tensor.operator_name,
-                     .scope = tensor.scope,
-                     .bytes = tensor.bytes,
-                     .tensor = tensor.type_text,
-                     .address = placement.address,
-                     .first_kernel = placement.first_kernel,
-                     .last_kernel = std::min<std::int64_t>(placement.last_kernel, last),
-                     .place = ToPlaceReport(tensor.place)});
   }
-
-  const sim::MemoryProfile& profile_;
-  sim::MemoryPlan plan_;
-  sim::TensorFacts facts_;
-  std::vector<TensorReport> list_ = {};
-};
-
-}  // namespace
-
-std::vector<TensorReport> ListTensors(const sim::ClassMemory& item, const LocalProgram& program) {
-  return TensorLister(item, program).Run();
+  return held;
 }
 
-std::vector<KernelFacts> ListKernels(const sim::ClassMemory& item, const LocalProgram& program) {
-  const sim::MemoryPlan plan = sim::PlanMemory(program);
-  const sim::TensorFacts facts(program, plan);
-  const std::vector<sim::PlannedKernel>& kernels = plan.KernelsOf(item.memory->at_step);
-  std::vector<KernelFacts> list;
-  list.reserve(kernels.size());
-  for (std::size_t k = 0; k < kernels.size(); ++k) {
-    const strategies::KernelNode& node = program.kernels.nodes[kernels[k].tag];
-    KernelFacts row = {.name = facts.OperatorName(node.origin),
-                       .kernel = node.name.str(),
-                       .phase = "forward",
-                       .stream = kernels[k].stream,
-                       .micro = node.micro,
-                       .at_launch_bytes = item.memory->series[k].at_launch_bytes,
-                       .after_bytes = item.memory->series[k].after_bytes};
-    if (node.origin != strategies::kNoNode) {
-      const strategies::Node& origin = program.local.at(node.origin);
-      row.phase = PhaseName(origin.phase);
-      row.place = PlaceReportOf(program.local, origin);
-    }
-    list.push_back(std::move(row));
+TensorReport StepLister::Describe(const Held& held) const {
+  const sim::PeakTensor tensor = facts_.Describe({.buffer = static_cast<std::int32_t>(held.buffer),
+                                                  .kind = profile_.kinds[held.buffer],
+                                                  .bytes = held.placement->bytes});
+  const NodeId owner = facts_.OwnerOf(held.buffer);
+  return {
+      .name = tensor.name,
+      .part = std::string(sim::BufferKindName(tensor.kind)),
+      .producer = tensor.op,
+      .operator_name = tensor.operator_name,
+      .scope = tensor.scope,
+      .bytes = tensor.bytes,
+      .tensor = tensor.type_text,
+      .address = held.placement->address,
+      .first_kernel = held.placement->first_kernel,
+      .last_kernel = std::min<std::int64_t>(held.placement->last_kernel, std::ssize(kernels_) - 1),
+      .place = tensor.place || owner == strategies::kNoNode
+                   ? ToPlaceReport(tensor.place)
+                   : PlaceReportOf(program_.local, program_.local.at(owner))};
+}
+
+std::vector<TensorReport> StepLister::Tensors(std::size_t most) const {
+  std::vector<Held> held = AllHeld();
+  if (held.size() > most) {
+    std::ranges::stable_sort(held, std::ranges::greater(),
+                             [](const Held& one) { return one.placement->bytes; });
+    held.resize(most);
+    std::ranges::sort(held, {}, &Held::buffer);
+  }
+  std::ranges::stable_sort(held, {}, [](const Held& one) { return one.placement->first_kernel; });
+  std::vector<TensorReport> list;
+  list.reserve(held.size());
+  for (const Held& one : held) {
+    list.push_back(Describe(one));
   }
   return list;
+}
+
+std::vector<std::vector<std::int64_t>> StepLister::PartSeries() const {
+  // Per kind: what is added and taken away before each kernel, then summed up.
+  std::vector<std::vector<std::int64_t>> series(sim::kBufferKindCount,
+                                                std::vector<std::int64_t>(kernels_.size() + 1, 0));
+  for (const Held& held : AllHeld()) {
+    std::vector<std::int64_t>& part = series[static_cast<std::size_t>(profile_.kinds[held.buffer])];
+    const std::int64_t first = std::max<std::int64_t>(held.placement->first_kernel, 0);
+    const std::int64_t last =
+        std::min<std::int64_t>(held.placement->last_kernel, std::ssize(kernels_) - 1);
+    if (last >= first) {
+      part[static_cast<std::size_t>(first)] += held.placement->bytes;
+      part[static_cast<std::size_t>(last) + 1] -= held.placement->bytes;
+    }
+  }
+  auto& workspace = series[static_cast<std::size_t>(sim::BufferKind::kWorkspace)];
+  for (std::size_t k = 0; k < kernels_.size(); ++k) {
+    std::int64_t sum = 0;
+    for (std::vector<std::int64_t>& part : series) {
+      part[k] += k > 0 && &part != &workspace ? part[k - 1] : 0;
+      sum += part[k];
+    }
+    workspace[k] += profile_.series[k].at_launch_bytes - sum;
+  }
+  for (std::vector<std::int64_t>& part : series) {
+    part.resize(kernels_.size());
+  }
+  return series;
+}
+
+KernelFacts StepLister::Kernel(std::size_t index) const {
+  const strategies::KernelNode& node = program_.kernels.nodes[kernels_[index].tag];
+  KernelFacts facts = {.name = facts_.OperatorName(node.origin),
+                       .kernel = node.name.str(),
+                       .phase = "forward",
+                       .stream = kernels_[index].stream,
+                       .micro = node.micro,
+                       .at_launch_bytes = profile_.series[index].at_launch_bytes,
+                       .after_bytes = profile_.series[index].after_bytes};
+  if (node.origin != strategies::kNoNode) {
+    const strategies::Node& origin = program_.local.at(node.origin);
+    facts.phase = PhaseName(origin.phase);
+    facts.place = PlaceReportOf(program_.local, origin);
+  }
+  return facts;
 }
 
 }  // namespace drydock::reports

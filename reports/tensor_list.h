@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -8,11 +10,6 @@
 #include "sim/fleet/dry_run.h"
 
 namespace drydock::reports {
-
-/// All tensors of the step with the peak, by the kernel before which they are placed, then in the
-/// order of the network. Lifetimes must have been kept (sim::DryRunOptions::keep_lifetimes).
-[[nodiscard]] std::vector<TensorReport> ListTensors(const sim::ClassMemory& item,
-                                                    const strategies::LocalProgram& program);
 
 /// One kernel of the step with the peak.
 struct KernelFacts {
@@ -26,8 +23,43 @@ struct KernelFacts {
   std::optional<PlaceReport> place = {};
 };
 
-/// The kernels in the order of their numbers, which PeakPointReport::kernel and TensorReport mean.
-[[nodiscard]] std::vector<KernelFacts> ListKernels(const sim::ClassMemory& item,
-                                                   const strategies::LocalProgram& program);
+/// What a class of ranks has in memory during the step with the peak, kernel by kernel and tensor
+/// by tensor. Lifetimes must have been kept (sim::DryRunOptions::keep_lifetimes); class and program
+/// must outlive the object.
+class StepLister {
+ public:
+  StepLister(const sim::ClassMemory& item, const strategies::LocalProgram& program);
+
+  [[nodiscard]] std::size_t KernelCount() const { return kernels_.size(); }
+
+  /// Kernel `index`, 0 <= index < KernelCount(): the number that PeakPointReport::kernel and
+  /// TensorReport mean.
+  [[nodiscard]] KernelFacts Kernel(std::size_t index) const;
+
+  [[nodiscard]] std::size_t TensorCount() const { return AllHeld().size(); }
+
+  /// All tensors, or the largest `most` of them, by the kernel before which they are placed, then
+  /// in the order of the network.
+  [[nodiscard]] std::vector<TensorReport> Tensors(
+      std::size_t most = std::numeric_limits<std::size_t>::max()) const;
+
+  /// Bytes of each kind of tensors at the launch of each kernel: [kind][kernel]. The kinds sum to
+  /// at_launch_bytes.
+  [[nodiscard]] std::vector<std::vector<std::int64_t>> PartSeries() const;
+
+ private:
+  struct Held {
+    std::size_t buffer = 0;
+    const sim::BufferPlacement* placement = nullptr;
+  };
+  [[nodiscard]] std::vector<Held> AllHeld() const;
+  [[nodiscard]] TensorReport Describe(const Held& held) const;
+
+  const strategies::LocalProgram& program_;
+  const sim::MemoryProfile& profile_;
+  sim::MemoryPlan plan_;
+  sim::TensorFacts facts_;
+  const std::vector<sim::PlannedKernel>& kernels_;
+};
 
 }  // namespace drydock::reports

@@ -296,12 +296,13 @@ class PlanRun {
   // ---- Kernels
 
   Status RunKernel(std::size_t k) {
-    kernel_ = static_cast<std::int32_t>(k);
     const PlannedKernel& kernel = Kernels()[k];
+    kernel_ = static_cast<std::int32_t>(k) - 1;  // What is freed now is not there at the launch.
     RunEvents(kernel.events);
-    if (kernel_ == plan_.first_after_step) {
+    if (kernel_ + 1 == plan_.first_after_step) {
       DropOldResults();
     }
+    kernel_ = static_cast<std::int32_t>(k);
     Begin(TrackedTaskKind::kKernel);
     for (const std::int32_t input : kernel.inputs) {
       if (last_reader_[Root(input)] == kernel_) {

@@ -111,6 +111,13 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(self.left_over(), [], run.err)
         return run
 
+    def drydock(self, *arguments):
+        """Another command than msrun."""
+        done = subprocess.run([str(Path(MSRUN).parent / "drydock"), *map(str, arguments)], cwd=self.folder,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=SECONDS, env=environment(self.temporary))
+        return Run(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+
     def left_over(self):
         return sorted(entry.name for entry in self.temporary.iterdir())
 

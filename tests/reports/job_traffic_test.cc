@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "strategies/layout/rank_pattern.h"
+#include "strategies/operators/op_entry.h"
 
 namespace drydock::reports {
 namespace {
@@ -46,6 +47,18 @@ TEST(JobTraffic, RingStepsThroughSeveralDigitsInRankOrder) {
 // 12 ranks, 5 devices a node: nodes 0-4, 5-9, 10-11. The ring crosses at 4, 9 and 11.
 TEST(JobTraffic, LastNodeMayHaveFewerDevices) {
   EXPECT_EQ(Leaving(12, 5, {{.stride = 1, .extent = 12}}), 3);
+}
+
+// A message from each of ranks 0-7 to the rank 4 further: 0-3 stay on their node of 8, 4-7 leave
+// it.
+TEST(JobTraffic, MessagesGoAsFarAsTheySay) {
+  const strategies::JobConfig config = {.world_size = 16, .pipeline_stages = 4};
+  strategies::Node send = {.op = "Send", .entry = strategies::FindOp("Send")};
+  send.group = strategies::WholeJob(16);
+  send.attrs["rank_distance"] = std::int64_t{4};
+  NodeTraffic traffic(config, 8);
+  const strategies::CollectiveUse use = {.group = strategies::WholeJob(16), .sent_bytes = 10};
+  EXPECT_EQ(traffic.InterNodeBytes(use, send, strategies::RanksOf({{0, 7}})), 40);
 }
 
 }  // namespace

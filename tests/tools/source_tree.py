@@ -15,7 +15,7 @@ SKIPPED = 77
 # Folders with C++ code, in layers: see check_includes.
 CODE_FOLDERS = ("base", "strategies", "sim", "reports", "launcher", "tests", "bench")
 
-_IGNORED = {"build", ".git", "__pycache__", ".cache", ".vscode", ".idea"}
+_IGNORED = {"build", "node_modules", ".git", "__pycache__", ".cache", ".vscode", ".idea"}
 
 
 def default_root():
