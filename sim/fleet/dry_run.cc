@@ -179,6 +179,17 @@ Status AccountClasses(DryRunResult& result, const Executor& executor) {
   return {};
 }
 
+/// Stages that get through only if a Send ends before its Receive begins.
+void NoteUnbufferedSends(DryRunResult& result) {
+  if (!result.agreement.first_wait.empty()) {
+    result.job.diagnostics.push_back(
+        {.code = "stages-may-wait",
+         .text = "messages of the pipeline pass only if a Send ends before its Receive begins, as "
+                 "small ones do; else " +
+                 result.agreement.first_wait});
+  }
+}
+
 }  // namespace
 
 RankId DescribedRank(const DryRunOptions& options) {
@@ -196,6 +207,7 @@ Result<DryRunResult> DryRun(JobProgram job, const DryRunOptions& options,
   DRYDOCK_TRY(result.device, DeviceOf(result.job));
   DRYDOCK_RETURN_IF_ERROR(AccountClasses(result, executor));
   result.agreement = CheckAgreement(result.job);
+  NoteUnbufferedSends(result);
   if (options.time && result.agreement.holds) {
     DRYDOCK_TRY(result.time, SimulateStep(result.job, *options.time));
   }

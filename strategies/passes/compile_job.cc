@@ -21,6 +21,7 @@
 #include "strategies/passes/prepare/stages.h"
 #include "strategies/passes/schedule/pipeline_schedule.h"
 #include "strategies/passes/schedule/schedule.h"
+#include "strategies/program/micro_nodes.h"
 
 /// The pass pipeline: the one place that lists what runs, in order.
 ///
@@ -67,7 +68,8 @@ Result<Graph> Communicate(Graph local, const TracedPlan& plan) {
   if (CutsOperators(config.mode) && one) {
     local = FoldConstantSums(std::move(local));
   }
-  const ConstantWork work = one ? ConstantWork::kAll : ConstantWork::kOneStep;
+  const bool calls = config.pipeline_interleave && StageCallsSharedGraph(local);
+  const ConstantWork work = one || calls ? ConstantWork::kAll : ConstantWork::kOneStep;
   const bool recomputes = AsksForRecomputation(local);
   const bool gathers_again =
       config.enable_parallel_optimizer && config.optimizer_sharding.level == 3;

@@ -166,6 +166,7 @@ void DescribeTransfer(const Graph& graph, const Node& node, RankCollective& tran
   if (transfer.half == PointToPoint::kReceives) {
     transfer.dtype = graph.at(node.outputs.front()).type.dtype;
   }
+  transfer.of_pipeline = node.reason == CommReason::kStageBorder;
   transfer.rank_distance = IntAttr(node.attrs, "rank_distance", 0).value_or(0);
   transfer.tag = IntAttr(node.attrs, "sr_tag", 0).value_or(0);
   if (const std::optional<SourcePlace> place = PlaceOf(graph, node)) {
@@ -184,6 +185,7 @@ Agreement CheckAgreement(const std::vector<CollectiveSequence>& sequences,
     agreement.collectives_checked += met.transfers;
     agreement.holds = met.first_conflict.empty();
     agreement.first_conflict = std::move(met.first_conflict);
+    agreement.first_wait = std::move(met.first_wait);
   }
   return agreement;
 }

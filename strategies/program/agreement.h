@@ -16,6 +16,9 @@ struct Agreement {
   std::int64_t groups_checked = 0;
   std::int64_t collectives_checked = 0;  ///< Per group and position in its order.
   std::string first_conflict = {};       ///< Names ranks, group and operators; empty if it holds.
+  /// It holds, but only if messages between stages are sent without waiting for their receiver: who
+  /// would wait otherwise. Else empty.
+  std::string first_wait = {};
 };
 
 /// One rank's collective as the agreement check sees it.
@@ -27,6 +30,7 @@ struct RankCollective {
   GroupPattern group = {};
   /// Half of a transfer: other members of the group take no part.
   PointToPoint half = PointToPoint::kNone;
+  bool of_pipeline = false;        ///< Made by the pipeline, not written in the script.
   std::int64_t rank_distance = 0;  ///< From the sender to the receiver.
   std::int64_t tag = 0;            ///< Which of the messages between the two.
   std::string line = {};           ///< Of the script: "net.py:12".

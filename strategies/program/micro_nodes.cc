@@ -50,4 +50,11 @@ bool CallsSharedGraph(const Graph& graph) {
   });
 }
 
+bool StageCallsSharedGraph(const Graph& local) {
+  return CallsSharedGraph(local) || std::ranges::any_of(local.nodes, [](const Node& node) {
+           return PointToPointOf(node) != PointToPoint::kNone &&
+                  node.attrs.contains(kOfSharedGraph);
+         });
+}
+
 }  // namespace drydock::strategies

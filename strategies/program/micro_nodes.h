@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "strategies/graph/graph.h"
@@ -20,5 +21,11 @@ enum class MicroPart : std::uint8_t {
 
 /// Whether the network is one graph that is called for each micro batch (lazy_inline).
 [[nodiscard]] bool CallsSharedGraph(const Graph& graph);
+
+/// Attribute of messages between stages whose micro batches call one graph: stages but the first
+/// need not cut a batch.
+inline constexpr std::string_view kOfSharedGraph = "of_shared_graph";
+/// The same of the program of a stage.
+[[nodiscard]] bool StageCallsSharedGraph(const Graph& local);
 
 }  // namespace drydock::strategies

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
+#include <map>
 #include <set>
+#include <utility>
 
 /// Is the order of sends and receives of all stages free of deadlock?
 ///
@@ -15,6 +18,13 @@
 ///
 /// Example: rank 0 does Send 0, Receive 0'; rank 4 Receive 0, Send 0'. If rank 4 began with Send
 /// 0', both would send and nobody receive.
+///
+/// What a result that skips a stage needs, the original's schedule orders like that: the third
+/// stage sends its gradient to the first one before that of the second, which the first one awaits.
+/// Such a job runs where a Send ends as soon as its message is on the way. Messages that the
+/// pipeline itself made are therefore looked at a second time, with Sends that do not wait and
+/// Receives that take the messages of a sender in order; what held them up is told apart from a
+/// conflict.
 namespace drydock::strategies {
 namespace {
 
@@ -47,10 +57,7 @@ class Column {
         next_(sequences_.size(), 0) {}
 
   Rendezvous Run() {
-    std::vector<std::size_t> awake;
-    for (std::size_t stage = sequences_.size(); stage-- > 0;) {
-      awake.push_back(stage);
-    }
+    std::vector<std::size_t> awake = AllStages();
     while (!awake.empty() && result_.first_conflict.empty()) {
       const std::size_t stage = awake.back();
       awake.pop_back();
@@ -71,7 +78,62 @@ class Column {
     return std::move(result_);
   }
 
+  /// The same with Sends that do not wait.
+  Rendezvous RunBuffered() {
+    bool moved = true;
+    while (moved && result_.first_conflict.empty()) {
+      moved = false;
+      for (std::size_t stage = 0; stage < next_.size(); ++stage) {
+        while (Head(stage) != nullptr && StepBuffered(stage)) {
+          moved = true;
+        }
+      }
+    }
+    for (std::size_t stage = 0; stage < next_.size() && result_.first_conflict.empty(); ++stage) {
+      if (Head(stage) != nullptr) {
+        Stuck(stage);
+      }
+    }
+    return std::move(result_);
+  }
+
+  /// True if the pipeline made all messages, not the script.
+  [[nodiscard]] bool AllOfPipeline() const {
+    return std::ranges::all_of(sequences_, [this](std::int32_t sequence) {
+      return std::ranges::all_of(transfers_[static_cast<std::size_t>(sequence)],
+                                 [](const RankCollective* item) { return item->of_pipeline; });
+    });
+  }
+
  private:
+  [[nodiscard]] std::vector<std::size_t> AllStages() const {
+    std::vector<std::size_t> stages;
+    for (std::size_t stage = sequences_.size(); stage-- > 0;) {
+      stages.push_back(stage);
+    }
+    return stages;
+  }
+
+  bool StepBuffered(std::size_t stage) {
+    const std::size_t other = PeerOf(stage);
+    if (other >= sequences_.size()) {
+      return false;
+    }
+    const RankCollective* const mine = Head(stage);
+    if (mine->half == PointToPoint::kSends) {
+      on_the_way_[{stage, other}].push_back(mine);
+    } else {
+      std::deque<const RankCollective*>& waiting = on_the_way_[{other, stage}];
+      if (waiting.empty() || !Fits(stage, *mine, other, *waiting.front())) {
+        return false;
+      }
+      waiting.pop_front();
+      ++result_.transfers;
+    }
+    ++next_[stage];
+    return true;
+  }
+
   [[nodiscard]] const RankCollective* Head(std::size_t stage) const {
     const auto& list = transfers_[static_cast<std::size_t>(sequences_[stage])];
     return next_[stage] < list.size() ? list[next_[stage]] : nullptr;
@@ -99,12 +161,17 @@ class Column {
     if (theirs == nullptr || theirs->half == mine->half || PeerOf(other) != stage) {
       return false;
     }
-    const bool equal = theirs->payload_bytes == mine->payload_bytes &&
-                       theirs->dtype == mine->dtype && theirs->tag == mine->tag;
+    return Fits(stage, *mine, other, *theirs);
+  }
+
+  bool Fits(std::size_t stage, const RankCollective& mine, std::size_t other,
+            const RankCollective& theirs) {
+    const bool equal = theirs.payload_bytes == mine.payload_bytes && theirs.dtype == mine.dtype &&
+                       theirs.tag == mine.tag;
     if (!equal) {
-      result_.first_conflict = "rank " + std::to_string(RankOf(stage)) + " does " +
-                               Describe(*mine) + ", its peer, rank " +
-                               std::to_string(RankOf(other)) + ", " + Describe(*theirs);
+      result_.first_conflict = "rank " + std::to_string(RankOf(stage)) + " does " + Describe(mine) +
+                               ", its peer, rank " + std::to_string(RankOf(other)) + ", " +
+                               Describe(theirs);
     }
     return equal;
   }
@@ -126,6 +193,8 @@ class Column {
   std::int64_t first_rank_;
   std::int64_t stage_devices_;
   std::vector<std::size_t> next_;  ///< Per stage: its transfer at hand.
+  /// By sender and receiver: what was sent and not received, where Sends do not wait.
+  std::map<std::pair<std::size_t, std::size_t>, std::deque<const RankCollective*>> on_the_way_ = {};
   Rendezvous result_ = {};
 };
 
@@ -151,9 +220,18 @@ Rendezvous MeetTransfers(const std::vector<CollectiveSequence>& sequences,
     if (open || !seen.insert(column).second) {
       continue;
     }
-    Rendezvous met = Column(transfers, std::move(column), rank, stage_devices).Run();
+    Rendezvous met = Column(transfers, column, rank, stage_devices).Run();
+    Column again(transfers, std::move(column), rank, stage_devices);
+    if (!met.first_conflict.empty() && again.AllOfPipeline()) {
+      Rendezvous buffered = again.RunBuffered();
+      if (buffered.first_conflict.empty()) {
+        buffered.first_wait = std::move(met.first_conflict);
+        met = std::move(buffered);
+      }
+    }
     result.transfers += met.transfers;
     result.first_conflict = std::move(met.first_conflict);
+    result.first_wait = result.first_wait.empty() ? std::move(met.first_wait) : result.first_wait;
   }
   return result;
 }

@@ -57,5 +57,47 @@ TEST(CheckAgreement, AnUnknownRestDoesNotExcuseWhatTheOtherNeverIssues) {
   EXPECT_FALSE(CheckAgreement({unknown, SumOf(8)}, {0, 1, 0, 1}, 4).holds);
 }
 
+/// Message number `tag` of four bytes to or from the stage that lies `distance` ranks away.
+RankCollective Message(PointToPoint half, std::int64_t distance, std::int64_t tag,
+                       bool of_pipeline) {
+  return {.kind = half == PointToPoint::kSends ? "Send" : "Receive",
+          .payload_bytes = 4,
+          .half = half,
+          .of_pipeline = of_pipeline,
+          .rank_distance = distance,
+          .tag = tag};
+}
+
+/// Two stages of a rank each that both send before they receive.
+std::vector<CollectiveSequence> BothSendFirst(bool of_pipeline) {
+  const auto sends = PointToPoint::kSends;
+  const auto receives = PointToPoint::kReceives;
+  return {
+      {.collectives = {Message(sends, 1, 0, of_pipeline), Message(receives, -1, 1, of_pipeline)}},
+      {.collectives = {Message(sends, -1, 1, of_pipeline), Message(receives, 1, 0, of_pipeline)}}};
+}
+
+// The original's schedule may order messages like that: whether they pass is up to the device.
+TEST(CheckAgreement, MessagesOfAPipelineThatPassOnlyWithoutWaitingAreTold) {
+  const Agreement agreement = CheckAgreement(BothSendFirst(true), {0, 1}, 1);
+  EXPECT_TRUE(agreement.holds) << agreement.first_conflict;
+  EXPECT_EQ(agreement.collectives_checked, 2);
+  EXPECT_TRUE(agreement.first_wait.starts_with("rank 0 waits forever in Send 0 of 4 B float32"))
+      << agreement.first_wait;
+}
+
+TEST(CheckAgreement, MessagesOfAScriptThatWaitForEachOtherAreAConflict) {
+  const Agreement agreement = CheckAgreement(BothSendFirst(false), {0, 1}, 1);
+  EXPECT_FALSE(agreement.holds);
+  EXPECT_TRUE(agreement.first_wait.empty());
+}
+
+// Receive 1 is what the other stage sends second; Sends that do not wait do not change that.
+TEST(CheckAgreement, MessagesInAnotherOrderAreAConflict) {
+  std::vector<CollectiveSequence> stages = BothSendFirst(true);
+  stages[1].collectives[1].tag = 7;
+  EXPECT_FALSE(CheckAgreement(stages, {0, 1}, 1).holds);
+}
+
 }  // namespace
 }  // namespace drydock::strategies

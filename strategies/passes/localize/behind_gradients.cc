@@ -10,6 +10,7 @@
 #include "strategies/passes/localize/operands.h"
 #include "strategies/passes/localize/redistribute.h"
 #include "strategies/passes/localize/slices.h"
+#include "strategies/passes/localize/stage_edges.h"
 
 /// What stands behind the gradients: averaging, clipping, optimizers.
 ///
@@ -212,7 +213,13 @@ Status LocalizeOnLocalValues(LocalDraft& draft, NodeId id) {
 }
 
 Status LocalizeBehindGradients(LocalDraft& draft, const NodeRange& part) {
-  return ForEachNode(draft, part, [&draft](NodeId id) { return LocalizeOnLocalValues(draft, id); });
+  return ForEachNode(draft, part, [&draft](NodeId id) -> Status {
+    // What a cell of a stage writes may come from another stage.
+    DRYDOCK_TRY(const std::vector<BeforeStage> before, EnterStage(draft, id));
+    Status status = LocalizeOnLocalValues(draft, id);
+    LeaveStage(draft, id, before);
+    return status;
+  });
 }
 
 }  // namespace drydock::strategies

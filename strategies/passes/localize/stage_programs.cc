@@ -81,7 +81,8 @@ class StageMap {
   }
   /// A node behind the gradients.
   [[nodiscard]] bool IsBehind(const Node& node) const {
-    return node.origin != kNoNode && draft_.regions[ToIndex(node.origin)] == Region::kPost;
+    return node.origin != kNoNode && draft_.regions[ToIndex(node.origin)] == Region::kPost &&
+           !IsEffect(node);
   }
   /// The gradient that a transfer of the backward pass belongs to, if it is that of a weight.
   [[nodiscard]] ValueId GradientPassed(const Node& transfer) const {
@@ -137,7 +138,7 @@ class StageMap {
       of_node_[n] = {StageAttr(node, "from_stage"), StageAttr(node, "to_stage")};
       stages = {StageAttr(node, "to_stage")};
       NoteReturned(node);
-    } else if (IsForward(node)) {
+    } else if (IsForward(node) || IsEffect(node)) {
       const std::int32_t stage = draft_.traced.at(node.origin).stage;
       of_node_[n] = stages = stage < 0 ? Stages() : Stages{stage};
     } else {
@@ -149,6 +150,12 @@ class StageMap {
     }
     NoteGradient(node);
     return {};
+  }
+
+  /// What a cell of a stage writes to a parameter of its own.
+  [[nodiscard]] bool IsEffect(const Node& node) const {
+    return node.origin != kNoNode && draft_.regions[ToIndex(node.origin)] == Region::kPost &&
+           draft_.traced.at(node.origin).stage >= 0;
   }
 
   [[nodiscard]] bool IsForward(const Node& node) const {
@@ -256,6 +263,20 @@ class StageCopy {
         zeros_[output] = Zeros(output);
       }
     }
+    if (shared_ && !sent_.empty() && zeros_.empty() && !outputs_.empty()) {
+      TieResult(outputs_.front());
+    }
+  }
+
+  /// A stage that makes the result of the step, and sends results of other parts before it.
+  void TieResult(ValueId output) {
+    Node depend{.op = std::string(ops::kDepend), .entry = FindOp(ops::kDepend), .scope = "Default"};
+    depend.inputs = {Mapped(output)};
+    depend.inputs.insert(depend.inputs.end(), sent_.begin(), sent_.end());
+    depend.outputs = {NewResult(from_.at(output).type)};
+    depend.attrs[std::string(kJoinsSends)] = true;
+    zeros_[output] = depend.outputs.front();
+    to_.nodes.push_back(std::move(depend));
   }
 
   /// The value here; leaves are added when they are first used.
@@ -316,7 +337,17 @@ class StageCopy {
       }
     }
     copy.stage = stage_;
+    copy.segment = PartOf(node);
     Push(std::move(copy), node.outputs);
+  }
+
+  /// The part of the stage that a node, or the node whose derivative it is, belongs to.
+  [[nodiscard]] std::int32_t PartOf(const Node& node) const {
+    const bool derived = node.phase == Phase::kBackward && node.pair >= 0;
+    const Node& forward = derived ? from_.at(NodeId{node.pair}) : node;
+    return forward.phase == Phase::kForward && forward.origin != kNoNode
+               ? draft_.traced.at(forward.origin).segment
+               : -1;
   }
 
   void Push(Node node, const std::vector<ValueId>& outputs) {
@@ -358,6 +389,9 @@ class StageCopy {
     if (const auto parameter = node.attrs.find(kPassesWeight); parameter != node.attrs.end()) {
       half.attrs.insert(*parameter);
     }
+    if (shared_) {
+      half.attrs[std::string(kOfSharedGraph)] = true;
+    }
     half.group = WholeJob(draft_.config.world_size);
     if (draft_.config.pipeline_interleave || shared_) {
       // The ranks at one position of all stages.
@@ -391,12 +425,11 @@ class StageCopy {
 
   /// What is sent back is done when the gradient of the first weight is.
   void JoinReturned() {
-    const ValueId gradient = map_.GradientOf(first_weight_);
-    if (gradient != kNoValue) {
+    for (const ValueId gradient : JoinedGradients()) {
       Node join{.op = std::string(ops::kJoinSends),
                 .entry = FindOp(ops::kJoinSends),
                 .inputs = {Mapped(gradient)},
-                .attrs = {{std::string(kJoinsSends), true}},
+                .attrs = {{std::string(kJoinsSends), !shared_}},  // a sum, or one tuple
                 .scope = "Default",
                 .phase = Phase::kBackward,
                 .stage = stage_};
@@ -408,8 +441,25 @@ class StageCopy {
     returned_.clear();
   }
 
+  /// That of the first weight; where graphs are shared, those of all weights here.
+  [[nodiscard]] std::vector<ValueId> JoinedGradients() const {
+    std::vector<ValueId> gradients;
+    for (const Parameter& parameter : from_.parameters) {
+      const ValueId gradient = map_.GradientOf(parameter.value);
+      const bool wanted = shared_ ? map_.OfValue(parameter.value).contains(stage_)
+                                  : parameter.value == first_weight_;
+      if (wanted && gradient != kNoValue) {
+        gradients.push_back(gradient);
+      }
+    }
+    return gradients;
+  }
+
   /// What a Receive reads. Its users keep the value.
   ValueId Anchor(const Node& node, const TensorType& type) {
+    if (node.phase == Phase::kForward && draft_.config.pipeline_interleave && shared_) {
+      return Constant({.shape = {1}, .dtype = DType::kFloat32});
+    }
     if (node.phase == Phase::kForward && first_weight_ != kNoValue) {
       const bool parameter = node.attrs.contains(kPassesWeight);
       return Mapped(parameter ? WeightBehind(node.inputs.front()) : first_weight_);

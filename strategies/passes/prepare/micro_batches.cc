@@ -12,8 +12,8 @@
 ///
 /// The script says how many there are where it cuts its batch. The cut takes the whole batch, which
 /// is gathered if the data set cuts it. The piece goes on to the operators like any other value.
-/// The first operator that reads a parameter is marked: when the gradient of that is done, the next
-/// micro batch may begin (schedule/unroll_micro.cc).
+/// The first operator that reads a trained parameter is marked: when the gradient of that is done,
+/// the next micro batch may begin (schedule/unroll_micro.cc).
 ///
 /// Source: mindspore/ccsrc/frontend/parallel/graph_util/pipeline_split_utils.cc
 /// (SetStridedSliceStrategy), grad_accumulation_utils.cc (TagMicroBatchBpEndPrim)
@@ -39,12 +39,17 @@ Status CheckRows(const Graph& traced, const Node& node, std::int64_t count) {
                 PlaceOf(traced, node)));
 }
 
+/// A parameter with a gradient.
+bool IsTrained(const Graph& traced, ValueId id) {
+  return id != kNoValue && traced.at(id).kind == ValueKind::kParameter &&
+         traced.parameters[static_cast<std::size_t>(traced.at(id).detail)].requires_grad;
+}
+
 void MarkFirstParameterUser(Graph& traced) {
   for (Node& node : traced.nodes) {
-    const bool reads = std::ranges::any_of(node.inputs, [&traced](ValueId id) {
-      return id != kNoValue && traced.at(id).kind == ValueKind::kParameter;
-    });
-    if (reads && node.phase == Phase::kForward) {
+    const bool reads =
+        std::ranges::any_of(node.inputs, [&traced](ValueId id) { return IsTrained(traced, id); });
+    if (reads && node.phase == Phase::kForward && node.entry->kind != OpKind::kUpdate) {
       node.attrs[std::string(kFirstParameterUser)] = true;
       return;
     }

@@ -1,6 +1,7 @@
 #include "strategies/passes/prepare/stages.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -17,6 +18,8 @@
 ///
 /// Example: cells of stages 0 and 1, then Square and ReduceMean of the network itself: both run in
 /// stage 1.
+/// What a cell writes to a parameter of its own (a counter, a running mean) belongs to its stage,
+/// too, although nothing reads the result.
 /// Source: mindspore/ccsrc/frontend/parallel/pipeline_transformer/pipeline_transformer.cc
 /// (Coloring, BroadCastColoring, ParameterColoring)
 namespace drydock::strategies {
@@ -25,6 +28,19 @@ namespace {
 /// Place of a node along the flow of data: part, then stage. -1 = not said.
 std::int64_t FlowOf(const Node& node, const JobConfig& config) {
   return node.stage < 0 ? -1 : node.segment * config.pipeline_stages + node.stage;
+}
+
+/// Per node: it is part of what the cells of the network do, effects on parameters included.
+std::vector<bool> NodesOfCells(const Graph& traced, const std::vector<Region>& regions) {
+  std::vector<bool> of_cells(regions.size(), false);
+  const auto gradient = std::ranges::find(regions, Region::kGradient);
+  for (std::size_t n = 0; n < regions.size(); ++n) {
+    const bool effect = regions[n] == Region::kPost && traced.nodes[n].phase == Phase::kForward &&
+                        traced.nodes[n].stage >= 0 &&
+                        static_cast<std::ptrdiff_t>(n) < std::distance(regions.begin(), gradient);
+    of_cells[n] = regions[n] == Region::kForward || effect;
+  }
+  return of_cells;
 }
 
 std::string StageText(const Node& node, const JobConfig& config) {
@@ -269,9 +285,10 @@ Status CheckTrained(const Graph& graph, const std::vector<Region>& regions,
 }  // namespace
 
 Status ColourStages(Graph& traced, const std::vector<Region>& regions, const JobConfig& config) {
+  const std::vector<bool> of_cells = NodesOfCells(traced, regions);
   for (std::size_t n = 0; n < traced.nodes.size(); ++n) {
     Node& node = traced.nodes[n];
-    if (config.pipeline_stages <= 1 || regions[n] != Region::kForward) {
+    if (config.pipeline_stages <= 1 || !of_cells[n]) {
       node.stage = -1;
       continue;
     }
@@ -293,8 +310,8 @@ std::vector<std::int32_t> OwnersOf(const Graph& traced, const std::vector<Region
   for (std::size_t n = 0; config.training && n < traced.nodes.size(); ++n) {
     const Node& node = traced.nodes[n];
     for (const ValueId input : node.inputs) {
-      if (regions[n] == Region::kForward && node.stage >= 0 && WeightAt(traced, input) != nullptr &&
-          !everywhere[ToIndex(input)]) {
+      if (regions[n] != Region::kGradient && node.stage >= 0 &&
+          WeightAt(traced, input) != nullptr && !everywhere[ToIndex(input)]) {
         std::int32_t& owner = owners[static_cast<std::size_t>(traced.at(input).detail)];
         owner = owner < 0 ? node.stage : std::min(owner, node.stage);
       }

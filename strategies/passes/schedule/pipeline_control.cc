@@ -7,8 +7,11 @@
 #include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
+#include "strategies/passes/schedule/call_order.h"
 #include "strategies/passes/schedule/pipeline_borders.h"
 #include "strategies/passes/schedule/pipeline_messages.h"
+#include "strategies/passes/schedule/shared_calls.h"
+#include "strategies/program/micro_nodes.h"
 
 /// The order of micro batches in a stage of a pipeline, as edges between kernels.
 ///
@@ -26,8 +29,9 @@
 ///   drain     backward j begins when backward j - 1 has ended           M - w < j < M
 ///   backward 0 begins when forward w - 1 is computed                    not last stage
 ///
-/// Other schedulers, and several parts of the network per stage: all messages of a stage go in the
-/// order that pipeline_messages.cc finds, and each pass begins when the one before it is computed.
+/// Interleaved parts and gpipe call one graph per part: shared_calls.cc, call_order.cc. Other
+/// schedulers: all messages of a stage go in the order that pipeline_messages.cc finds, and each
+/// pass begins when the one before it is computed.
 ///
 /// Where such an edge of 1F1B orders a message of the forward pass and one of the backward pass,
 /// everything else that reads the first waits for the second, too: both have been started before
@@ -384,6 +388,12 @@ void KeepLastSend(KernelGraph& graph, const std::vector<KernelId>& ties) {
   }
 }
 
+/// Whether micro batches call graphs in an order that is known edge by edge.
+bool CallsGraphs(const Graph& local, const JobConfig& config, PipelineScheduler scheduler) {
+  return config.pipeline_interleave && StageCallsSharedGraph(local) &&
+         (scheduler == PipelineScheduler::k1F1B || scheduler == PipelineScheduler::kGPipe);
+}
+
 }  // namespace
 
 void RepeatSeeds(LoweredProgram& rolled, const Graph& local) {
@@ -399,10 +409,11 @@ Status OrderPipeline(KernelGraph& graph, const Graph& local, const JobConfig& co
   const auto micros = static_cast<std::size_t>(config.micro_batches);
   SortTokens(graph, local, micros);
   const std::vector<KernelId> ties = TieSends(graph, local);
-  Ordering ordering(graph, local, FindBorders(graph, local, micros, ToInt(stage) == 0, ends),
-                    config.pipeline_stages, ToInt(stage));
+  const Borders borders = FindBorders(graph, local, micros, ToInt(stage) == 0, ends);
+  Ordering ordering(graph, local, borders, config.pipeline_stages, ToInt(stage));
   DRYDOCK_TRY(const PipelineScheduler scheduler, ParsePipelineScheduler(config.pipeline_scheduler));
-  if (scheduler == PipelineScheduler::k1F1B && ordering.parts() == 1) {
+  const bool calls = CallsGraphs(local, config, scheduler);
+  if (scheduler == PipelineScheduler::k1F1B && ordering.parts() == 1 && !calls) {
     ordering.Run();
     KeepLastSend(graph, ties);
     return {};
@@ -410,6 +421,10 @@ Status OrderPipeline(KernelGraph& graph, const Graph& local, const JobConfig& co
   const PipelineShape shape{.stages = config.pipeline_stages,
                             .micros = config.micro_batches,
                             .chunks = static_cast<std::int64_t>(ordering.parts())};
+  if (calls) {
+    FormCalls(graph, local, borders, micros, OrderOfCalls(scheduler, shape, ToInt(stage)));
+    return {};
+  }
   DRYDOCK_TRY(const std::vector<std::vector<PipelineTask>> orders, ProvenOrders(scheduler, shape));
   const std::vector<std::vector<StageMessage>> messages = MessageOrders(scheduler, shape, orders);
   ordering.Run(orders[ToIndex(stage)], messages[ToIndex(stage)]);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -355,6 +356,15 @@ Result<std::vector<PipelineTask>> PipelineOrder(PipelineScheduler scheduler,
       break;
   }
   return std::move(VShape(shape).Run()[static_cast<std::size_t>(stage)]);
+}
+
+std::vector<PipelineTask> PassesInOrder(PipelineScheduler scheduler, const PipelineShape& shape) {
+  if (scheduler == PipelineScheduler::kGPipe) {
+    return AllThenAll(shape);
+  }
+  std::vector<PipelineTask> passes = InRounds(shape, false);
+  std::ranges::copy(InRounds(shape, true), std::back_inserter(passes));
+  return passes;
 }
 
 Result<std::vector<std::vector<PipelineTask>>> ProvenOrders(PipelineScheduler scheduler,

@@ -46,6 +46,11 @@ struct PipelineTask {
                                                               const PipelineShape& shape,
                                                               std::int64_t stage);
 
+/// The forward passes of a stage in their order, then its backward passes; the same in all stages.
+/// @pre `scheduler` is k1F1B or kGPipe
+[[nodiscard]] std::vector<PipelineTask> PassesInOrder(PipelineScheduler scheduler,
+                                                      const PipelineShape& shape);
+
 /// The orders of all stages.
 /// @error kInvalidArgument  as PipelineOrder and CheckPipeline
 [[nodiscard]] Result<std::vector<std::vector<PipelineTask>>> ProvenOrders(

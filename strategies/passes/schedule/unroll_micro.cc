@@ -16,6 +16,9 @@
 /// KernelNode::micro_use says what a node is; a state behind reads and effects of the micro
 /// batches reads all of them. Pieces themselves are made when the program is lowered.
 ///
+/// A cell may write to a parameter of its own (a running mean), and what comes behind in the same
+/// micro batch waits for the state behind that: such states are there for each micro batch.
+///
 /// Order: micro batch m begins when the backward pass of m - 1 is done with the first operator that
 /// has a parameter: piece m reads Depend(batch, MakeTuple(these kernels)).
 ///
@@ -58,33 +61,39 @@ class Unrolling {
   [[nodiscard]] Part PartOf(KernelId id) const { return parts_[Index(id)]; }
 
   [[nodiscard]] static MicroUse UseOf(const KernelNode& node) {
-    return node.kind == KernelKind::kUpdateState || node.kind == KernelKind::kReturn
-               ? MicroUse::kAll
-               : node.micro_use;
+    const bool state = node.kind == KernelKind::kUpdateState && node.micro_use != MicroUse::kEach;
+    return state || node.kind == KernelKind::kReturn ? MicroUse::kAll : node.micro_use;
   }
 
   /// Operands have smaller numbers than what uses them.
   Status FindParts() {
-    for (std::size_t n = 0; n < parts_.size(); ++n) {
+    for (std::size_t n = 0; n < parts_.size();) {
+      const MicroUse use = UseOf(Node(n));
+      bool once = use == MicroUse::kAll || use == MicroUse::kFold;
+      const bool may_repeat =
+          Node(n).kind == KernelKind::kKernel || Node(n).kind == KernelKind::kUpdateState;
+      bool of_each = use == MicroUse::kEach && may_repeat;
       bool behind_all = false;
-      bool of_each = UseOf(Node(n)) == MicroUse::kEach && Node(n).kind == KernelKind::kKernel;
+      bool behind_state = false;  // That of the last micro batch will do.
       for (const KernelId input : Node(n).inputs) {
         behind_all = behind_all || PartOf(input) == Part::kAfter;
-        of_each = of_each || PartOf(input) == Part::kEach;
+        behind_state = behind_state || IsStateOfEach(input);
+        of_each = of_each || (PartOf(input) == Part::kEach && !IsStateOfEach(input));
       }
-      const MicroUse use = UseOf(Node(n));
-      const bool once = use == MicroUse::kAll || use == MicroUse::kFold;
+      of_each = of_each || (behind_state && !behind_all);
+      // What names reads of all parts of a step does so for a state behind them.
+      once = once || (behind_all && Node(n).kind == KernelKind::kMakeTuple);
       if (of_each && !once && behind_all) {
-        return Fail(ErrorCode::kUnsupported,
-                    "'" + Node(n).name.str() +
-                        "' of a micro batch needs what all micro batches give: not modelled");
+        DRYDOCK_TRY(n, SplitStates(n));
+        continue;
       }
-      if (of_each && !once) {
-        parts_[n] = Part::kEach;
-        each_[n] = static_cast<std::int32_t>(each_count_++);
-      } else if (behind_all || of_each) {
-        parts_[n] = Part::kAfter;
-      }
+      parts_[n] = of_each && !once        ? Part::kEach
+                  : behind_all || of_each ? Part::kAfter
+                                          : Part::kBefore;
+      ++n;
+    }
+    for (std::size_t n = 0; n < parts_.size(); ++n) {
+      each_[n] = parts_[n] == Part::kEach ? static_cast<std::int32_t>(each_count_++) : 0;
     }
     SkipOtherPieces();
     copied_.resize(each_count_ * count_, kNoKernel);
@@ -92,6 +101,38 @@ class Unrolling {
     const std::size_t nodes = parts_.size() + each_count_ * (count_ - 1);
     out_.nodes.reserve(nodes + nodes / 4);
     return {};
+  }
+
+  [[nodiscard]] bool IsStateOfEach(KernelId id) const {
+    return rolled_.graph.at(id).kind == KernelKind::kUpdateState && PartOf(id) == Part::kEach;
+  }
+
+  /// Node `n` of a micro batch waits for states behind all of them: each gets its own. Gives the
+  /// first of these states, from which on parts are found anew.
+  Result<std::size_t> SplitStates(std::size_t n) {
+    std::vector<std::size_t> waiting = {n};
+    std::size_t first = parts_.size();
+    while (!waiting.empty()) {
+      const std::size_t at = waiting.back();
+      waiting.pop_back();
+      for (const KernelId input : Node(at).inputs) {
+        if (PartOf(input) != Part::kAfter) {
+          continue;
+        }
+        KernelNode& node = rolled_.graph.at(input);
+        if (node.kind == KernelKind::kKernel || node.micro_use == MicroUse::kEach) {
+          return Fail(ErrorCode::kUnsupported,
+                      "'" + Node(n).name.str() + "' of a micro batch needs what '" +
+                          node.name.str() + "' makes of all micro batches: not modelled");
+        }
+        if (node.kind == KernelKind::kUpdateState) {
+          node.micro_use = MicroUse::kEach;
+          first = std::min(first, Index(input));
+        }
+        waiting.push_back(Index(input));
+      }
+    }
+    return first;
   }
 
   /// Only the first of several pieces stands for them; the others are copied with it.
@@ -130,16 +171,23 @@ class Unrolling {
 
   KernelId MoveOnce(std::size_t n) {
     KernelNode node = std::move(rolled_.graph.nodes[n]);
-    node.inputs = OperandsOfAll(node.inputs);
+    node.inputs = OperandsOfAll(node.inputs, node.kind != KernelKind::kUpdateState);
     return Add(std::move(node));
   }
 
-  /// Operands of a node that is there once: those of micro batches one micro batch after the other.
-  [[nodiscard]] std::vector<KernelId> OperandsOfAll(const std::vector<KernelId>& inputs) {
+  /// Operands of a node that is there once: those of micro batches one micro batch after the other;
+  /// with `last_state` the last one of a state.
+  [[nodiscard]] std::vector<KernelId> OperandsOfAll(const std::vector<KernelId>& inputs,
+                                                    bool last_state) {
     std::vector<KernelId> operands;
     for (std::size_t i = 0; i < inputs.size();) {
+      const auto alone = [&](std::size_t k) { return last_state && IsStateOfEach(inputs[k]); };
+      if (alone(i)) {
+        operands.push_back(Copied(Index(inputs[i++]), count_ - 1));
+        continue;
+      }
       std::size_t end = i;
-      while (end < inputs.size() && PartOf(inputs[end]) == Part::kEach) {
+      while (end < inputs.size() && PartOf(inputs[end]) == Part::kEach && !alone(end)) {
         ++end;
       }
       for (std::size_t m = 0; end > i && m < count_; ++m) {

@@ -124,7 +124,8 @@ Result<std::vector<KernelId>> LowerDepend(const LowerContext& context) {
   if (context.node.attrs.contains(kJoinsSends)) {
     KernelNode& joined = context.builder.graph().at(depend);
     joined.micro_use = MicroUse::kAll;
-    if (context.OutputType().shape.empty()) {
+    const bool made = context.graph.at(context.node.inputs.front()).kind == ValueKind::kOutput;
+    if (context.OutputType().shape.empty() && !made) {
       const KernelId zero = context.builder.Constant(context.OutputType(), std::string(kZeroText));
       context.builder.graph().at(depend).inputs.front() = zero;
     }

@@ -75,11 +75,10 @@ Result<std::vector<KernelId>> LowerSend(const LowerContext& context) {
 /// Once for each micro batch, whatever it reads.
 Result<std::vector<KernelId>> LowerReceive(const LowerContext& context) {
   const bool once = context.node.attrs.contains(kPassesWeight);
-  const bool weight = context.graph.at(context.node.inputs[0]).kind == ValueKind::kParameter;
-  const KernelId anchor =
-      weight ? context.inputs[0]
-             : context.builder.Constant({.shape = {}, .dtype = context.OutputType().dtype},
-                                        std::string(kZeroText));
+  const Value& read = context.graph.at(context.node.inputs[0]);
+  const KernelId anchor = read.kind == ValueKind::kParameter
+                              ? context.inputs[0]
+                              : context.builder.Constant(read.type, std::string(kZeroText));
   return std::vector<KernelId>{
       context.builder.Kernel({.name = ops::kReceive,
                               .inputs = {anchor},
@@ -99,8 +98,25 @@ TensorType TypeBehind(const KernelGraph& graph, KernelId id, const TensorType& o
   return item < kernel.results.size() ? kernel.results[item].type : otherwise;
 }
 
+/// A gradient, not before one tuple of zeros that wait for each message.
+std::vector<KernelId> LowerToTuple(const LowerContext& context) {
+  const KernelId zero = context.builder.Constant({.shape = {}, .dtype = context.InputType(0).dtype},
+                                                 std::string(kZeroText));
+  std::vector<KernelId> sent;
+  for (std::size_t i = 1; i < context.inputs.size(); ++i) {
+    sent.push_back(context.builder.Virtual(KernelKind::kDepend, {zero, context.inputs[i]}));
+  }
+  const KernelId all = context.builder.Virtual(KernelKind::kMakeTuple, std::move(sent));
+  context.builder.graph().at(all).micro_use = MicroUse::kAll;
+  return {context.builder.Virtual(KernelKind::kDepend, {context.inputs[0], all})};
+}
+
 /// Zeros, not before each message that a stage sends back, added to what stands for a gradient.
 Result<std::vector<KernelId>> LowerJoinSends(const LowerContext& context) {
+  DRYDOCK_TRY(const bool adds, BoolAttr(context.node.attrs, kJoinsSends, true));
+  if (!adds) {
+    return LowerToTuple(context);
+  }
   const TensorType scalar{.shape = {}, .dtype = context.InputType(0).dtype};
   const TensorType type = TypeBehind(context.builder.graph(), context.inputs[0], scalar);
   KernelSpec sum{.name = ops::kAddN, .results = {type}, .micro_use = MicroUse::kAll};

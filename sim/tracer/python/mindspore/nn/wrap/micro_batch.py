@@ -76,7 +76,8 @@ def _check_interleaved(network):
     if stages == 1 or not context.cuts_operators():
         return
     lazy = any(is_shared(cell) for _, cell in network.cells_and_names())
-    if lazy:
+    edge_by_edge = config.get("pipeline_interleave") and config.get("pipeline_scheduler", "1f1b") in ("1f1b", "gpipe")
+    if lazy and not edge_by_edge:
         session.warn_limit("lazy_inline in a pipeline: copies between the calls of a shared cell are not modelled")
     if config.get("pipeline_interleave") and not lazy:
         raise user_error(RuntimeError, "PipelineCell:interleave",

@@ -1,0 +1,547 @@
+#include "strategies/passes/schedule/shared_calls.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "strategies/operators/known_ops.h"
+#include "strategies/operators/op_entry.h"
+
+/// Calls of a graph that all micro batches share.
+///
+/// A network with lazy_inline stays a graph of its own until kernels are chosen; each micro batch
+/// calls it, forward and backward, part by part. When the calls are put in place of their names,
+///   * what a call is given waits for the call before: Depend(input, barrier), where the barrier of
+///     a call copies a number that waits for all that the call gives:
+///     TensorMove(Depend(1, MakeTuple(results)))
+///   * a weight that the backward call reads, too, is copied in each forward call: its results hold
+///     what was read, not where it lies: TensorMove(Load(weight))
+///   * what a part sends waits for the reads of its weights
+///   * gradients of the weights of a part are there when its backward calls are: one sum of
+///     numbers, AddN(Depend(0, MakeTuple(results)), ...), stands for all of them
+///
+/// Example, two micro batches of y = MatMul(x, w), the first two calls:
+///     t0 = TensorMove(Load(w)); y0 = MatMul(x0, t0); r0 = MakeTuple(y0, t0)
+///     b0 = TensorMove(Depend(1, r0))
+///     t1 = TensorMove(Load(Depend(w, b0))); y1 = MatMul(Depend(x1, b0), t1); ...
+///
+/// Messages and pieces of the batch stay outside. Edges of the schedule (call_order.cc) hold a call
+/// back by one of its inputs.
+///
+/// Cost: kernels times micro batches.
+/// Source: mindspore/ccsrc/plugin/device/ascend/hal/hardware/ge_kernel_executor.cc
+/// (InlineSubGraph), graphs "hwopt_d_before_inline_graph" and "graph_build" of MindSpore 2.10
+namespace drydock::strategies {
+namespace {
+
+constexpr std::string_view kCopy = "TensorMove";
+constexpr std::size_t kOutside = static_cast<std::size_t>(-1);
+
+class CallForm {
+ public:
+  CallForm(KernelGraph& graph, const Graph& local, const Borders& borders, std::size_t micros,
+           const CallOrder& order)
+      : graph_(graph),
+        local_(local),
+        borders_(borders),
+        micros_(micros),
+        order_(order),
+        call_of_(graph.nodes.size(), kOutside),
+        calls_(2 * micros * borders.parts) {}
+
+  void Run() {
+    FindState();
+    Label();
+    FindReaders();
+    for (const CallSpot& spot : order_.calls) {
+      Expand(SlotOf(spot), spot);
+    }
+    ReplaceTokens();
+    OrderMessages();
+    SortTies();
+  }
+
+ private:
+  struct Call {
+    std::vector<KernelId> nodes = {};
+    std::map<KernelId, KernelId> entries = {};  ///< What is read from outside: behind the barrier.
+    std::map<KernelId, KernelId> loads = {};    ///< Loads of the step: those of the call.
+    std::vector<KernelId> read = {};            ///< The latter, in order.
+    KernelId results = kNoKernel;               ///< MakeTuple.
+  };
+
+  [[nodiscard]] static std::size_t Index(KernelId id) { return static_cast<std::size_t>(id); }
+
+  KernelId Add(KernelNode node) {
+    graph_.nodes.push_back(std::move(node));
+    return KernelId{static_cast<std::int32_t>(graph_.nodes.size()) - 1};
+  }
+  KernelId Virtual(KernelKind kind, std::vector<KernelId> inputs) {
+    return Add({.kind = kind, .inputs = std::move(inputs)});
+  }
+  KernelId Number(DType dtype) {
+    return Add({.kind = KernelKind::kConstant,
+                .micro_use = MicroUse::kEach,
+                .results = {{.type = {.shape = {}, .dtype = dtype}}}});
+  }
+
+  [[nodiscard]] const PipelineTask& TaskOf(const CallSpot& spot) const {
+    return (spot.backward ? order_.backward : order_.forward)[spot.index];
+  }
+  [[nodiscard]] std::size_t Slot(bool backward, std::size_t micro, std::size_t part) const {
+    return ((backward ? micros_ : 0) + micro) * borders_.parts + part;
+  }
+  [[nodiscard]] std::size_t SlotOf(const CallSpot& spot) const {
+    const PipelineTask& task = TaskOf(spot);
+    return Slot(spot.backward, static_cast<std::size_t>(task.micro),
+                static_cast<std::size_t>(task.chunk));
+  }
+  [[nodiscard]] bool IsBackward(std::size_t slot) const { return slot >= micros_ * borders_.parts; }
+  /// The backward call of a forward one.
+  [[nodiscard]] std::size_t TwinOf(std::size_t slot) const {
+    const std::size_t half = micros_ * borders_.parts;
+    return IsBackward(slot) ? slot - half : slot + half;
+  }
+
+  void FindState() {
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (graph_.nodes[n].kind == KernelKind::kState) {
+        state_ = KernelId{static_cast<std::int32_t>(n)};
+        return;
+      }
+    }
+  }
+
+  void Label() {
+    for (std::size_t n = 0; n < call_of_.size(); ++n) {
+      call_of_[n] = CallAt(graph_.nodes[n]);
+      if (call_of_[n] != kOutside) {
+        calls_[call_of_[n]].nodes.push_back(KernelId{static_cast<std::int32_t>(n)});
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t CallAt(const KernelNode& node) const {
+    const bool once = node.micro_use == MicroUse::kAll || node.micro_use == MicroUse::kFold;
+    if (node.micro < 0 || node.origin == kNoNode || once || IsLeaf(node.kind)) {
+      return kOutside;
+    }
+    const Node& origin = local_.at(node.origin);
+    if (origin.entry->per_micro_batch || PointToPointOf(origin) != PointToPoint::kNone ||
+        origin.attrs.contains(kJoinsSends)) {
+      return kOutside;
+    }
+    const bool backward = origin.phase == Phase::kBackward || origin.attrs.contains(kDuplicated);
+    const std::size_t part = origin.segment >= 0 ? static_cast<std::size_t>(origin.segment)
+                                                 : PartOfOperands(node, backward);
+    return Slot(backward, static_cast<std::size_t>(node.micro), std::min(part, borders_.parts - 1));
+  }
+
+  /// Of a sum of gradients and the like: where the last of its operands is made.
+  [[nodiscard]] std::size_t PartOfOperands(const KernelNode& node, bool backward) const {
+    std::optional<std::size_t> part;
+    for (const KernelId input : node.inputs) {
+      const std::size_t slot = Index(input) < call_of_.size() ? call_of_[Index(input)] : kOutside;
+      if (slot != kOutside && IsBackward(slot) == backward) {
+        const std::size_t of_input = slot % borders_.parts;
+        part = !part ? of_input : backward ? std::min(*part, of_input) : std::max(*part, of_input);
+      }
+    }
+    return part.value_or(0);
+  }
+
+  /// What backward calls read of forward ones, and who reads results from outside.
+  void FindReaders() {
+    for (std::size_t n = 0; n < call_of_.size(); ++n) {
+      const std::size_t slot = call_of_[n];
+      if (slot == kOutside && graph_.nodes[n].kind == KernelKind::kUpdateState) {
+        ForgetReads(graph_.nodes[n]);
+      }
+      for (const KernelId input : graph_.nodes[n].inputs) {
+        const std::size_t from = call_of_[Index(input)];
+        if (from != kOutside && from != slot) {
+          outside_readers_[input].push_back(KernelId{static_cast<std::int32_t>(n)});
+        }
+        if (slot != kOutside && IsBackward(slot) && graph_.at(input).kind == KernelKind::kLoad) {
+          read_backward_.insert({slot % borders_.parts, input});
+        }
+      }
+    }
+  }
+
+  /// Who reads a weight in a call reads it before the call is done: no state waits for that.
+  void ForgetReads(KernelNode& state) const {
+    std::erase_if(state.inputs,
+                  [this](KernelId input) { return call_of_[Index(input)] != kOutside; });
+  }
+
+  // One call.
+
+  void Expand(std::size_t slot, const CallSpot& spot) {
+    Call& call = calls_[slot];
+    const std::vector<KernelId> waits = HoldBack(slot, spot);
+    for (const KernelId id : call.nodes) {
+      std::vector<KernelId> inputs = graph_.at(id).inputs;
+      for (KernelId& input : inputs) {
+        input = Entry(slot, input);
+      }
+      graph_.at(id).inputs = std::move(inputs);
+    }
+    call.results = Virtual(KernelKind::kMakeTuple,
+                           IsBackward(slot) ? BackwardResults(slot) : ForwardResults(slot, waits));
+    const KernelId one = Number(DType::kInt32);
+    const KernelId barrier = Virtual(KernelKind::kDepend, {one, call.results});
+    barrier_ = Add({.name = std::string(kCopy),
+                    .inputs = {barrier},
+                    .results = {{.type = {.shape = {}, .dtype = DType::kInt32}}}});
+  }
+
+  /// `what`, not before the call before.
+  KernelId BehindBarrier(KernelId what) {
+    return barrier_ == kNoKernel ? what : Virtual(KernelKind::kDepend, {what, barrier_});
+  }
+
+  KernelId Entry(std::size_t slot, KernelId input) {
+    const KernelKind kind = graph_.at(input).kind;
+    if (kind == KernelKind::kLoad) {
+      return LoadIn(slot, input);
+    }
+    const bool inside = Index(input) < call_of_.size() && call_of_[Index(input)] == slot;
+    const bool state = kind == KernelKind::kState && !IsBackward(slot);
+    const bool of_step =
+        kind != KernelKind::kParameter && kind != KernelKind::kState && graph_.at(input).micro < 0;
+    if (inside || state || of_step || Index(input) >= call_of_.size()) {
+      return input;
+    }
+    const auto [place, added] = calls_[slot].entries.try_emplace(input, kNoKernel);
+    if (added) {
+      place->second = BehindBarrier(input);
+    }
+    return place->second;
+  }
+
+  KernelId LoadIn(std::size_t slot, KernelId load) {
+    std::map<KernelId, KernelId>& loads = calls_[slot].loads;
+    if (const auto known = loads.find(load); known != loads.end()) {
+      return known->second;
+    }
+    KernelId own = kNoKernel;
+    const std::map<KernelId, KernelId>& forward = calls_[TwinOf(slot)].loads;
+    const auto kept = IsBackward(slot) ? forward.find(load) : forward.end();
+    if (kept != forward.end()) {
+      own = BehindBarrier(kept->second);
+    } else {
+      own = OwnLoad(slot, load);
+    }
+    loads[load] = own;
+    return own;
+  }
+
+  KernelId OwnLoad(std::size_t slot, KernelId load) {
+    KernelNode copy = graph_.at(load);
+    copy.inputs.front() = BehindBarrier(copy.inputs.front());
+    KernelId own = Add(std::move(copy));
+    if (!IsBackward(slot) && read_backward_.contains({slot % borders_.parts, load})) {
+      own = Add(
+          {.name = std::string(kCopy), .inputs = {own}, .results = {{.type = TypeBehind(load)}}});
+    }
+    calls_[slot].read.push_back(own);
+    return own;
+  }
+
+  [[nodiscard]] TensorType TypeBehind(KernelId id) const {
+    const std::vector<KernelOperand> operands = RealOperands(graph_, id);
+    const KernelNode& node = graph_.at(operands.front().node);
+    return node.results[static_cast<std::size_t>(operands.front().item)].type;
+  }
+
+  /// What a forward call gives, first what is sent or the loss.
+  std::vector<KernelId> ForwardResults(std::size_t slot, const std::vector<KernelId>& waits) {
+    Call& call = calls_[slot];
+    const KernelId reads = ReadsOf(call);
+    std::vector<KernelId> results;
+    std::vector<KernelId> kept;
+    for (const KernelId id : call.nodes) {
+      const auto readers = outside_readers_.find(id);
+      if (readers == outside_readers_.end()) {
+        continue;
+      }
+      bool for_backward = false;
+      for (const KernelId reader : readers->second) {
+        if (call_of_[Index(reader)] == kOutside) {
+          results.push_back(HandOut(id, reader, reads));
+        } else {
+          for_backward = true;
+        }
+      }
+      if (for_backward) {
+        kept.push_back(id);
+      }
+    }
+    results.insert(results.end(), kept.begin(), kept.end());
+    results.insert(results.end(), waits.begin(), waits.end());
+    results.insert(results.end(), call.read.begin(), call.read.end());
+    return results;
+  }
+
+  /// State behind what a call read of weights.
+  KernelId ReadsOf(const Call& call) {
+    if (call.read.empty()) {
+      return state_;
+    }
+    const KernelId all =
+        call.read.size() == 1 ? call.read.front() : Virtual(KernelKind::kMakeTuple, call.read);
+    return Virtual(KernelKind::kUpdateState, {state_, all});
+  }
+
+  /// Result `id` as `reader` outside gets it.
+  KernelId HandOut(KernelId id, KernelId reader, KernelId reads) {
+    if (graph_.at(reader).kind == KernelKind::kDepend && graph_.at(reader).inputs.size() == 2 &&
+        graph_.at(reader).inputs.front() == id) {
+      graph_.at(reader).inputs.back() = reads;
+      return reader;
+    }
+    const KernelId result = Virtual(KernelKind::kDepend, {id, reads});
+    std::ranges::replace(graph_.at(reader).inputs, id, result);
+    return result;
+  }
+
+  /// What a backward call gives: that gradients are added up, and what is sent back.
+  std::vector<KernelId> BackwardResults(std::size_t slot) {
+    std::vector<KernelId> tokens;
+    std::vector<KernelId> results;
+    for (const KernelId id : calls_[slot].nodes) {
+      const auto readers = outside_readers_.find(id);
+      if (readers == outside_readers_.end()) {
+        continue;
+      }
+      const bool once = std::ranges::any_of(
+          readers->second, [this](KernelId reader) { return graph_.at(reader).micro < 0; });
+      (once ? tokens : results).push_back(id);
+      if (once) {
+        tokens_.emplace(id, slot);
+      }
+    }
+    if (!tokens.empty()) {
+      const KernelId all = Virtual(KernelKind::kMakeTuple, std::move(tokens));
+      results.insert(results.begin(), Virtual(KernelKind::kDepend, {Number(DType::kFloat32), all}));
+    }
+    return results;
+  }
+
+  // What holds calls and messages back.
+
+  /// Messages of a spot; none: the call stands for it.
+  [[nodiscard]] std::vector<KernelId> MessagesAt(const CallSpot& spot) const {
+    if (spot.what == CallSpot::What::kCall) {
+      return {};
+    }
+    const bool receives = spot.what == CallSpot::What::kReceive;
+    const Border& border = receives
+                               ? (spot.backward ? borders_.backward_start : borders_.forward_start)
+                               : (spot.backward ? borders_.backward_end : borders_.forward_end);
+    std::vector<KernelId> messages;
+    for (const KernelId id : border[SlotOf(spot) % (micros_ * borders_.parts)]) {
+      const NodeId origin = graph_.at(id).origin;
+      if (origin != kNoNode && PointToPointOf(local_.at(origin)) != PointToPoint::kNone) {
+        messages.push_back(id);
+      }
+    }
+    return messages;
+  }
+
+  [[nodiscard]] KernelId DoneAt(const CallSpot& spot) const {
+    const std::vector<KernelId> messages = MessagesAt(spot);
+    return messages.empty() ? calls_[SlotOf(spot)].results : messages.back();
+  }
+
+  [[nodiscard]] bool SameSpot(const CallSpot& a, const CallSpot& b) const {
+    return SlotOf(a) == SlotOf(b) && MessagesAt(a) == MessagesAt(b);
+  }
+
+  /// Edges to a call: on what comes back to it, on its state, or on something that it hands on.
+  std::vector<KernelId> HoldBack(std::size_t slot, const CallSpot& spot) {
+    KernelId held = kNoKernel;
+    const std::vector<KernelId> arrived = MessagesAt(
+        {.what = CallSpot::What::kReceive, .backward = spot.backward, .index = spot.index});
+    const KernelId first = !spot.backward    ? HandedOn(slot)
+                           : arrived.empty() ? state_
+                                             : arrived.front();
+    for (const auto& [prior, post] : order_.edges) {
+      if (SlotOf(post) != slot || !MessagesAt(post).empty() || SameSpot(prior, post)) {
+        continue;
+      }
+      const KernelId done = DoneAt(prior);
+      if (done != kNoKernel) {
+        held = Virtual(KernelKind::kDepend, {held == kNoKernel ? first : held, done});
+      }
+    }
+    if (!spot.backward && spot.index == 0 && arrived.empty() && !borders_.weights_passed.empty()) {
+      held = Virtual(KernelKind::kDepend, {first, borders_.weights_passed.back()});
+    }
+    if (held == kNoKernel) {
+      return {};
+    }
+    held = BehindBarrier(held);
+    if (spot.backward) {
+      calls_[slot].entries[first] = held;
+      return {};
+    }
+    return {held};
+  }
+
+  /// A parameter that a forward call only hands on to its backward call.
+  KernelId HandedOn(std::size_t slot) {
+    for (const KernelId id : calls_[TwinOf(slot)].nodes) {
+      for (const KernelId input : graph_.at(id).inputs) {
+        if (graph_.at(input).kind == KernelKind::kParameter) {
+          return input;
+        }
+      }
+    }
+    return Number(DType::kFloat32);
+  }
+
+  /// Zero, not before something: equal ones are one.
+  KernelId ZeroBehind(KernelId prior) {
+    const auto [place, added] = zeros_.try_emplace(prior, kNoKernel);
+    if (added) {
+      place->second = Virtual(KernelKind::kDepend, {Number(DType::kFloat32), prior});
+    }
+    return place->second;
+  }
+
+  void OrderMessages() {
+    for (const CallSpot::What what : {CallSpot::What::kReceive, CallSpot::What::kSend}) {
+      for (const bool backward : {false, true}) {
+        for (std::size_t i = 0; i < order_.forward.size(); ++i) {
+          const std::vector<KernelId> messages =
+              MessagesAt({.what = what, .backward = backward, .index = i});
+          for (std::size_t m = 1; m < messages.size(); ++m) {
+            After(messages[m - 1], messages[m]);
+          }
+        }
+      }
+    }
+    for (const auto& [prior, post] : order_.edges) {
+      const std::vector<KernelId> messages = MessagesAt(post);
+      if (!messages.empty()) {
+        After(DoneAt(prior), messages.front());
+      }
+    }
+    PassWeights();
+  }
+
+  /// Weights of several stages pass before the first micro batch, their gradients behind the last.
+  void PassWeights() {
+    for (const std::vector<KernelId>* passed :
+         {&borders_.weights_passed, &borders_.gradients_passed}) {
+      for (std::size_t i = 1; i < passed->size(); ++i) {
+        After((*passed)[i - 1], (*passed)[i]);
+      }
+    }
+    const std::vector<KernelId> first = MessagesAt({.what = CallSpot::What::kReceive});
+    if (!borders_.weights_passed.empty() && !first.empty()) {
+      After(borders_.weights_passed.back(), first.front());
+    }
+    if (!borders_.gradients_passed.empty()) {
+      After(DoneAt({.what = CallSpot::What::kSend,
+                    .backward = true,
+                    .index = order_.backward.size() - 1}),
+            borders_.gradients_passed.front());
+    }
+  }
+
+  void After(KernelId prior, KernelId post) {
+    const KernelId operand = graph_.at(post).inputs.front();
+    // What comes forward reads one number for all; what comes back has one for each wait.
+    const bool number = graph_.at(operand).kind == KernelKind::kConstant &&
+                        graph_.at(operand).results[0].type.shape.empty();
+    graph_.at(post).inputs.front() =
+        number ? ZeroBehind(prior) : Virtual(KernelKind::kDepend, {operand, prior});
+  }
+
+  // What is there once, behind all calls.
+
+  /// Sums over micro batches read that their calls are done; those of one part are one.
+  void ReplaceTokens() {
+    std::map<std::vector<KernelId>, KernelId> sums;
+    std::map<KernelId, KernelId> merged;
+    for (std::size_t n = 0; n < call_of_.size(); ++n) {
+      KernelNode& node = graph_.nodes[n];
+      bool sum = false;
+      std::vector<KernelId> inputs = node.inputs;
+      for (KernelId& input : inputs) {
+        const auto token = call_of_[n] == kOutside ? tokens_.find(input) : tokens_.end();
+        const auto other = merged.find(input);
+        if (token != tokens_.end()) {
+          input = ZeroBehind(calls_[token->second].results);
+          sum = true;
+        } else if (other != merged.end()) {
+          input = other->second;
+        }
+      }
+      const KernelId id{static_cast<std::int32_t>(n)};
+      if (sum) {
+        const auto [place, added] = sums.try_emplace(inputs, id);
+        if (!added) {
+          merged[id] = place->second;
+        }
+      }
+      graph_.nodes[n].inputs = std::move(inputs);
+    }
+  }
+
+  /// Gradients wait for all that is sent back: part by part, the last micro batch first.
+  void SortTies() {
+    for (std::size_t n = 0; n < call_of_.size(); ++n) {
+      KernelNode& node = graph_.nodes[n];
+      if (node.kind != KernelKind::kMakeTuple || node.origin == kNoNode ||
+          !local_.at(node.origin).attrs.contains(kJoinsSends) ||
+          local_.at(node.origin).phase != Phase::kBackward) {
+        continue;
+      }
+      std::vector<KernelId> sent;
+      for (std::size_t part = 0; part < borders_.parts; ++part) {
+        for (std::size_t micro = micros_; micro-- > 0;) {
+          for (const KernelId send : borders_.backward_end[micro * borders_.parts + part]) {
+            sent.push_back(send);
+          }
+        }
+      }
+      std::vector<KernelId> inputs;
+      for (const KernelId send : sent) {
+        if (PointToPointOf(local_.at(graph_.at(send).origin)) != PointToPoint::kNone) {
+          inputs.push_back(ZeroBehind(send));
+        }
+      }
+      graph_.nodes[n].inputs = std::move(inputs);
+    }
+  }
+
+  KernelGraph& graph_;
+  const Graph& local_;
+  const Borders& borders_;
+  std::size_t micros_;
+  const CallOrder& order_;
+  std::vector<std::size_t> call_of_;  ///< Per node that was there: its call, or kOutside.
+  std::vector<Call> calls_;
+  std::map<KernelId, std::vector<KernelId>> outside_readers_ = {};  ///< Of nodes in calls.
+  std::set<std::pair<std::size_t, KernelId>> read_backward_ = {};   ///< Part and Load.
+  std::map<KernelId, std::size_t> tokens_ = {};  ///< What sums read, and its call.
+  std::map<KernelId, KernelId> zeros_ = {};
+  KernelId state_ = kNoKernel;    ///< At the beginning of the step.
+  KernelId barrier_ = kNoKernel;  ///< Of the call before.
+};
+
+}  // namespace
+
+void FormCalls(KernelGraph& graph, const Graph& local, const Borders& borders, std::size_t micros,
+               const CallOrder& order) {
+  CallForm(graph, local, borders, micros, order).Run();
+}
+
+}  // namespace drydock::strategies
