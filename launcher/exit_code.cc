@@ -80,6 +80,18 @@ std::string PrintableText(std::string_view text) {
   return printable;
 }
 
+std::string OneLine(std::string_view text, std::size_t most_bytes) {
+  std::string line;
+  for (const char character : PrintableText(text.substr(0, most_bytes))) {
+    if (character == '\n' || character == '\t') {
+      line += character == '\n' ? "\\n" : " ";
+    } else {
+      line += character;
+    }
+  }
+  return text.size() > most_bytes ? line + " ..." : line;
+}
+
 tl::unexpected<Error> FailCommand(std::string_view code, std::string message, std::string hint) {
   const CodeFacts* const facts = FindCode(code);
   DRYDOCK_CHECK(facts != nullptr);

@@ -38,6 +38,10 @@ enum class ExitCode : int {
 /// Safe on a terminal: control characters other than line breaks and tabs become "\xNN".
 [[nodiscard]] std::string PrintableText(std::string_view text);
 
+/// One line of at most `most_bytes` of a text that somebody else wrote: nothing in it ends the
+/// line, and what was cut off is said.
+[[nodiscard]] std::string OneLine(std::string_view text, std::size_t most_bytes = 1000);
+
 /// Text for stderr: a compiler-like message if the error has a place in the user's files, else
 /// "<program>: error[<CODE>]: <what>; hint: <action>". Ends with a line break.
 [[nodiscard]] std::string ErrorText(const Error& error, std::string_view program);

@@ -96,8 +96,18 @@ std::string PathIn(const std::string& folder, const std::string& name) {
   return folder.empty() ? name : folder + "/" + name;
 }
 
+namespace {
+
+/// What a shell opened for us: "<(command)", "/dev/stdin".
+bool IsOpenedByCaller(const std::string& path) {
+  return path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/") || path == "/dev/stdin";
+}
+
+}  // namespace
+
 Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Not waiting for the writer of a named pipe, which may never come.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat facts = {};
   if (file.get() < 0 || ::fstat(file.get(), &facts) != 0) {
     return Fail(ErrorCode::kIo, path + ": " + SystemReason(errno));
@@ -105,6 +115,10 @@ Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
   if (S_ISDIR(facts.st_mode)) {
     return Fail(ErrorCode::kIo, path + ": is a folder");
   }
+  if (!S_ISREG(facts.st_mode) && !IsOpenedByCaller(path)) {
+    return Fail(ErrorCode::kIo, path + ": is a special file, not a regular one");
+  }
+  (void)::fcntl(file.get(), F_SETFL, 0);
   std::string text;
   std::vector<char> block(std::size_t{1} << 16U);
   while (true) {

@@ -69,6 +69,7 @@ struct MsrunOptions {
   bool wait_dns = false;               ///< An unknown --master_addr is looked up again.
   std::string tls_config = {};         ///< The scheduler serves TLS by this file; empty: plain TCP.
   std::string tls_password_file = {};  ///< First line: the server's password, second: the client's.
+  std::string job_secret = {};         ///< File with what only launchers of this job know.
   std::string mindspore_release = {};  ///< Of the workers; empty: the installed one, as a guess.
 
   // Set by the front doors of other launchers.

@@ -1,4 +1,5 @@
 #include <poll.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -9,6 +10,8 @@
 #include "launcher/commands.h"
 #include "launcher/files.h"
 #include "launcher/mindspore_release.h"
+#include "launcher/net/job_secret.h"
+#include "launcher/net/rank_ends.h"
 #include "launcher/net/scheduler_log.h"
 #include "launcher/net/scheduler_server.h"
 #include "launcher/scheduler_job.h"
@@ -47,6 +50,12 @@ class SchedulerCommand : public Command {
                   &tls_config_);
     flags.AddText({"tls_password_file", "FILE", "first line: password of the server certificate"},
                   &password_file_);
+    flags.AddText({"job_secret", "FILE", "first line: what only launchers of this job know"},
+                  &secret_file_);
+    flags.AddSwitch({.name = "follow_ranks",
+                     .help = "end when the processes have whose numbers stdin has",
+                     .rare = true},
+                    &follows_ranks_);
     flags.AddText({"mindspore_release", "X.Y.Z",
                    "release of the workers (the installed one, then what they prove to be)"},
                   &release_);
@@ -64,7 +73,8 @@ class SchedulerCommand : public Command {
     }
     DRYDOCK_TRY(const auto server, SchedulerServer::Start(std::move(options)));
     context.out << "listening at " << EndpointText(server->endpoint()) << std::endl;
-    DRYDOCK_TRY(const State state, Serve(*server));
+    RankEnds ranks(follows_ranks_ ? STDIN_FILENO : -1);
+    DRYDOCK_TRY(const State state, Serve(*server, ranks));
     return Verdict(state, *server);
   }
 
@@ -95,14 +105,27 @@ class SchedulerCommand : public Command {
     DRYDOCK_TRY(options.job.rules.metadata_answers,
                 MetadataAnswersFor(release_, FindMindSpore({}, environment)));
     DRYDOCK_TRY(options.tls, ReadTlsFiles(tls_config_, password_file_));
+    DRYDOCK_TRY(const std::string secret, ReadJobSecret(secret_file_, environment));
+    options.job.proof = ProofOf(secret);
     return options;
   }
 
   /// Until the job is over and everybody had time to hear of it.
-  [[nodiscard]] static Result<State> Serve(SchedulerServer& server) {
+  [[nodiscard]] static Result<State> Serve(SchedulerServer& server, RankEnds& ranks) {
     SchedulerStatus status = server.Look();
+    bool is_left = false;  // all ranks have ended, and what they said last had time to arrive
     while (!IsOver(status.state) && !status.failure) {
-      WaitFor(server.event_fd(), std::chrono::hours(1));
+      if (is_left) {
+        return FailCommand("RANK_LOST", "all ranks have ended without leaving the job",
+                           "look at their logs");
+      }
+      is_left = ranks.all_ended() && ranks.known() >= status.expected;
+      std::vector<pollfd> watched = ranks.Watched();
+      watched.push_back({.fd = server.event_fd(), .events = POLLIN, .revents = 0});
+      const auto time = is_left ? kLinger : std::chrono::milliseconds(std::chrono::hours(1));
+      (void)::poll(watched.data(), watched.size(), static_cast<int>(time.count()));
+      watched.pop_back();
+      ranks.Take(watched);
       (void)server.TakeEvents();
       status = server.Look();
     }
@@ -132,7 +155,10 @@ class SchedulerCommand : public Command {
                              RangeText(missing),
                          "start the missing workers, or wait longer with MS_TOPO_TIMEOUT");
     }
-    return FailCommand("RANK_LOST", std::to_string(status.lost) + " members were lost",
+    // Those that came back while the others were being told are not counted any more.
+    return FailCommand("RANK_LOST",
+                       status.lost == 0 ? "a member was lost, and the others were told to end"
+                                        : std::to_string(status.lost) + " members were lost",
                        "see the log for their node ids");
   }
 
@@ -143,6 +169,8 @@ class SchedulerCommand : public Command {
   std::string tls_config_ = {};
   std::string password_file_ = {};
   std::string release_ = {};
+  std::string secret_file_ = {};
+  bool follows_ranks_ = false;
 };
 
 }  // namespace

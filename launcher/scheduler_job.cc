@@ -45,6 +45,18 @@ Status ReadTime(const Environment& environment, std::string_view name,
   return {};
 }
 
+/// Workers that pause that long before they reconnect are silent for at least two pauses if the
+/// first attempt fails. Source: mindspore ccsrc/distributed/cluster/topology/compute_graph_node.cc
+/// (behaviour only)
+Status ReadRetryInterval(const Environment& environment, sim::SchedulerOptions& job) {
+  constexpr std::int64_t kMost = 1'000'000;
+  DRYDOCK_TRY(const auto upper, Number(environment, "MS_RETRY_INTERVAL_UPPER", 0, kMost));
+  if (upper && job.node_timeout) {
+    job.node_timeout = std::max<Duration>(*job.node_timeout, std::chrono::seconds(2 * *upper + 5));
+  }
+  return {};
+}
+
 bool IsOn(const Environment& environment, std::string_view name) {
   return Variable(environment, name) == "1";
 }
@@ -103,6 +115,7 @@ Result<SchedulerServerOptions> SchedulerJobOf(const Environment& environment,
   DRYDOCK_RETURN_IF_ERROR(ReadPlace(environment, options.bind));
   DRYDOCK_RETURN_IF_ERROR(ReadTime(environment, "MS_TOPO_TIMEOUT", options.job.build_timeout));
   DRYDOCK_RETURN_IF_ERROR(ReadTime(environment, "MS_NODE_TIMEOUT", options.job.node_timeout));
+  DRYDOCK_RETURN_IF_ERROR(ReadRetryInterval(environment, options.job));
   DRYDOCK_RETURN_IF_ERROR(ReadRankTable(environment, options.job));
   options.job.recovery = options.job.recovery || IsOn(environment, "MS_ENABLE_RECOVERY");
   options.job.heartbeat_disabled =

@@ -40,7 +40,10 @@ class Agent::Impl {
     ask_timer_ = loop_.MakeTimer([this] { Ask(); });
     for (const sim::WorkerIdentity& member : options_.members) {
       workers_.push_back(std::make_unique<TcpWorker>(
-          TcpWorker::Place{.loop = loop_, .scheduler = options_.scheduler, .tls = tls_.get()},
+          TcpWorker::Place{.loop = loop_,
+                           .scheduler = options_.scheduler,
+                           .tls = tls_.get(),
+                           .proof = options_.proof},
           options_.job, member,
           [this](TcpWorker& worker, const sim::WorkerAction& action, std::string_view body) {
             Hear(worker, action, body);
@@ -230,7 +233,7 @@ class Agent::Impl {
   void OnFailure(std::string_view what) {
     if (!std::exchange(failure_told_, true)) {
       events_.Add({.kind = AgentEvent::Kind::kJobFailed,
-                   .error = FailCommand("RANK_FAILED", std::string(what)).value()});
+                   .error = FailCommand("RANK_FAILED", OneLine(what)).value()});
     }
   }
 

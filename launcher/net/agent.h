@@ -19,6 +19,7 @@ struct AgentOptions {
   std::optional<TlsFiles> tls = {};
   sim::WorkerOptions job = {};  ///< `scheduler_address` is replaced by `scheduler`.
   std::vector<sim::WorkerIdentity> members = {};  ///< One per local rank.
+  std::string proof = {};                         ///< Of the job's secret; empty: none.
   std::uint16_t master_port = 0;  ///< What the node of rank 0 tells as MASTER_PORT; 0: a free one.
 };
 

@@ -55,7 +55,7 @@ Result<AgentRank> FromJson(const Json& value) {
 }  // namespace
 
 std::string AgentRankKey(std::uint32_t rank) {
-  return "drydock_rank_" + std::to_string(rank);
+  return std::string(sim::kJobRankPrefix) + std::to_string(rank);
 }
 
 std::string EncodeAgentRank(const AgentRank& rank) {

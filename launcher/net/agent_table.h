@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "launcher/net/agent.h"
+#include "sim/cluster/job_keys.h"
 
 /// What agents tell each other through the scheduler's metadata.
 namespace drydock::launcher {
@@ -12,9 +13,9 @@ namespace drydock::launcher {
 /// Key under which a rank's agent says where the rank is.
 [[nodiscard]] std::string AgentRankKey(std::uint32_t rank);
 /// Key of the whole job, written by the agent of rank 0.
-inline constexpr std::string_view kAgentJobKey = "drydock_job";
+inline constexpr std::string_view kAgentJobKey = sim::kJobKey;
 /// Key of the first failure.
-inline constexpr std::string_view kAgentFailureKey = "drydock_failure";
+inline constexpr std::string_view kAgentFailureKey = sim::kJobFailureKey;
 
 /// JSON text of one rank.
 [[nodiscard]] std::string EncodeAgentRank(const AgentRank& rank);

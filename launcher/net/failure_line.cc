@@ -3,9 +3,12 @@
 #include <atomic>
 #include <utility>
 
+#include "launcher/exit_code.h"
+#include "launcher/flags.h"
 #include "launcher/net/agent_table.h"
 #include "launcher/net/event_queue.h"
 #include "launcher/net/loop_thread.h"
+#include "launcher/net/tcp_worker.h"
 #include "sim/cluster/frame.h"
 #include "sim/cluster/messages/metadata.h"
 
@@ -25,12 +28,12 @@ constexpr std::size_t kMaxReportBytes = std::size_t{64} << 10U;
 
 class FailureLine::Impl final : public StreamHandler {
  public:
-  explicit Impl(Endpoint scheduler) : scheduler_(std::move(scheduler)) {}
+  explicit Impl(FailureLineOptions options) : options_(std::move(options)) {}
 
-  Status Start(std::optional<TlsFiles> files) {
-    if (files) {
-      DRYDOCK_TRY(tls_, TlsContext::Load(*files, TlsSide::kClient));
-      WipePasswords(*files);
+  Status Start() {
+    if (options_.tls) {
+      DRYDOCK_TRY(tls_, TlsContext::Load(*options_.tls, TlsSide::kClient));
+      WipePasswords(*options_.tls);
     }
     timer_ = loop_.MakeTimer([this] { Tick(); });
     loop_.Post([this] { Tick(); });
@@ -64,6 +67,9 @@ class FailureLine::Impl final : public StreamHandler {
   void OnOpen(TcpStream& /*stream*/) override {
     connected_ = true;
     was_connected_ = true;
+    if (!options_.proof.empty()) {
+      stream_->Write(ProofFrame(options_.scheduler, options_.proof));
+    }
     SendReport();
     Ask();
   }
@@ -82,7 +88,7 @@ class FailureLine::Impl final : public StreamHandler {
   }
   void OnClosed(TcpStream& /*stream*/, const Error& /*why*/) override { Retry(); }
 
-  [[nodiscard]] EventQueue<std::string>& heard() { return heard_; }
+  [[nodiscard]] EventQueue<HeardFailure>& heard() { return heard_; }
   [[nodiscard]] bool connected() const { return connected_; }
   [[nodiscard]] bool settled() const { return over_ || (was_connected_ && !connected_); }
 
@@ -95,7 +101,7 @@ class FailureLine::Impl final : public StreamHandler {
     if (!stream_ || waiting_) {
       Disconnect();
       decoder_ = sim::FrameDecoder({.body_bytes = kMaxReportBytes});
-      stream_ = loop_.Connect(scheduler_, tls_.get(), *this);
+      stream_ = loop_.Connect(options_.scheduler, tls_.get(), *this);
       waiting_ = true;
       return timer_->Set(loop_.Now() + kAnswerTime);
     }
@@ -103,7 +109,9 @@ class FailureLine::Impl final : public StreamHandler {
   }
 
   void Ask() {
-    Send(sim::MessageName::kReadMetadata, {.name = kAgentFailureKey});
+    // Once, before anything else, the number of ranks.
+    const bool compares = options_.worker_num > 0 && !compared_;
+    Send(sim::MessageName::kReadMetadata, {.name = compares ? sim::kJobSizeKey : kAgentFailureKey});
     waiting_ = true;
     timer_->Set(loop_.Now() + kAnswerTime);
   }
@@ -112,16 +120,32 @@ class FailureLine::Impl final : public StreamHandler {
   void OnAnswer(std::string_view body) {
     waiting_ = false;
     const auto message = sim::DecodeMetadata(body);
+    if (message && message->name == sim::kJobSizeKey) {
+      return Compare(message->value);
+    }
     if (message && message->name == kAgentFailureKey && !message->value.empty()) {
       over_ = true;
       timer_->Set(kNever);
       if (!report_ || *report_ != message->value) {
-        heard_.Add(std::string(message->value));
+        heard_.Add({.text = OneLine(message->value)});
       }
       return;
     }
     // One that tells something wants to know that it arrived.
     report_ ? Ask() : timer_->Set(loop_.Now() + kAskPause);
+  }
+
+  /// @param size  number of ranks by the scheduler; empty: it is not one of ours
+  void Compare(std::string_view size) {
+    compared_ = true;
+    const std::int64_t theirs = ReadIntWord(size).value_or(0);
+    if (theirs > 0 && theirs != options_.worker_num) {
+      heard_.Add({.is_contradiction = true,
+                  .text = "the job has " + std::to_string(theirs) +
+                          " ranks by its scheduler, and " + std::to_string(options_.worker_num) +
+                          " by --worker_num here"});
+    }
+    Ask();
   }
 
   void SendReport() {
@@ -133,7 +157,7 @@ class FailureLine::Impl final : public StreamHandler {
   void Send(sim::MessageName name, const sim::MetadataMessage& message) {
     std::string bytes;
     const sim::OpenFrame frame =
-        sim::BeginFrame(sim::WireName(name), EndpointText(scheduler_), bytes);
+        sim::BeginFrame(sim::WireName(name), EndpointText(options_.scheduler), bytes);
     sim::EncodeBody(message, bytes);
     sim::EndFrame(frame, bytes);
     stream_->Write(bytes);
@@ -150,14 +174,15 @@ class FailureLine::Impl final : public StreamHandler {
     stream_.reset();
   }
 
-  Endpoint scheduler_;
+  FailureLineOptions options_;
   std::unique_ptr<TlsContext> tls_;
   EventLoop loop_;
-  EventQueue<std::string> heard_;
+  EventQueue<HeardFailure> heard_;
   std::unique_ptr<Timer> timer_;
   std::unique_ptr<TcpStream> stream_;
   sim::FrameDecoder decoder_;
   std::optional<std::string> report_;  ///< What we tell.
+  bool compared_ = false;              ///< The number of ranks is known.
   bool waiting_ = false;               ///< For a connection or an answer.
   // Written by the loop's thread only.
   std::atomic<bool> over_ = false;  ///< Somebody's failure is known.
@@ -172,17 +197,16 @@ FailureLine::~FailureLine() {
   impl_->Stop();
 }
 
-Result<std::unique_ptr<FailureLine>> FailureLine::Start(Endpoint scheduler,
-                                                        std::optional<TlsFiles> tls) {
-  auto impl = std::make_unique<Impl>(std::move(scheduler));
-  DRYDOCK_RETURN_IF_ERROR(impl->Start(std::move(tls)));
+Result<std::unique_ptr<FailureLine>> FailureLine::Start(FailureLineOptions options) {
+  auto impl = std::make_unique<Impl>(std::move(options));
+  DRYDOCK_RETURN_IF_ERROR(impl->Start());
   return std::unique_ptr<FailureLine>(new FailureLine(std::move(impl)));
 }
 
 int FailureLine::event_fd() const {
   return impl_->heard().fd();
 }
-std::vector<std::string> FailureLine::Take() {
+std::vector<HeardFailure> FailureLine::Take() {
   return impl_->heard().Take();
 }
 void FailureLine::Tell(const std::string& what) {

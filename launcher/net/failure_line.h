@@ -10,6 +10,21 @@
 
 namespace drydock::launcher {
 
+/// What a failure line needs.
+struct FailureLineOptions {
+  Endpoint scheduler = {};
+  std::optional<TlsFiles> tls = {};  ///< Files of the client's side; nothing: plain TCP.
+  std::string proof = {};            ///< Of the job's secret; empty: none.
+  std::int64_t worker_num = 0;       ///< As this launcher was told; 0: not compared.
+};
+
+/// What a failure line heard.
+struct HeardFailure {
+  bool is_contradiction = false;  ///< The scheduler has another number of ranks than we.
+  std::string text = {};
+  friend bool operator==(const HeardFailure&, const HeardFailure&) = default;
+};
+
 /// Tells the launchers of a job's other nodes that a rank failed, and hears it from them, where the
 /// ranks register themselves: one connection to the scheduler, on a thread of its own, over which a
 /// key of its metadata (kAgentFailureKey) is asked for every half second.
@@ -18,10 +33,8 @@ namespace drydock::launcher {
 /// All functions may be called from any thread.
 class FailureLine {
  public:
-  /// Begins to connect. @param tls  files of the client's side; nothing: plain TCP
-  /// @error TLS_MATERIAL
-  [[nodiscard]] static Result<std::unique_ptr<FailureLine>> Start(Endpoint scheduler,
-                                                                  std::optional<TlsFiles> tls);
+  /// Begins to connect. @error TLS_MATERIAL
+  [[nodiscard]] static Result<std::unique_ptr<FailureLine>> Start(FailureLineOptions options);
   /// Stops.
   ~FailureLine();
   FailureLine(const FailureLine&) = delete;
@@ -30,7 +43,7 @@ class FailureLine {
   /// Readable (poll) while Take has something to give. Owned by the line.
   [[nodiscard]] int event_fd() const;
   /// What a launcher of another node said, at most once; never what we told ourselves.
-  [[nodiscard]] std::vector<std::string> Take();
+  [[nodiscard]] std::vector<HeardFailure> Take();
   /// A rank of this node failed: the others hear of it within a second. Our first report counts;
   /// one that finds no connection is sent as soon as there is one.
   void Tell(const std::string& what);

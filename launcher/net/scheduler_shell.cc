@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "base/byte_reader.h"
@@ -17,8 +18,10 @@ constexpr Duration kSweepPeriod = std::chrono::milliseconds(500);
 constexpr Duration kStall = std::chrono::milliseconds(2500);
 /// At most one line about strangers in this time. Source: spec robustness R-12.
 constexpr Duration kStrangerLogPeriod = std::chrono::seconds(1);
-/// So many of the oldest silent connections are looked at for one to give up.
-constexpr std::size_t kExaminedSilent = 256;
+/// At most so many connections give way at once.
+constexpr std::size_t kVictims = 64;
+/// At most so many lines about refusals a second: one connection can ask for thousands.
+constexpr std::size_t kRefusalLines = 20;
 // Source: spec cluster-protocol 2 and robustness R-12.
 constexpr std::size_t kConnectionsPerMember = 8;
 constexpr std::size_t kConnectionsForStrangers = 64;
@@ -58,6 +61,7 @@ class SchedulerShell::Connection final : public StreamHandler {
   std::size_t counted_bytes = 0;  ///< Its bytes in `unfinished_bytes_`.
   bool open = false;              ///< TLS: authenticated.
   bool speaks = false;            ///< Has sent a frame.
+  bool is_members = false;        ///< A member speaks on it; set by MakeRoom.
   bool replied = false;           ///< The first reply is on its way or held back.
   std::string held = {};          ///< Replies that wait for the first one.
 
@@ -106,23 +110,58 @@ StreamHandler* SchedulerShell::Accept(std::unique_ptr<TcpStream> stream) {
   return connections_.emplace(id, std::move(connection)).first->second.get();
 }
 
-/// Gives up the oldest silent connection, of a stranger if there is one.
+/// Members by the address that they speak from.
+std::map<std::string_view, std::size_t, std::less<>> SchedulerShell::MembersByAddress() const {
+  std::map<std::string_view, std::size_t, std::less<>> members;
+  core_.membership().nodes().ForEach([&](sim::NodeIndex, const sim::Node& node) {
+    const auto found = connections_.find(static_cast<std::uint64_t>(node.peer));
+    if (node.holds_slot && found != connections_.end()) {
+      found->second->is_members = true;
+      ++members[found->second->stream->peer().address];
+    }
+  });
+  return members;
+}
+
+/// Gives up connections of the address that has most beyond what its members need, whatever was
+/// sent on them: silent ones first, then those that never got an answer, then the oldest; never one
+/// that a member speaks on. Several at once, so that a flood does not make every further connection
+/// look at all of them.
 bool SchedulerShell::MakeRoom() {
-  if (silent_.empty()) {
+  for (auto& [id, connection] : connections_) {
+    connection->is_members = false;
+  }
+  const auto members = MembersByAddress();
+  std::map<std::string_view, std::vector<Connection*>> others;
+  for (const auto& [id, connection] : connections_) {
+    if (!connection->is_members) {
+      others[connection->stream->peer().address].push_back(connection.get());
+    }
+  }
+  std::vector<Connection*>* victims = nullptr;
+  std::size_t most = 0;
+  for (auto& [address, list] : others) {
+    const auto found = members.find(address);
+    const std::size_t needed =
+        found == members.end() ? 0 : (kConnectionsPerMember - 1) * found->second;
+    if (list.size() > needed && list.size() - needed > most) {
+      most = list.size() - needed;
+      victims = &list;
+    }
+  }
+  if (victims == nullptr) {
     return false;
   }
-  std::uint64_t victim = *silent_.begin();
-  std::size_t examined = 0;
-  for (const std::uint64_t id : silent_) {
-    if (!speakers_.contains(connections_.at(id)->stream->peer().address)) {
-      victim = id;
-      break;
-    }
-    if (++examined == kExaminedSilent) {
-      break;
-    }
+  const std::size_t count = std::min(std::max<std::size_t>(1, most / 2), kVictims);
+  const auto order = [](const Connection* a, const Connection* b) {
+    return std::tuple(a->speaks, a->replied, a->peer_id) <
+           std::tuple(b->speaks, b->replied, b->peer_id);
+  };
+  std::ranges::partial_sort(*victims, victims->begin() + static_cast<std::ptrdiff_t>(count), order);
+  victims->resize(count);
+  for (Connection* connection : std::vector<Connection*>(*victims)) {
+    Drop(*connection, "too many connections");
   }
-  Drop(*connections_.at(victim), "too many connections");
   return true;
 }
 
@@ -309,9 +348,33 @@ void SchedulerShell::SendHeld() {
   }
 }
 
+/// False for a refusal or a repetition when there were many a moment ago: they are counted.
+bool SchedulerShell::TellsNow(const sim::SchedulerEvent& event) {
+  using Kind = sim::SchedulerEventKind;
+  if (event.kind != Kind::kRefused && event.kind != Kind::kRefusedKnownId &&
+      event.kind != Kind::kRegistrationRepeated && event.kind != Kind::kRecovered) {
+    return true;
+  }
+  const TimePoint now = parts_.loop.Now();
+  if (now - refusals_since_ >= kStrangerLogPeriod) {
+    if (hidden_refusals_ > 0) {
+      parts_.log.Add(sim::EventLevel::kWarning,
+                     std::to_string(hidden_refusals_) +
+                         " further registrations were refused or repeated meanwhile.");
+    }
+    refusals_since_ = now;
+    refusals_ = hidden_refusals_ = 0;
+  }
+  // Members that come back in masses after a restart are no flood.
+  const std::size_t most = kRefusalLines + core_.membership().total();
+  const bool tells = event.kind == Kind::kRecovered ? refusals_ < most : refusals_ < kRefusalLines;
+  tells ? ++refusals_ : ++hidden_refusals_;
+  return tells;
+}
+
 void SchedulerShell::TellEvents() {
   for (const sim::SchedulerEvent& event : out_.events) {
-    if (event.kind != sim::SchedulerEventKind::kMessageIgnored) {
+    if (event.kind != sim::SchedulerEventKind::kMessageIgnored && TellsNow(event)) {
       parts_.log.Add(event);
       parts_.on_event(event);
     }

@@ -82,6 +82,8 @@ class SchedulerShell {
   void Drop(Connection& connection, std::string_view why);
   void Forget(Connection& connection);
   bool MakeRoom();
+  [[nodiscard]] std::map<std::string_view, std::size_t, std::less<>> MembersByAddress() const;
+  [[nodiscard]] bool TellsNow(const sim::SchedulerEvent& event);
   void NoteSpeaker(Connection& connection);
   void NoteUnfinished(Connection& connection);
   void Handle();
@@ -118,6 +120,9 @@ class SchedulerShell {
   Duration stalled_ = {};    ///< Time the process did not run; the state machine does not see it.
   TimePoint stranger_logged_at_ = {};
   std::size_t strangers_ = 0;  ///< Since the last line about them.
+  TimePoint refusals_since_ = {};
+  std::size_t refusals_ = 0;         ///< Written since then.
+  std::size_t hidden_refusals_ = 0;  ///< Not written.
   std::unique_ptr<Timer> tick_timer_;
   std::unique_ptr<Timer> held_timer_;
   std::unique_ptr<Timer> sweep_timer_;

@@ -6,6 +6,9 @@
 #include <system_error>
 #include <utility>
 
+#include "sim/cluster/job_keys.h"
+#include "sim/cluster/messages/metadata.h"
+
 namespace drydock::launcher {
 namespace {
 
@@ -13,8 +16,12 @@ namespace {
 constexpr std::size_t kMaxAnswerBytes = std::size_t{256} << 20U;
 
 /// What a failed attempt to connect tells about the other side. @param reason  the system's words
+bool IsRefused(const std::string& reason) {
+  return reason == std::error_code(ECONNREFUSED, std::generic_category()).message();
+}
+
 std::string TroubleText(const std::string& reason) {
-  if (reason == std::error_code(ECONNREFUSED, std::generic_category()).message()) {
+  if (IsRefused(reason)) {
     return "it refuses connections: the machine is up, but nobody listens at this port";
   }
   return "it cannot be reached: " + reason;
@@ -25,6 +32,15 @@ constexpr std::string_view kSilent =
 
 }  // namespace
 
+std::string ProofFrame(const Endpoint& scheduler, std::string_view proof) {
+  std::string bytes;
+  const sim::OpenFrame frame = sim::BeginFrame(sim::WireName(sim::MessageName::kWriteMetadata),
+                                               EndpointText(scheduler), bytes);
+  sim::EncodeBody(sim::MetadataMessage{.name = sim::kProofKey, .value = proof}, bytes);
+  sim::EndFrame(frame, bytes);
+  return bytes;
+}
+
 /// One of the two connections.
 class TcpWorker::Link final : public StreamHandler {
  public:
@@ -33,6 +49,9 @@ class TcpWorker::Link final : public StreamHandler {
   void OnOpen(TcpStream& opened) override {
     connect_deadline = kNever;
     worker_.connect_trouble_.clear();
+    if (!worker_.place_.proof.empty()) {
+      opened.Write(ProofFrame(worker_.place_.scheduler, worker_.place_.proof));
+    }
     worker_.core_.OnConnected(channel_, opened.local_address(), worker_.place_.loop.Now(),
                               worker_.out_);
     worker_.Do();
@@ -60,7 +79,7 @@ class TcpWorker::Link final : public StreamHandler {
       worker_.core_.OnDisconnected(channel_, now, worker_.out_);
     } else {
       worker_.connect_trouble_ = TroubleText(why.message);
-      worker_.core_.OnConnectFailed(now, worker_.out_);
+      worker_.core_.OnConnectFailed(now, worker_.out_, IsRefused(why.message));
     }
     worker_.Do();
   }

@@ -21,6 +21,7 @@ class TcpWorker {
     EventLoop& loop;
     Endpoint scheduler = {};
     const TlsContext* tls = nullptr;  ///< Null: plain TCP.
+    std::string proof = {};           ///< Of the job's secret, told first; empty: none.
   };
   TcpWorker(Place place, const sim::WorkerOptions& options, sim::WorkerIdentity identity,
             Hear hear);
@@ -61,5 +62,8 @@ class TcpWorker {
   std::array<std::unique_ptr<Link>, 2> links_;
   std::unique_ptr<Timer> timer_;
 };
+
+/// The frame by which a connection shows that it knows the job's secret. There is no answer.
+[[nodiscard]] std::string ProofFrame(const Endpoint& scheduler, std::string_view proof);
 
 }  // namespace drydock::launcher

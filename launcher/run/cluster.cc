@@ -13,6 +13,7 @@
 #include "launcher/install_paths.h"
 #include "launcher/net/agent.h"
 #include "launcher/net/failure_line.h"
+#include "launcher/net/job_secret.h"
 #include "launcher/net/scheduler_server.h"
 #include "launcher/run/spawn.h"
 #include "launcher/run/worker_environment.h"
@@ -22,6 +23,8 @@ namespace drydock::launcher {
 namespace {
 
 using EventKind = sim::SchedulerEventKind;
+
+constexpr std::string_view kSameNumber = "give all nodes the same --worker_num";
 
 /// Our environment with what the flags say about the job.
 Environment SchedulerEnvironment(const MsrunOptions& options, const Environment& environment,
@@ -47,6 +50,8 @@ Result<std::unique_ptr<SchedulerServer>> StartServer(const MsrunOptions& options
               SchedulerJobOf(SchedulerEnvironment(options, environment, job), {}));
   server.tls = job.tls;
   server.job.rules.metadata_answers = job.metadata_answers;
+  server.job.members_are_launchers = !job.join.workers_register;
+  server.job.proof = ProofOf(job.secret);
   server.log_path = HasLogs(options) ? PathIn(options.log_dir, "scheduler.log") : "";
   return SchedulerServer::Start(std::move(server));
 }
@@ -57,13 +62,26 @@ std::optional<Duration> FormingTime(const MsrunOptions& options) {
              : std::optional<Duration>(std::chrono::seconds(options.cluster_time_out_s));
 }
 
-Result<std::unique_ptr<Agent>> StartAgent(const MsrunOptions& options, const CheckedJob& job,
+/// How long an agent bears that the scheduler does not answer: as long as that bears it of the
+/// agent.
+Result<Duration> PatienceOf(const Environment& environment) {
+  constexpr Duration kLeast = std::chrono::seconds(10);  // answers may wait for 3 s
+  DRYDOCK_TRY(const SchedulerServerOptions server, SchedulerJobOf(environment, {}));
+  return std::max(kLeast, server.job.node_timeout.value_or(std::chrono::hours(1)));
+}
+
+Result<std::unique_ptr<Agent>> StartAgent(const MsrunOptions& options,
+                                          const Environment& environment, const CheckedJob& job,
                                           std::int64_t script_port) {
   AgentOptions agent{.scheduler = {.address = job.host.master_ip,
                                    .port = static_cast<std::uint16_t>(options.master_port)},
                      .tls = job.tls,
                      .master_port = static_cast<std::uint16_t>(script_port)};
+  agent.proof = ProofOf(job.secret);
   agent.job.worker_num = static_cast<std::uint32_t>(options.worker_num);
+  agent.job.checks_worker_num = true;
+  DRYDOCK_TRY(agent.job.patience, PatienceOf(environment));
+  agent.job.rules.reply_timeout = std::min(agent.job.rules.reply_timeout, agent.job.patience / 3);
   agent.job.topo_timeout = FormingTime(options);
   for (const WorkerSpec& worker : job.workers) {
     // Without a rank the id only has to be unique; it decides the order within a node.
@@ -101,12 +119,13 @@ Error JoinError(Error error) {
     std::string_view code = {};
     std::string_view hint = {};
   };
-  constexpr std::array<Meaning, 5> kMeanings = {{
+  constexpr std::array<Meaning, 6> kMeanings = {{
       {kUnreachableReason, "MASTER_UNREACHABLE",
        "start msrun on the node of --master_addr, and check --master_port and firewalls"},
       {"Worker:build-timeout", "BUILD_TIMEOUT",
        "start the other nodes, check --master_addr and --master_port, or wait longer with "
        "--cluster_time_out"},
+      {"Worker:other-number", "USAGE", kSameNumber},
       {"Worker:refused", "EXTRA_WORKER", "check --worker_num and --node_rank of all nodes"},
       {"Worker:scheduler-gone", "SCHEDULER_DIED", "look at the node of --master_addr"},
       {"Worker:node-lost", "RANK_LOST", "look at the logs of the other nodes"},
@@ -227,11 +246,14 @@ void Cluster::Impl::TakeAgentEvents(std::vector<ClusterNews>& news) {
 }
 
 void Cluster::Impl::TakeLine(std::vector<ClusterNews>& news) {
-  for (const std::string& what : line->Take()) {
+  for (const HeardFailure& heard : line->Take()) {
     failed = true;
     news.push_back(
         {.kind = ClusterNews::Kind::kFailed,
-         .error = FailCommand("RANK_FAILED", what, "look at the log on its node").value()});
+         .error =
+             heard.is_contradiction
+                 ? FailCommand("USAGE", heard.text, std::string(kSameNumber)).value()
+                 : FailCommand("RANK_FAILED", heard.text, "look at the log on its node").value()});
   }
 }
 
@@ -253,13 +275,17 @@ Result<std::unique_ptr<Cluster>> Cluster::Start(const MsrunOptions& options,
     impl->forming.expected = options.worker_num;
   }
   if (agrees) {
-    DRYDOCK_TRY(impl->agent, StartAgent(options, job, script_port));
+    DRYDOCK_TRY(impl->agent, StartAgent(options, SchedulerEnvironment(options, environment, job),
+                                        job, script_port));
   }
   // With recovery a node that failed may come back: its failure is not the job's.
   if (options.join && job.join.workers_register && !impl->single_node && !impl->recovery) {
     const auto port = static_cast<std::uint16_t>(options.master_port);
     DRYDOCK_TRY(impl->line,
-                FailureLine::Start({.address = job.host.master_ip, .port = port}, job.tls));
+                FailureLine::Start({.scheduler = {.address = job.host.master_ip, .port = port},
+                                    .tls = job.tls,
+                                    .proof = ProofOf(job.secret),
+                                    .worker_num = options.worker_num}));
   }
   return std::unique_ptr<Cluster>(new Cluster(std::move(impl)));
 }
@@ -371,11 +397,16 @@ Result<DetachedScheduler> StartDetachedScheduler(const MsrunOptions& options,
   DRYDOCK_CHECK(::pipe2(ends.data(), O_CLOEXEC) == 0);
   const Descriptor answer(ends[0]);
   Descriptor output(ends[1]);
-  const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  std::array<int, 2> rank_ends = {-1, -1};
+  DRYDOCK_CHECK(::pipe2(rank_ends.data(), O_CLOEXEC) == 0);
+  const Descriptor numbers(rank_ends[0]);
+  auto ranks = std::make_shared<Descriptor>(rank_ends[1]);
   const std::string folder = options.log_dir.empty() ? "." : options.log_dir;
-  std::vector<std::string> words = {"drydock", "scheduler", "--log_dir=" + folder};
+  std::vector<std::string> words = {"drydock", "scheduler", "--follow_ranks",
+                                    "--log_dir=" + folder};
   for (const auto& [flag, value] : {std::pair("--tls_config=", options.tls_config),
                                     std::pair("--tls_password_file=", options.tls_password_file),
+                                    std::pair("--job_secret=", options.job_secret),
                                     std::pair("--mindspore_release=", options.mindspore_release)}) {
     if (!value.empty()) {
       words.push_back(flag + value);
@@ -385,7 +416,7 @@ Result<DetachedScheduler> StartDetachedScheduler(const MsrunOptions& options,
               Spawn({.program = program,
                      .arguments = words,
                      .environment = Assignments(SchedulerEnvironment(options, environment, job)),
-                     .input = nothing.get(),
+                     .input = numbers.get(),
                      .output = output.get(),
                      .dies_with_us = false}));
   (void)output.Close();
@@ -399,7 +430,8 @@ Result<DetachedScheduler> StartDetachedScheduler(const MsrunOptions& options,
   if (text.starts_with("listening")) {  // listening at 127.0.0.1:8118
     const std::string port = text.substr(text.rfind(':') + 1);
     return DetachedScheduler{.pid = pid,
-                             .port = ReadIntWord(port.substr(0, port.find('\n'))).value_or(0)};
+                             .port = ReadIntWord(port.substr(0, port.find('\n'))).value_or(0),
+                             .ranks = std::move(ranks)};
   }
   ::kill(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);

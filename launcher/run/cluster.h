@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "launcher/msrun_options.h"
 #include "launcher/run/preflight.h"
@@ -90,6 +91,8 @@ class Cluster {
 struct DetachedScheduler {
   pid_t pid = 0;
   std::int64_t port = 0;
+  /// Where it reads whom it serves; it ends with them.
+  std::shared_ptr<Descriptor> ranks = {};
 };
 
 /// Starts the scheduler as a process of its own, for --join=False, and waits until it listens.

@@ -19,6 +19,7 @@
 #include "launcher/files.h"
 #include "launcher/log_file.h"
 #include "launcher/mindspore_release.h"
+#include "launcher/net/job_secret.h"
 #include "launcher/run/accelerators.h"
 #include "launcher/run/core_binding.h"
 #include "launcher/run/job_summary.h"
@@ -314,6 +315,7 @@ Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context)
   DRYDOCK_RETURN_IF_ERROR(CheckRestarts(options, job.join, context.environment));
   DRYDOCK_RETURN_IF_ERROR(CheckRankTable(options));
   DRYDOCK_RETURN_IF_ERROR(ReadSchedulerFacts(options, context, job));
+  DRYDOCK_TRY(job.secret, ReadJobSecret(options.job_secret, context.environment));
   WarnOfOddities(options, job.command.kind, context);
   if (HasLogs(options)) {
     DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));

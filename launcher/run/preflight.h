@@ -38,6 +38,7 @@ struct CheckedJob {
   JoinRule join = {};
   sim::MetadataAnswerRule metadata_answers = {};  ///< Of the scheduler, if it is ours.
   std::optional<TlsFiles> tls = {};  ///< Of the scheduler and the agents; nothing: plain TCP.
+  std::string secret = {};           ///< Of the job; empty: none.
   std::vector<WorkerSpec> workers = {};
   std::unique_ptr<FolderLock> lock = {};
   long child_file_limit = -1;  ///< Soft limit of open files we were started with.

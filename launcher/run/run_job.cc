@@ -298,6 +298,13 @@ Result<ExitCode> RunDetached(const Job& job, const std::optional<DetachedSchedul
     text += "scheduler " + std::to_string(scheduler->pid) + " " + StartTimeOf(scheduler->pid) +
             " " + PathIn(job.options.log_dir, "scheduler.log") + "\n";
   }
+  std::string numbers;
+  for (const pid_t pid : pids) {
+    numbers += std::to_string(pid) + "\n";
+  }
+  if (scheduler && ::write(scheduler->ranks->get(), numbers.data(), numbers.size()) < 0) {
+    job.context.log.Warning("the scheduler does not know its ranks and waits for them in vain");
+  }
   for (std::size_t i = 0; i < pids.size(); ++i) {
     text += "worker " + std::to_string(pids[i]) + " " + StartTimeOf(pids[i]) + " " +
             job.checked.workers[i].log_path + "\n";

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "launcher/net/job_secret.h"
 #include "launcher/run/network.h"
 
 namespace drydock::launcher {
@@ -190,6 +191,7 @@ Environment WorkerEnvironment(const Environment& inherited, const MsrunOptions& 
     variables.erase(name);
   }
   variables.erase("MSRUN_CPU_LIST");
+  variables.erase(std::string(kSecretName));  // ranks do not speak as launchers
   EraseOuterPlace(variables, options);
   SetMindSpore(variables, options, setting, worker);
   variables[std::string(kJobMarkName)] = setting.job_mark;

@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/cluster/job_keys.h"
+
 namespace drydock::sim {
 namespace {
 
 /// Tables are not pre-sized beyond this, whatever number of workers is asked for.
 constexpr std::uint32_t kMaxReservedNodes = 1U << 20U;
+
+/// MindSpore's workers send heartbeats at least every 5 s: two may be late.
+constexpr Duration kAliveTime = std::chrono::seconds(10);
 
 std::size_t MaxRecords(std::uint32_t total) {
   return std::size_t{2} * total + 64;
@@ -125,12 +130,61 @@ std::optional<std::string> Membership::Objection(const RegistrationRequest& requ
   return std::nullopt;
 }
 
+/// A member that was heard of a moment ago, on a connection that is open, is not replaced by a
+/// process at another address, whatever that says.
+bool Membership::IsAliveElsewhere(const Node& node, const Origin& origin, TimePoint now) const {
+  return rules_.protects_members && node.state == NodeState::kRegistered && !node.peer_closed &&
+         node.peer != kNoPeer && node.address_hash != 0 && !origin.address.empty() &&
+         node.address_hash != AddressHash(origin.address) && now - node.last_heard < kAliveTime;
+}
+
+bool Membership::MaySpeakFor(NodeIndex index, const Origin& origin) const {
+  const Node& node = nodes_.at(index);
+  return !rules_.protects_members || node.address_hash == 0 || origin.address.empty() ||
+         node.address_hash == AddressHash(origin.address);
+}
+
+bool Membership::MayBeRetry(const RegistrationRequest& request, const Origin& origin) const {
+  const auto index = nodes_.Find(request.node_id);
+  if (!index || !rules_.repeats_lost_reply || recovery_) {
+    return false;
+  }
+  const Node& node = nodes_.at(*index);
+  return node.holds_slot && node.state == NodeState::kRegistered && !node.heartbeat_seen &&
+         !node.peer_closed && node.peer != origin.peer && node.host_name == request.host_name &&
+         (request.host_ip.empty() || node.host_ip == request.host_ip) &&
+         MaySpeakFor(*index, origin);
+}
+
+std::optional<NodeIndex> Membership::MemberOf(Role kind, std::uint32_t rank) const {
+  std::optional<NodeIndex> found;
+  nodes_.ForEach([&](NodeIndex index, const Node& node) {
+    if (node.role == kind && node.rank == rank &&
+        (node.holds_slot || node.state == NodeState::kLeft)) {
+      found = index;
+    }
+  });
+  return found;
+}
+
+bool Membership::IsAddressOfMember(const Origin& origin) const {
+  const std::uint64_t hash = AddressHash(origin.address);
+  bool found = hash == 0;
+  nodes_.ForEach([&](NodeIndex, const Node& node) {
+    found = found || ((node.holds_slot || node.state == NodeState::kLeft) &&
+                      (node.address_hash == 0 || node.address_hash == hash));
+  });
+  return found;
+}
+
 RegistrationVerdict Membership::RegisterKnown(NodeIndex index, const RegistrationRequest& request,
-                                              const Origin& origin) {
+                                              const Origin& origin, TimePoint now) {
   using Kind = RegistrationVerdict::Kind;
   Node& node = nodes_.at(index);
-  if (recovery_ || !rules_.refuses_known_id) {
+  if ((recovery_ || !rules_.refuses_known_id) && !IsAliveElsewhere(node, origin, now)) {
     node.host_ip = request.host_ip;
+    node.address_hash = AddressHash(origin.address);
+    node.last_heard = now;
     nodes_.SetPeer(index, origin.peer);
     return {.kind = Kind::kRecovered, .node = index, .rank = node.rank};
   }
@@ -144,7 +198,9 @@ RegistrationVerdict Membership::RegisterKnown(NodeIndex index, const Registratio
   }
   std::string reason = "Repeated registration node: " + std::string(request.node_id) +
                        " to the scheduler. It is held by a process on host " +
-                       Quoted(node.host_name) + " (" + node.host_ip + ")";
+                       Quoted(node.host_name) + " (" + node.host_ip +
+                       "), and asked for by one on host " + Quoted(request.host_name) + " (" +
+                       std::string(request.host_ip) + ")";
   reason += node.state == NodeState::kLost ? ", which fell silent." : ".";
   reason +=
       " Look for a scheduler of an earlier job with 'netstat -anp|grep <port>', or choose another "
@@ -216,7 +272,7 @@ RegistrationVerdict Membership::Register(const RegistrationRequest& request, con
   }
   const auto known = nodes_.Find(request.node_id);
   if (known && nodes_.at(*known).holds_slot) {
-    return RegisterKnown(*known, effective, origin);
+    return RegisterKnown(*known, effective, origin, now);
   }
   const auto kind = ParseRole(request.role);
   if (!kind || !role(*kind).expected) {
@@ -234,6 +290,7 @@ RegistrationVerdict Membership::Register(const RegistrationRequest& request, con
   }
   RegistrationVerdict verdict = Accept(effective, *kind, rank);
   nodes_.at(verdict.node).last_heard = now;
+  nodes_.at(verdict.node).address_hash = AddressHash(origin.address);
   nodes_.SetPeer(verdict.node, origin.peer);
   return verdict;
 }
@@ -296,6 +353,7 @@ void Membership::Hear(NodeIndex index, const Origin& origin, TimePoint now, bool
   Node& node = nodes_.at(index);
   node.last_heard = now;
   node.heartbeat_seen = true;
+  node.address_hash = node.address_hash == 0 ? AddressHash(origin.address) : node.address_hash;
   nodes_.SetPeer(index, origin.peer);
   if (node.state != NodeState::kLost) {
     return;

@@ -55,6 +55,17 @@ class Membership {
   /// complete.
   /// @error kInvalidArgument  it fits no slot
   Status Restore(const Node& node, TimePoint now, bool ranks_final);
+  /// True if `origin` may speak for a node: it is at the node's address, or that is not known.
+  [[nodiscard]] bool MaySpeakFor(NodeIndex index, const Origin& origin) const;
+  /// True for a registration that repeats one whose connection may have been closed already, though
+  /// nobody has told us yet: the end of the old connection and the new registration may be read in
+  /// any order.
+  [[nodiscard]] bool MayBeRetry(const RegistrationRequest& request, const Origin& origin) const;
+  /// The member of a role with this rank; nothing if there is none.
+  [[nodiscard]] std::optional<NodeIndex> MemberOf(Role role, std::uint32_t rank) const;
+  /// True if some member, present or gone, speaks from the address of `origin`, or that is not
+  /// known.
+  [[nodiscard]] bool IsAddressOfMember(const Origin& origin) const;
   /// A sign of life. A lost node without a slot gets one again if it is still free while building.
   void Hear(NodeIndex index, const Origin& origin, TimePoint now, bool building);
   /// The node unregistered.
@@ -106,7 +117,8 @@ class Membership {
     return roles_[static_cast<std::size_t>(role)];
   }
   RegistrationVerdict RegisterKnown(NodeIndex index, const RegistrationRequest& request,
-                                    const Origin& origin);
+                                    const Origin& origin, TimePoint now);
+  [[nodiscard]] bool IsAliveElsewhere(const Node& node, const Origin& origin, TimePoint now) const;
   RegistrationVerdict Accept(const RegistrationRequest& request, Role role, std::uint32_t rank);
   std::uint32_t ProvisionalRank(Role role, std::string_view node_id, bool building);
   [[nodiscard]] std::optional<std::uint32_t> FreeRank(Role role) const;

@@ -43,8 +43,9 @@ struct Node {
   bool in_use = false;          ///< False for a record that waits for a new node.
   bool noted_inactive = false;  ///< Waits among the records that may be given up.
   std::uint32_t device_id = 0;
-  std::uint32_t rank = 0;  ///< Provisional until the topology is complete.
-  PeerId peer = kNoPeer;   ///< Connection of the latest registration or heartbeat.
+  std::uint32_t rank = 0;          ///< Provisional until the topology is complete.
+  PeerId peer = kNoPeer;           ///< Connection of the latest registration or heartbeat.
+  std::uint64_t address_hash = 0;  ///< Of the address it speaks from; 0: not known.
   TimePoint last_heard = {};
   TimePoint closed_at = {};  ///< When `peer` closed.
 };

@@ -94,6 +94,7 @@ SchedulerRules ReferenceRules(ProtocolVersion version) {
                                : MetadataAnswerRule::kUntilAdd;
   rules.frees_lost_slots = false;
   rules.watches_connections = false;
+  rules.protects_members = false;
   return rules;
 }
 

@@ -80,6 +80,8 @@ struct SchedulerRules {
   bool frees_lost_slots = true;  ///< A node lost during the build makes room for another.
   MetadataAnswerRule metadata_answers = MetadataAnswerRule::kLearn;
   bool watches_connections = true;  ///< A closed heartbeat connection is a reason for a verdict.
+  /// Nobody speaks for a member from another address, and launchers' keys have owners (job_keys.h).
+  bool protects_members = true;
   friend bool operator==(const SchedulerRules&, const SchedulerRules&) = default;
 };
 

@@ -51,11 +51,15 @@ Result<RankTable> ParseRankTable(std::string_view json_text) {
   RankTable table;
   for (const Json& server : servers) {
     const Json& pod_ip = Member(server, "pod_ip");
-    if (!pod_ip.is_string()) {
-      return Bad("has a server without a text \"pod_ip\"");
+    // A table that only numbers devices, without addresses of pods, is good for the ranks'
+    // libraries and no reason to stop: it fits no member, so ranks stay as they are, and the log
+    // says so.
+    const bool has_address = pod_ip.is_string();
+    if (!has_address && !pod_ip.is_null()) {
+      return Bad("has a server whose \"pod_ip\" is not a string");
     }
     DRYDOCK_TRY(auto ranks, DeviceRanks(Member(server, "device")));
-    table[pod_ip.get<std::string>()] = std::move(ranks);
+    table[has_address ? pod_ip.get<std::string>() : std::string()] = std::move(ranks);
   }
   return table;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/cluster/job_keys.h"
 #include "sim/cluster/messages/host_names.h"
 #include "sim/cluster/messages/node_port_ranges.h"
 #include "sim/cluster/messages/unregistration.h"
@@ -16,6 +17,9 @@ namespace {
 constexpr std::uint32_t kMaxMembers = 1U << 24U;
 /// Tables are not pre-sized beyond this.
 constexpr std::uint32_t kMaxReserved = 1U << 20U;
+/// How long a registration waits for the end of an older connection, and how many do.
+constexpr Duration kLateCloseTime = std::chrono::seconds(1);
+constexpr std::size_t kMostHeld = 4096;
 /// Role of a store that a script opened beside its worker.
 constexpr std::string_view kClientRole = "MS_CLIENT";
 
@@ -167,6 +171,10 @@ void SchedulerCore::OnFrame(const Origin& from, const FrameView& frame, TimePoin
 
 RegistrationVerdict SchedulerCore::Judge(const RegistrationRequest& request, const Origin& from,
                                          TimePoint now) {
+  if (options_.members_are_launchers && !IsProven(from.peer)) {
+    return {.reason =
+                "It does not know the secret of the job; give all nodes the same --job_secret."};
+  }
   if (state_ == SchedulerState::kBuilding || state_ == SchedulerState::kReady) {
     return membership_.Register(request, from, now, IsBuilding());
   }
@@ -178,9 +186,42 @@ RegistrationVerdict SchedulerCore::Judge(const RegistrationRequest& request, con
 
 void SchedulerCore::OnRegistration(const Origin& from, const FrameView& frame, TimePoint now,
                                    SchedulerOutput& out) {
-  using Kind = RegistrationVerdict::Kind;
   const RegistrationRequest request =
       DecodeRegistration(frame.body).value_or(RegistrationRequest{});
+  if (membership_.MayBeRetry(request, from) && held_registrations_.size() < kMostHeld) {
+    held_registrations_.push_back({.peer = from.peer,
+                                   .address = std::string(from.address),
+                                   .body = std::string(frame.body),
+                                   .due = AddSaturated(now, kLateCloseTime)});
+    return;
+  }
+  JudgeRegistration(from, frame.body, now, out);
+}
+
+/// Judges registrations that waited for the end of an older connection, now that it came or is
+/// late.
+void SchedulerCore::JudgeHeld(TimePoint now, SchedulerOutput& out) {
+  std::deque<HeldRegistration> due;
+  std::erase_if(held_registrations_, [&](HeldRegistration& held) {
+    const RegistrationRequest request =
+        DecodeRegistration(held.body).value_or(RegistrationRequest{});
+    const bool is_due =
+        held.due <= now ||
+        !membership_.MayBeRetry(request, {.peer = held.peer, .address = held.address});
+    if (is_due) {
+      due.push_back(std::move(held));
+    }
+    return is_due;
+  });
+  for (const HeldRegistration& held : due) {
+    JudgeRegistration({.peer = held.peer, .address = held.address}, held.body, now, out);
+  }
+}
+
+void SchedulerCore::JudgeRegistration(const Origin& from, std::string_view body, TimePoint now,
+                                      SchedulerOutput& out) {
+  using Kind = RegistrationVerdict::Kind;
+  const RegistrationRequest request = DecodeRegistration(body).value_or(RegistrationRequest{});
   if (ServeClient(request, from, out)) {
     return;
   }
@@ -278,6 +319,7 @@ void SchedulerCore::TryCompleteTopology(TimePoint now, SchedulerOutput& out) {
   AnswerAllHeld(out);
   silence_deadline_ = std::min(silence_deadline_, SilenceDeadline(now));
   Record({.kind = SchedulerEventKind::kTopologyReady, .present = membership_.present()}, out);
+  WarnOfHostNames(out);
 }
 
 void SchedulerCore::OnUnregistration(const Origin& from, const FrameView& frame,
@@ -297,7 +339,8 @@ void SchedulerCore::OnUnregistration(const Origin& from, const FrameView& frame,
   if (state_ != SchedulerState::kReady && state_ != SchedulerState::kAborting) {
     return reply(MessageName::kNotReady);
   }
-  if (!node || !membership_.nodes().at(*node).holds_slot) {
+  if (!node || !membership_.nodes().at(*node).holds_slot || !membership_.MaySpeakFor(*node, from) ||
+      (options_.members_are_launchers && !IsProven(from.peer))) {
     return reply(MessageName::kInvalidNode);
   }
   membership_.Leave(*node);
@@ -321,6 +364,11 @@ void SchedulerCore::OnHeartbeat(const Origin& from, const FrameView& frame, Time
     RecordIgnored("heartbeat of an unknown node", out);
     return;
   }
+  if (!membership_.MaySpeakFor(*index, from) ||
+      (options_.members_are_launchers && !IsProven(from.peer))) {
+    RecordIgnored("heartbeat for a member at another address", out);
+    return;
+  }
   const Node& node = membership_.nodes().at(*index);
   const bool was_lost = node.state == NodeState::kLost;
   membership_.Hear(*index, from, now, IsBuilding());
@@ -340,6 +388,10 @@ void SchedulerCore::OnWrite(const Origin& from, const FrameView& frame, Schedule
   const auto request = DecodeMetadata(frame.body);
   if (!request) {
     RecordBroken(from, out);
+  } else if (TakeProof(from, *request, out)) {
+    return;
+  } else if (!MayChange(from, *request, false)) {
+    RecordIgnored("metadata write of a key that is not the writer's", out);
   } else if (!metadata_.Write(request->name, request->value)) {
     RecordIgnored("metadata write of a name that is empty or too long, or beyond the memory limit",
                   out);
@@ -353,6 +405,9 @@ std::optional<std::string_view> SchedulerCore::ReadValue(std::string_view name) 
       !port_ranges_published_) {
     port_ranges_published_ = true;
     metadata_.InsertIfAbsent(std::string(name), PortRanges());
+  }
+  if (name == kJobSizeKey && options_.rules.protects_members) {
+    metadata_.InsertIfAbsent(std::string(name), std::to_string(membership_.total()));
   }
   return metadata_.Read(name);
 }
@@ -378,7 +433,8 @@ void SchedulerCore::OnDelete(const Origin& from, const FrameView& frame, Schedul
     return RecordBroken(from, out);
   }
   answers_.OnRequest(from.peer, {});
-  const bool existed = ReadValue(request->name).has_value() && metadata_.Erase(request->name);
+  const bool existed = ReadValue(request->name).has_value() && MayChange(from, *request, true) &&
+                       metadata_.Erase(request->name);
   ReplyMetadata(from, existed, *request, out);
 }
 
@@ -391,7 +447,8 @@ void SchedulerCore::OnAdd(const Origin& from, const FrameView& frame, SchedulerO
     return RecordBroken(from, out);
   }
   answers_.OnAddRequest();
-  const auto sum = metadata_.Add(request->name, request->value);
+  const auto sum = MayChange(from, *request, true) ? metadata_.Add(request->name, request->value)
+                                                   : std::optional<std::string>();
   ReplyMetadata(from, sum.has_value(),
                 sum ? MetadataMessage{.name = request->name, .value = *sum} : *request, out);
 }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -101,6 +102,16 @@ class SchedulerCore {
   void OnAdd(const Origin& from, const FrameView& frame, SchedulerOutput& out);
   void OnHostNames(const Origin& from, const FrameView& frame, SchedulerOutput& out);
 
+  void JudgeRegistration(const Origin& from, std::string_view body, TimePoint now,
+                         SchedulerOutput& out);
+  void JudgeHeld(TimePoint now, SchedulerOutput& out);
+  [[nodiscard]] bool TakeProof(const Origin& from, const MetadataMessage& message,
+                               SchedulerOutput& out);
+  [[nodiscard]] bool IsProven(PeerId peer) const;
+  [[nodiscard]] bool MayChange(const Origin& from, const MetadataMessage& message,
+                               bool erases) const;
+  void WarnOfHostNames(SchedulerOutput& out) const;
+  [[nodiscard]] Duration GraceOfClosed() const;
   [[nodiscard]] RegistrationVerdict Judge(const RegistrationRequest& request, const Origin& from,
                                           TimePoint now);
   /// A store client of a worker's script: served, but no member.
@@ -143,6 +154,14 @@ class SchedulerCore {
     PeerId peer = {};
   };
 
+  /// A registration that may repeat one whose connection has not been seen to close.
+  struct HeldRegistration {
+    PeerId peer = {};
+    std::string address = {};
+    std::string body = {};
+    TimePoint due = {};
+  };
+
   SchedulerOptions options_;
   SchedulerState state_ = SchedulerState::kBuilding;
   Membership membership_;
@@ -152,6 +171,8 @@ class SchedulerCore {
   bool port_ranges_published_ = false;
   std::deque<ClosedConnection> closed_;
   std::map<PeerId, NodeIndex> held_;  ///< Connections that wait for the answer to a heartbeat.
+  std::deque<HeldRegistration> held_registrations_;
+  std::set<PeerId> proven_;           ///< Connections that know the job's secret.
   std::deque<HeldUntil> held_until_;  ///< The same by time; entries that are no longer held stay.
   TimePoint build_deadline_ = kNever;
   TimePoint silence_deadline_ = kNever;  ///< No member can have been silent for too long before.

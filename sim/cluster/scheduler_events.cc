@@ -70,6 +70,12 @@ std::string EventText(const SchedulerEvent& event) {
       return "Failed to initialize distributed job cluster because some processes did not register "
              "in time. " +
              Count(event) + ", missing: " + event.detail;
+    case SchedulerEventKind::kHostNameShared:
+      return "Members at several addresses (" + event.detail + ") have the host name '" +
+             event.host_name +
+             "': MindSpore numbers the devices of a machine by its host name. Give the machines "
+             "names of "
+             "their own.";
     case SchedulerEventKind::kMessageIgnored:
       return "A message is ignored: " + event.detail;
   }

@@ -22,6 +22,7 @@ enum class SchedulerEventKind : std::uint8_t {
   kLossReported,          ///< Members are lost and the job ends: how many.
   kFinished,              ///< Everybody has left.
   kBuildTimedOut,         ///< Members are missing and the time is over.
+  kHostNameShared,        ///< Members at several addresses have the same host name.
   kMessageIgnored,  ///< A message nobody can answer: unknown name, broken body, refused write.
 };
 

@@ -87,15 +87,33 @@ bool SchedulerCore::DeclareLost(std::string_view node_id, TimePoint now, Schedul
 void SchedulerCore::OnPeerClosed(PeerId peer, TimePoint now) {
   answers_.OnPeerClosed(peer);
   held_.erase(peer);
+  proven_.erase(peer);
+  std::erase_if(held_registrations_,
+                [peer](const HeldRegistration& held) { return held.peer == peer; });
   for (const NodeIndex node : membership_.ClosePeer(peer, now)) {
     if (options_.rules.watches_connections && !options_.heartbeat_disabled) {
       closed_.push_back({node, now});
     }
+    for (HeldRegistration& held : held_registrations_) {
+      held.due = now;  // maybe what they wait for
+    }
   }
 }
 
+/// How long a closed connection may stay without another one. Members that reconnect at once have
+/// little time, and so has everybody where a wrong verdict is taken back by the next heartbeat.
+/// Where it would end the job, the rule of silence decides.
+Duration SchedulerCore::GraceOfClosed() const {
+  const Duration least = ConnectionGrace(options_.worker_num);
+  const bool is_fatal = !options_.recovery && !(IsBuilding() && options_.rules.frees_lost_slots);
+  if (!is_fatal || options_.members_are_launchers) {
+    return least;
+  }
+  return options_.node_timeout ? *options_.node_timeout : Duration::max();
+}
+
 void SchedulerCore::CheckConnections(TimePoint now, SchedulerOutput& out) {
-  const Duration grace = ConnectionGrace(options_.worker_num);
+  const Duration grace = GraceOfClosed();
   while (!closed_.empty() && AddSaturated(closed_.front().closed_at, grace) <= now) {
     const ClosedConnection closed = closed_.front();
     closed_.pop_front();
@@ -163,6 +181,7 @@ void SchedulerCore::OnTick(TimePoint now, SchedulerOutput& out) {
   if (done()) {
     return;
   }
+  JudgeHeld(now, out);
   CheckConnections(now, out);
   CheckSilence(now, out);
   CheckBuildTime(now, out);
@@ -178,8 +197,10 @@ std::optional<TimePoint> SchedulerCore::NextDeadline() const {
   }
   TimePoint next = silence_deadline_;
   if (!closed_.empty()) {
-    next = std::min(next,
-                    AddSaturated(closed_.front().closed_at, ConnectionGrace(options_.worker_num)));
+    next = std::min(next, AddSaturated(closed_.front().closed_at, GraceOfClosed()));
+  }
+  for (const HeldRegistration& held : held_registrations_) {
+    next = std::min(next, held.due);
   }
   if (IsBuilding()) {
     next = std::min(next, build_deadline_);

@@ -48,12 +48,21 @@ struct SchedulerOptions {
   /// much later. 0: at once.
   Duration heartbeat_hold = {};
   std::optional<RankTable> rank_table = {};
+  /// Members are launchers of ours: they reconnect at once, so that a closed connection soon means
+  /// loss.
+  bool members_are_launchers = false;
+  /// What a connection must have written under kProofKey before it may do what only launchers do;
+  /// with `members_are_launchers` anything at all. Empty: nothing is asked for.
+  std::string proof = {};
   SchedulerLimits limits = {};
   bool records_events = true;  ///< Off for big simulated fleets.
   friend bool operator==(const SchedulerOptions&, const SchedulerOptions&) = default;
 };
 
-/// How long a member may be silent after its heartbeat connection closed before it counts as lost.
+/// How long a member that is expected to reconnect at once may be silent after its heartbeat
+/// connection closed before it counts as lost. MindSpore's workers pause before they reconnect, and
+/// their first attempt may fail: they have the whole node_timeout, unless nothing depends on the
+/// verdict.
 [[nodiscard]] inline Duration ConnectionGrace(std::uint32_t worker_num) {
   return std::chrono::seconds(worker_num <= kSmallJobWorkers ? 5 : 12);
 }

@@ -112,21 +112,23 @@ void WorkerCore::OnLinksUp(TimePoint now, WorkerOutput& out) {
   }
 }
 
-void WorkerCore::OnConnectFailed(TimePoint now, WorkerOutput& out) {
+void WorkerCore::OnConnectFailed(TimePoint now, WorkerOutput& out, bool refused) {
   if (over()) {
     return;
   }
   CloseBoth(out);
-  RetryLater(now, out);
+  RetryLater(now, out, refused);
 }
 
 /// An attempt to reach the scheduler failed: wait and try again, or give up.
-void WorkerCore::RetryLater(TimePoint now, WorkerOutput& out) {
+void WorkerCore::RetryLater(TimePoint now, WorkerOutput& out, bool refused) {
+  const bool gives_up =
+      refused || lost_at_ == kNever || now >= AddSaturated(lost_at_, options_->patience);
   if (state_ == WorkerState::kLeaving) {
     if (!options_->recovery || now >= leave_deadline_) {
       return FinishLeaving(out);
     }
-  } else if (state_ == WorkerState::kReady && !options_->recovery) {
+  } else if (state_ == WorkerState::kReady && !options_->recovery && gives_up) {
     return Fail(ErrorCode::kProtocol, "Worker:scheduler-gone",
                 "the scheduler at " + options_->scheduler_address +
                     " cannot be reached any more; maybe it has exited",
@@ -152,6 +154,7 @@ void WorkerCore::OnDisconnected(Channel channel, TimePoint now, WorkerOutput& ou
 void WorkerCore::OnLinkLost(TimePoint now, WorkerOutput& out) {
   CloseBoth(out);
   heartbeat_at_ = kNever;
+  lost_at_ = std::min(lost_at_, now);
   if (!registered_ || state_ == WorkerState::kLeaving) {
     RetryLater(now, out);
   } else {

@@ -74,8 +74,9 @@ class WorkerCore {
   void Start(TimePoint now, WorkerOutput& out);
   /// `local_ip` is the local address of the new connection, without port.
   void OnConnected(Channel channel, std::string_view local_ip, TimePoint now, WorkerOutput& out);
-  /// A connection that was asked for could not be opened.
-  void OnConnectFailed(TimePoint now, WorkerOutput& out);
+  /// A connection that was asked for could not be opened; `refused`: the machine says that nobody
+  /// listens.
+  void OnConnectFailed(TimePoint now, WorkerOutput& out, bool refused = false);
   /// The other side closed the connection, or sent something that is no frame.
   void OnDisconnected(Channel channel, TimePoint now, WorkerOutput& out);
   /// A frame arrived on `channel`. One that nobody waits for is ignored.
@@ -101,7 +102,8 @@ class WorkerCore {
   /// Who it is; the address is known once connected.
   [[nodiscard]] const WorkerIdentity& identity() const { return identity_; }
   /// Why the worker gave up. "Worker:refused", "Worker:scheduler-gone", "Worker:node-lost",
-  /// "Worker:build-timeout" or "Worker:protocol" stands in `reason`. Null unless kFailed.
+  /// "Worker:build-timeout", "Worker:other-number" or "Worker:protocol" stands in `reason`. Null
+  /// unless kFailed.
   [[nodiscard]] const Error* failure() const { return failure_.get(); }
 
  private:
@@ -136,7 +138,7 @@ class WorkerCore {
   void BeginConnecting(WorkerOutput& out);
   void OnLinksUp(TimePoint now, WorkerOutput& out);
   void OnLinkLost(TimePoint now, WorkerOutput& out);
-  void RetryLater(TimePoint now, WorkerOutput& out);
+  void RetryLater(TimePoint now, WorkerOutput& out, bool refused = false);
 
   template <typename Body>
   void Send(Channel channel, MessageName name, const Body& body, WorkerOutput& out);
@@ -175,6 +177,7 @@ class WorkerCore {
   TimePoint leave_deadline_ = kNever;
   TimePoint heartbeat_at_ = kNever;
   TimePoint reconnect_at_ = kNever;
+  TimePoint lost_at_ = kNever;  ///< Since when the scheduler has not answered; kNever: it does.
   TimePoint poll_at_ = kNever;  ///< When the rank is asked for again.
   std::vector<Request> requests_;
   std::unique_ptr<Error> failure_;

@@ -137,6 +137,13 @@ void WorkerCore::OnRegistrationReply(const FrameView& frame, TimePoint now, Work
     return Fail(ErrorCode::kInvalidArgument, "Worker:refused",
                 "the scheduler refused node '" + identity_.node_id + "': " + std::move(why), out);
   }
+  if (options_->checks_worker_num && reply->node_num != 0 &&
+      reply->node_num != options_->worker_num) {
+    return Fail(ErrorCode::kInvalidArgument, "Worker:other-number",
+                "the job has " + std::to_string(reply->node_num) + " ranks by its scheduler, and " +
+                    std::to_string(options_->worker_num) + " by --worker_num here",
+                out);
+  }
   rank_ = reply->rank_id;
   registered_ = true;
   state_ = WorkerState::kWaiting;
@@ -148,6 +155,7 @@ void WorkerCore::OnHeartbeatReply(const FrameView& frame, TimePoint now, WorkerO
   if (!reply) {
     return OnLinkLost(now, out);
   }
+  lost_at_ = kNever;
   if (state_ == WorkerState::kLeaving) {
     return SendUnregistration(now, out);
   }

@@ -25,6 +25,12 @@ struct WorkerOptions {
   bool heartbeat_disabled = false;  ///< MS_DISABLE_HEARTBEAT=1: no heartbeats once ready.
   bool rank_table = false;          ///< RANK_TABLE_FILE is set: the final rank is always read.
   std::optional<Duration> topo_timeout = std::chrono::seconds(1800);  ///< From start to ready.
+  /// How long a scheduler that does not answer is tried again once the topology is complete,
+  /// recovery or not. One whose machine refuses connections is gone. 0: not at all, as MindSpore's
+  /// workers.
+  Duration patience = {};
+  bool checks_worker_num =
+      false;  ///< A scheduler that expects another number of members is refused.
   Duration leave_timeout = std::chrono::seconds(60);  ///< For leaving with recovery on.
   friend bool operator==(const WorkerOptions&, const WorkerOptions&) = default;
 };

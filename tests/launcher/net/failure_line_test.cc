@@ -13,12 +13,16 @@ namespace drydock::launcher {
 namespace {
 
 std::unique_ptr<FailureLine> StartLine(const Endpoint& scheduler) {
-  return FailureLine::Start(scheduler, std::nullopt).value();
+  return FailureLine::Start({.scheduler = scheduler}).value();
 }
 
 std::vector<std::string> NextReports(FailureLine& line) {
   EXPECT_TRUE(WaitReadable(line.event_fd()));
-  return line.Take();
+  std::vector<std::string> texts;
+  for (const HeardFailure& heard : line.Take()) {
+    texts.push_back(heard.text);
+  }
+  return texts;
 }
 
 /// Polls a state of another thread that nobody announces.
@@ -77,6 +81,40 @@ TEST(FailureLine, IsNoMemberOfTheJob) {
   EXPECT_TRUE(WaitUntil([&line] { return line->connected(); }));
   EXPECT_EQ(server->Look().present, 0U);
   EXPECT_EQ(server->Look().state, sim::SchedulerState::kBuilding);
+}
+
+TEST(FailureLine, LaunchersThatDisagreeOnTheNumberOfRanksHearBothNumbers_K4) {
+  const auto server = Serve({.job = {.worker_num = 4}});
+  const auto line = FailureLine::Start({.scheduler = server->endpoint(), .worker_num = 8}).value();
+  EXPECT_TRUE(WaitReadable(line->event_fd()));
+  const auto heard = line->Take();
+  ASSERT_EQ(heard.size(), 1U);
+  EXPECT_TRUE(heard.front().is_contradiction);
+  EXPECT_EQ(heard.front().text, "the job has 4 ranks by its scheduler, and 8 by --worker_num here");
+}
+
+TEST(FailureLine, AReportIsOneLineWhoeverWroteIt_Jobs6) {
+  const auto server = Serve({.job = {.worker_num = 4}});
+  const auto liar = StartLine(server->endpoint());
+  const auto line = StartLine(server->endpoint());
+  liar->Tell("bad\nmsrun: all fine\x1b[2J");
+  EXPECT_EQ(NextReports(*line), std::vector<std::string>{"bad\\nmsrun: all fine\\x1b[2J"});
+}
+
+TEST(FailureLine, WithASecretOnlyThoseThatKnowItAreHeard_Jobs6) {
+  const std::string proof(64, 'a');
+  const auto server = Serve({.job = {.worker_num = 4, .proof = proof}});
+  const auto start = [&](const std::string& shown) {
+    return FailureLine::Start({.scheduler = server->endpoint(), .proof = shown}).value();
+  };
+  const auto stranger = start("");
+  const auto guesser = start(std::string(64, 'b'));
+  const auto line = start(proof);
+  stranger->Tell("killed by a stranger");
+  guesser->Tell("killed by a guess");
+  const auto friendly = start(proof);
+  friendly->Tell("rank 3 ended");
+  EXPECT_EQ(NextReports(*line), std::vector<std::string>{"rank 3 ended"});
 }
 
 }  // namespace

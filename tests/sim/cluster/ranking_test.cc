@@ -73,12 +73,20 @@ TEST(RanksByTable, GivesTheRankOfTheDevice) {
 
 TEST(ParseRankTable, RefusesOtherForms) {
   for (const char* const text :
-       {"", "[]", "{}", R"({"server_list":{}})", R"({"server_list":[{"device":[]}]})",
+       {"", "[]", "{}", R"({"server_list":{}})", R"({"server_list":[{"pod_ip":1,"device":[]}]})",
         R"({"server_list":[{"pod_ip":"a"}]})",
         R"({"server_list":[{"pod_ip":"a","device":[{"rank_id":0}]}]})",
         R"({"server_list":[{"pod_ip":"a","device":[{"rank_id":"x"}]}]})"}) {
     EXPECT_FALSE(ParseRankTable(text).has_value()) << text;
   }
+}
+
+TEST(RankTable, WithoutAddressesItFitsNobodyAndStopsNothing_K8) {
+  const auto table = ParseRankTable(
+      R"({"server_list":[{"server_id":"127.0.0.1","device":[{"device_id":"0","rank_id":"0"}]}]})");
+  ASSERT_TRUE(table.has_value());
+  const std::vector<RankingInput> members = {{"a", "127.0.0.1", Role::kWorker, 0, 0}};
+  EXPECT_FALSE(RanksByTable(members, *table).has_value());
 }
 
 TEST(NumericId, IsDigitsOnlyAndSaturates) {

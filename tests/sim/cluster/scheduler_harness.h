@@ -90,11 +90,11 @@ class SchedulerHarness {
   }
 
   template <typename Message>
-  std::optional<SeenReply> SendMessage(std::uint64_t peer, MessageName name,
-                                       const Message& message) {
+  std::optional<SeenReply> SendMessage(std::uint64_t peer, MessageName name, const Message& message,
+                                       std::string_view peer_address = {}) {
     std::string body;
     EncodeBody(message, body);
-    return Send(peer, WireName(name), body);
+    return Send(peer, WireName(name), body, peer_address);
   }
 
   /// Registers and decodes the reply; its text stays valid until the next call.
