@@ -22,6 +22,8 @@ constexpr auto kCodes = std::to_array<CodeFacts>({
     {"REPORT_WRITE", ExitCode::kPreflight},
     {"NO_REPORTS", ExitCode::kPreflight},
     {"NO_SCRIPT", ExitCode::kPreflight, "give the path of a script"},
+    {"CALIBRATE", ExitCode::kPreflight, "docs/timing.md says what files are taken"},
+    {"WORKSPACES", ExitCode::kPreflight, "make one with drydock calibrate"},
     {"HARDWARE", ExitCode::kPreflight, "docs/timing.md describes hardware profiles"},
     {"NO_INTERPRETER", ExitCode::kPreflight},
     {"NO_MPI", ExitCode::kPreflight},

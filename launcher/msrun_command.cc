@@ -44,10 +44,6 @@ class MsrunCommand : public Command {
       context.log.Info("the dry run is that of " + options.outer->system + "'s process 0");
       return ExitCode::kOk;
     }
-    if (options.sim_level == 2) {
-      return FailCommand("UNSUPPORTED", "sim_level 2 is not handled yet",
-                         "use --sim_level=1: operator memory without workspace");
-    }
     return Simulate(options, context);
   }
 

@@ -213,6 +213,8 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
                   &o.strict);
   flags.AddText({"hardware", "NAME|FILE", "device and network of --sim_level=3 (by device target)"},
                 &o.hardware);
+  flags.AddText(Rare("workspaces", "FILE", "from --sim_level=2 on: table of drydock calibrate"),
+                &o.workspaces);
   flags.AddInt(Rare("jitter", "SEED", "at --sim_level=3 kernels are late by chance (no)"),
                &o.jitter);
   flags.Add({"device_memory", "58GB", "memory of one device (the script's, else 64 GiB)"},
@@ -338,6 +340,9 @@ Status CheckCounts(const MsrunOptions& o) {
     return Usage("arguments --hardware, --jitter: only --sim_level=3 has times",
                  "use --sim_level=3");
   }
+  if (!o.workspaces.empty() && o.sim_level >= 0 && o.sim_level < 2) {
+    return Usage("argument --workspaces: only counted from --sim_level=2 on", "use --sim_level=2");
+  }
   if (o.jitter < -1) {
     return Usage("argument --jitter: a seed is a number from 0 on");
   }
@@ -354,7 +359,7 @@ Status CheckCounts(const MsrunOptions& o) {
 Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
   for (const std::string_view name :
        {"sim_rank_id", "detail", "devices_per_node", "html", "fail_on_memory", "strict",
-        "redistribution", "trace_timeout", "hardware", "jitter"}) {
+        "redistribution", "trace_timeout", "hardware", "jitter", "workspaces"}) {
     if (flags.Given(name)) {
       return Usage("argument --" + std::string(name) + ": only a dry run has it",
                    "add --sim_level=1");

@@ -90,6 +90,7 @@ struct MsrunOptions {
   std::optional<strategies::CompatRelease> compat = {};
   std::optional<strategies::RedistributionSearch> redistribution = {};
   std::string hardware = {};         ///< Profile by name or file; empty: by the device target.
+  std::string workspaces = {};       ///< Table of drydock calibrate, from level 2 on.
   std::int64_t jitter = -1;          ///< Seed; -1: no jitter.
   std::string compat_from = {};      ///< "--compat", "DRYDOCK_COMPAT"; empty if not given.
   std::string python = {};           ///< Interpreter; empty: `python`, else `python3` from PATH.

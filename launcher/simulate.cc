@@ -48,10 +48,26 @@ reports::RunFacts FactsOf(const MsrunOptions& options, const LoadedJob& job) {
           .settings_known = job.settings_known};
 }
 
+Result<sim::WorkspaceTable> LoadWorkspaces(const std::string& file) {
+  constexpr std::size_t kMaxTableBytes = std::size_t{1} << 28;
+  const auto text = ReadFile(file, kMaxTableBytes);
+  if (!text) {
+    return FailCommand("WORKSPACES", "argument --workspaces: " + text.error().message);
+  }
+  Result<sim::WorkspaceTable> table = sim::ParseWorkspaceTable(*text, file);
+  if (!table) {
+    table.error().reason = "WORKSPACES";
+  }
+  return table;
+}
+
 Result<sim::DryRunOptions> DryRunOptionsOf(const MsrunOptions& options, const LoadedJob& job) {
   sim::DryRunOptions dry_run{.level = static_cast<std::int32_t>(options.sim_level),
                              .only_rank = ChosenRank(options),
                              .keep_lifetimes = options.full_detail || options.html};
+  if (!options.workspaces.empty()) {
+    DRYDOCK_TRY(dry_run.workspaces, LoadWorkspaces(options.workspaces));
+  }
   if (options.sim_level == 3) {
     DRYDOCK_TRY(dry_run.time, TimeOptionsOf(options, job.settings.device_target));
   }
@@ -155,6 +171,8 @@ Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
     DRYDOCK_RETURN_IF_ERROR(WriteIrDumps(sim::DescribedProgram(result), options));
     if (const auto folder = TrackerFolder(context.environment, options.log_dir)) {
       DRYDOCK_RETURN_IF_ERROR(WriteTrackerFiles(result, *folder));
+    } else if (options.sim_level == 2) {
+      DRYDOCK_RETURN_IF_ERROR(WriteMemoryFiles(result, options.log_dir));
     }
   }
   if (options.json) {
@@ -259,6 +277,10 @@ Status CheckChosenRank(const MsrunOptions& options, const LoadedJob& job) {
 }  // namespace
 
 Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
+  if (!options.workspaces.empty()) {
+    DRYDOCK_TRY([[maybe_unused]] const sim::WorkspaceTable table,
+                LoadWorkspaces(options.workspaces));
+  }
   if (!options.hardware.empty()) {  // Before the script runs for minutes.
     DRYDOCK_TRY([[maybe_unused]] const sim::HardwareProfile profile,
                 LoadHardware(options.hardware));

@@ -36,10 +36,15 @@ std::string_view Setting(std::string_view text, std::string_view key) {
 }
 
 /// Every allocation of the steps of the job, and who asked for it.
-Result<std::vector<OutputFile>> MemoryFiles(const sim::DryRunResult& result) {
-  const strategies::LocalProgram& program = sim::DescribedProgram(result);
-  const sim::MemoryPlan plan = sim::PlanMemory(program);
-  sim::LifetimeOptions options{.steps = result.job.config.steps, .keep_trace = true};
+Result<std::vector<OutputFile>> MemoryFiles(const sim::DryRunResult& result,
+                                            const strategies::LocalProgram& program) {
+  sim::MemoryPlan plan = sim::PlanMemory(program);
+  if (result.options.workspaces) {
+    (void)ApplyWorkspaces(*result.options.workspaces, program, plan);
+  }
+  sim::LifetimeOptions options{.count_workspace = result.options.level >= 2,
+                               .steps = result.job.config.steps,
+                               .keep_trace = true};
   options.pool.capacity_bytes = result.device.ms_used_bytes;
   DRYDOCK_TRY(const sim::MemoryProfile profile, sim::ProfileMemory(plan, options));
   const reports::TrackedNames names = reports::NamesOfPlan(program, plan);
@@ -67,7 +72,7 @@ Status WriteTrackerFiles(const sim::DryRunResult& result, const std::string& fol
   const RankId rank = sim::DescribedRank(result.options);
   const std::string own = PathIn(folder, reports::IrFolder(program, rank));
   const std::string order = PathIn(own, "execute_order");
-  DRYDOCK_TRY(const std::vector<OutputFile> memory, MemoryFiles(result));
+  DRYDOCK_TRY(const std::vector<OutputFile> memory, MemoryFiles(result, program));
   DRYDOCK_RETURN_IF_ERROR(PrepareFolder(order));
   DRYDOCK_RETURN_IF_ERROR(WriteFiles(own, memory));
   return WriteFiles(
@@ -76,6 +81,18 @@ Status WriteTrackerFiles(const sim::DryRunResult& result, const std::string& fol
        {.path = "comm_execute_order.csv",
         .text = reports::CommExecuteOrderCsv(program, rank),
         .ours = true}});
+}
+
+Status WriteMemoryFiles(const sim::DryRunResult& result, const std::string& folder) {
+  for (const sim::ClassMemory& item : result.classes) {
+    const strategies::LocalProgram& program = result.job.programs[item.program];
+    const RankId rank{static_cast<std::int32_t>(item.ranks.ranges.front().first)};
+    const std::string own = PathIn(folder, reports::IrFolder(program, rank));
+    DRYDOCK_TRY(const std::vector<OutputFile> memory, MemoryFiles(result, program));
+    DRYDOCK_RETURN_IF_ERROR(PrepareFolder(own));
+    DRYDOCK_RETURN_IF_ERROR(WriteFiles(own, memory));
+  }
+  return {};
 }
 
 }  // namespace drydock::launcher

@@ -22,4 +22,9 @@ namespace drydock::launcher {
 /// @error LOG_DIR, REPORT_WRITE, and what sim::ProfileMemory returns
 [[nodiscard]] Status WriteTrackerFiles(const sim::DryRunResult& result, const std::string& folder);
 
+/// memory_block.csv and task.csv of every class of ranks, in `rank_<r>/` of its first rank: what
+/// level 2 leaves.
+/// @error as WriteTrackerFiles
+[[nodiscard]] Status WriteMemoryFiles(const sim::DryRunResult& result, const std::string& folder);
+
 }  // namespace drydock::launcher

@@ -153,12 +153,12 @@ RankClassReport DescribeClass(const sim::ClassMemory& item, const LocalProgram& 
   return report;
 }
 
-std::vector<std::string> NotModelled(std::int64_t simulation_level) {
+std::vector<std::string> NotModelled(const sim::DryRunOptions& options) {
   std::vector<std::string> list = {
       "buffers of the communication library (communicator_bytes estimates them)",
       "device context and runtime"};
-  if (simulation_level < 2) {
-    list.insert(list.begin(), "workspace of kernels (from simulation level 2 on)");
+  if (!options.workspaces) {
+    list.insert(list.begin(), "workspace of kernels (from simulation level 2 on, by --workspaces)");
   }
   return list;
 }
@@ -172,7 +172,7 @@ std::optional<MemoryReport> BuildMemoryReport(const sim::DryRunResult& result,
                          .world_size = result.job.config.world_size,
                          .device_bytes = result.device.total_bytes,
                          .limit_bytes = result.device.ms_used_bytes,
-                         .not_modelled = NotModelled(result.options.level)};
+                         .not_modelled = NotModelled(result.options)};
   for (const sim::ClassMemory& item : result.classes) {
     if (!item.memory) {
       return std::nullopt;

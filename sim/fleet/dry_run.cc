@@ -46,8 +46,13 @@ const PlannedKernel& KernelAtPeak(const MemoryPlan& plan, const MemoryProfile& p
 /// Memory of one class of ranks: the same plan, hence the same profile, for every member.
 Status AccountMemory(const LocalProgram& program, const DryRunOptions& options,
                      const DeviceMemory& device, ClassMemory& ranks) {
-  const MemoryPlan plan = PlanMemory(program);
-  LifetimeOptions lifetimes{.steps = program.from->config.steps,
+  MemoryPlan plan = PlanMemory(program);
+  if (options.level >= 2) {
+    ranks.workspaces =
+        ApplyWorkspaces(options.workspaces.value_or(WorkspaceTable()), program, plan);
+  }
+  LifetimeOptions lifetimes{.count_workspace = options.level >= 2,
+                            .steps = program.from->config.steps,
                             .largest_count = plan.buffers.size() + 1,
                             .keep_series = options.keep_lifetimes};
   lifetimes.pool.capacity_bytes = device.ms_used_bytes;
@@ -161,6 +166,26 @@ std::vector<ClassMemory> ClassesAskedFor(const JobProgram& job, const DryRunOpti
   return classes;
 }
 
+/// Level 2 promises workspaces: says how many kernels the table does not know.
+void NoteUnknownWorkspaces(DryRunResult& result) {
+  WorkspaceCover all;
+  for (const ClassMemory& item : result.classes) {
+    all.known += item.workspaces.known;
+    all.unknown += item.workspaces.unknown;
+  }
+  if ((result.options.level != 2 && !result.options.workspaces) || all.unknown == 0) {
+    return;
+  }
+  result.job.diagnostics.push_back(
+      {.code = "workspace-unknown",
+       .text = std::to_string(all.unknown) + " of " + std::to_string(all.known + all.unknown) +
+               " kernels count without workspace" +
+               (result.options.workspaces ? ": the table has none like them"
+                                          : "; --workspaces takes a table that drydock calibrate "
+                                            "makes of a real run's memory_block.csv"),
+       .count = all.unknown});
+}
+
 /// Memory of every class that is asked for, several at once.
 Status AccountClasses(DryRunResult& result, const Executor& executor) {
   result.classes = ClassesAskedFor(result.job, result.options);
@@ -176,6 +201,7 @@ Status AccountClasses(DryRunResult& result, const Executor& executor) {
   for (Status& outcome : outcomes) {
     DRYDOCK_RETURN_IF_ERROR(std::move(outcome));
   }
+  NoteUnknownWorkspaces(result);
   return {};
 }
 

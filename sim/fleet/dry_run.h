@@ -8,7 +8,9 @@
 #include "base/executor.h"
 #include "base/ids.h"
 #include "base/result.h"
+#include "sim/calibration/workspace_table.h"
 #include "sim/fleet/tensor_facts.h"
+#include "sim/fleet/workspaces.h"
 #include "sim/memory/device_memory.h"
 #include "sim/memory/lifetimes.h"
 #include "sim/timing/time_line.h"
@@ -22,6 +24,8 @@ struct DryRunOptions {
   std::optional<RankId> only_rank = {};  ///< Play this rank only; the whole fleet still registers.
   std::size_t largest_count = 10;        ///< Tensors listed at the peak.
   bool keep_lifetimes = false;           ///< Keep when and where each tensor lives, and the series.
+  /// From level 2 on: workspaces of kernels that were seen; without a table they count as nothing.
+  std::optional<WorkspaceTable> workspaces = {};
   std::optional<TimeOptions> time = {};  ///< Wanted at level 3.
 };
 
@@ -36,6 +40,7 @@ struct ClassMemory {
   std::vector<PeakTensor> largest = {};
   std::vector<LayerMemory> layers = {};  ///< What is alive at the peak by layer; sums to the peak.
   std::int64_t kept_for_backward_bytes = 0;  ///< See KeptForBackward.
+  WorkspaceCover workspaces = {};            ///< From level 2 on.
   std::int64_t head_room_bytes = 0;  ///< Usable device memory minus the peak with fragments.
 };
 

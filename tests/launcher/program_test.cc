@@ -126,7 +126,6 @@ TEST_F(ProgramTest, ManualPageIsUpToDate) {
 }
 
 TEST_F(ProgramTest, WhatIsNotHandledIsEight) {
-  EXPECT_EQ(RunMsrun({"--sim_level=2", kExample}), 8);
   EXPECT_EQ(RunMsrun({"--sim_level=1", "python", "-m", "x"}), 8);
 }
 
@@ -142,6 +141,49 @@ TEST_F(ProgramTest, TimesAreForAProfile) {
   // A run without times leaves none behind.
   EXPECT_EQ(RunMsrun({"--sim_level=1", kExample}), 0);
   EXPECT_FALSE(ReadFile(folder_ + "/timeline.json", 1 << 20));
+}
+
+TEST_F(ProgramTest, WorkspacesComeFromATableOfARealRun) {
+  ASSERT_EQ(RunMsrun({"--sim_level=2", "--json", kExample}), 0) << err_.str();
+  const auto none = nlohmann::json::parse(out_.str());
+  EXPECT_THAT(out_.str(), HasSubstr("workspace-unknown"));
+  const auto blocks = ReadFile(folder_ + "/rank_0/memory_block.csv", 1 << 20);
+  ASSERT_TRUE(blocks);
+  // What a device would have written: a workspace of 1 MiB for every MatMul.
+  std::string real = blocks->substr(0, blocks->find('\n') + 1);
+  std::istringstream lines(*blocks);
+  for (std::string line; std::getline(lines, line);) {
+    const bool product = line.find("/MatMul-op") != std::string::npos;
+    if (product && line.find(",Kernel,") != std::string::npos) {
+      real += line + "\n" + line.replace(line.find(",Kernel,"), 8, ",WorkSpace,") + "\n";
+    }
+  }
+  const std::string csv = Put("real.csv", real);
+  const std::string table = folder_ + "/table.json";
+  ASSERT_EQ(Run({"drydock", "calibrate", "--output=" + table, csv}), 0) << err_.str();
+  ASSERT_EQ(RunMsrun({"--sim_level=2", "--workspaces=" + table, "--json", kExample}), 0)
+      << err_.str();
+  const auto some = nlohmann::json::parse(out_.str());
+  EXPECT_GE(some["memory"][0]["used_peak_bytes"], none["memory"][0]["used_peak_bytes"]);
+  EXPECT_THAT(*ReadFile(folder_ + "/rank_0/memory_block.csv", 1 << 20), HasSubstr(",WorkSpace,"));
+  // Our own file gives the same table again.
+  const std::string again = folder_ + "/again.json";
+  ASSERT_EQ(
+      Run({"drydock", "calibrate", "--output=" + again, folder_ + "/rank_0/memory_block.csv"}), 0)
+      << err_.str();
+  EXPECT_THAT(*ReadFile(again, 1 << 20), HasSubstr("\"MatMul\""));
+}
+
+TEST_F(ProgramTest, CalibrationFilesAreChecked) {
+  EXPECT_EQ(Run({"drydock", "calibrate"}), 2);
+  EXPECT_EQ(Run({"drydock", "calibrate", folder_ + "/none.csv"}), 3);
+  const std::string other = Put("other.csv", "a,b\n1,2\n");
+  EXPECT_EQ(Run({"drydock", "calibrate", other}), 3);
+  EXPECT_THAT(err_.str(), HasSubstr("no column 'size'"));
+  EXPECT_EQ(Run({"drydock", "calibrate", Put("trace.json", "{}")}), 2);
+  const std::string bad = Put("table.json", "{\"schema\": \"x\"}");
+  EXPECT_EQ(RunMsrun({"--sim_level=2", "--workspaces=" + bad, kExample}), 3);
+  EXPECT_EQ(RunMsrun({"--sim_level=1", "--workspaces=" + bad, kExample}), 2);
 }
 
 TEST_F(ProgramTest, BadProfilesAreThree) {
