@@ -155,7 +155,8 @@ TEST_F(ProgramTest, WorkspacesComeFromATableOfARealRun) {
   for (std::string line; std::getline(lines, line);) {
     const bool product = line.find("/MatMul-op") != std::string::npos;
     if (product && line.find(",Kernel,") != std::string::npos) {
-      real += line + "\n" + line.replace(line.find(",Kernel,"), 8, ",WorkSpace,") + "\n";
+      real += line + "\n";
+      real += line.replace(line.find(",Kernel,"), 8, ",WorkSpace,") + "\n";
     }
   }
   const std::string csv = Put("real.csv", real);
@@ -165,7 +166,8 @@ TEST_F(ProgramTest, WorkspacesComeFromATableOfARealRun) {
       << err_.str();
   const auto some = nlohmann::json::parse(out_.str());
   EXPECT_GE(some["memory"][0]["used_peak_bytes"], none["memory"][0]["used_peak_bytes"]);
-  EXPECT_THAT(*ReadFile(folder_ + "/rank_0/memory_block.csv", 1 << 20), HasSubstr(",WorkSpace,"));
+  EXPECT_NE(ReadFile(folder_ + "/rank_0/memory_block.csv", 1 << 20)->find(",WorkSpace,"),
+            std::string::npos);
   // Our own file gives the same table again.
   const std::string again = folder_ + "/again.json";
   ASSERT_EQ(
