@@ -27,6 +27,9 @@ constexpr std::string_view kLimitPrefix = "unsupported: ";
 /// Begins the tracer's report of a script that failed after its network.
 constexpr std::string_view kFailedPrefix = "failed: ";
 
+/// Begins the tracer's report of a parallel mode without init().
+constexpr std::string_view kNoInitPrefix = "no-init: ";
+
 strategies::Diagnostic NotModelled(std::string text) {
   return {.code = "not-modelled", .text = std::move(text), .unsupported = true};
 }
@@ -85,6 +88,9 @@ Result<TracedScript> TraceForJob(const MsrunOptions& options, const ScriptCall& 
           {.code = std::string(kScriptFailed), .text = warning.substr(kFailedPrefix.size())});
       context.log.Warning(traced.limits.back().text);
       continue;
+    }
+    if (warning.starts_with(kNoInitPrefix)) {
+      traced.limits.push_back({.code = "no-init", .text = warning.substr(kNoInitPrefix.size())});
     }
     context.log.Warning(warning);
     if (warning.starts_with(kLimitPrefix)) {

@@ -245,7 +245,7 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
   flags.AddText({"python", "FILE", "interpreter that runs the script (python, else python3)"},
                 &o.python);
   flags.AddInt({"threads", "N", "threads (0: one per processor)"}, &o.threads);
-  flags.AddInt(Rare("trace_timeout", "S", "seconds the script may run (0: no limit)"),
+  flags.AddInt(Rare("trace_timeout", "S", "seconds the script may run (300; 0: no limit)"),
                &o.trace_timeout_s);
 }
 

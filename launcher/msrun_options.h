@@ -89,13 +89,13 @@ struct MsrunOptions {
       {};  ///< "58GB": memory of one device; empty: the script's or the default.
   std::optional<strategies::CompatRelease> compat = {};
   std::optional<strategies::RedistributionSearch> redistribution = {};
-  std::string hardware = {};         ///< Profile by name or file; empty: by the device target.
-  std::string workspaces = {};       ///< Table of drydock calibrate, from level 2 on.
-  std::int64_t jitter = -1;          ///< Seed; -1: no jitter.
-  std::string compat_from = {};      ///< "--compat", "DRYDOCK_COMPAT"; empty if not given.
-  std::string python = {};           ///< Interpreter; empty: `python`, else `python3` from PATH.
-  std::int64_t threads = 0;          ///< 0: one per processor.
-  std::int64_t trace_timeout_s = 0;  ///< 0: none.
+  std::string hardware = {};           ///< Profile by name or file; empty: by the device target.
+  std::string workspaces = {};         ///< Table of drydock calibrate, from level 2 on.
+  std::int64_t jitter = -1;            ///< Seed; -1: no jitter.
+  std::string compat_from = {};        ///< "--compat", "DRYDOCK_COMPAT"; empty if not given.
+  std::string python = {};             ///< Interpreter; empty: `python`, else `python3` from PATH.
+  std::int64_t threads = 0;            ///< 0: one per processor.
+  std::int64_t trace_timeout_s = 300;  ///< 0: none.
   reports::IrStyle ir_style = reports::IrStyle::kR20;  ///< Look of IR dumps.
 
   std::optional<OuterJob> outer = {};  ///< The job of processes of which this one is part.

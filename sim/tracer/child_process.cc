@@ -31,7 +31,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::array<int, 3> kStopSignals = {SIGINT, SIGTERM, SIGHUP};
 /// How long a child may take to end after SIGTERM.
-constexpr std::chrono::milliseconds kGrace{500};
+constexpr std::chrono::milliseconds kGrace{2000};
+/// How often a held time limit looks whether it is still held.
+constexpr std::chrono::milliseconds kHoldCheck{500};
 /// Rounds of ending descendants: each may uncover the next generation.
 constexpr int kMaxOrphanRounds = 100;
 
@@ -183,15 +185,19 @@ ChildEnd EndOf(int status) {
 
 /// Waits for a running child; ends it on a stop signal or at the time limit. Leaves it as a zombie.
 std::optional<ChildEnd> Supervise(pid_t pid, int pidfd, const StopSignals& signals,
-                                  std::int64_t timeout_s) {
+                                  const ChildCommand& command) {
   std::optional<Clock::time_point> until;
-  if (timeout_s > 0) {
-    until = Clock::now() + std::chrono::seconds(timeout_s);
+  if (command.timeout_s > 0) {
+    until = Clock::now() + std::chrono::seconds(command.timeout_s);
   }
-  if (WaitUntil(pidfd, signals.read_end(), until)) {
-    return std::nullopt;
-  }
-  const std::optional<int> signal = signals.Taken();
+  std::optional<int> signal;
+  do {
+    if (WaitUntil(pidfd, signals.read_end(), until)) {
+      return std::nullopt;
+    }
+    signal = signals.Taken();
+    until = Clock::now() + kHoldCheck;
+  } while (!signal && !command.hold_file.empty() && ::access(command.hold_file.c_str(), F_OK) == 0);
   ::kill(-pid, SIGTERM);
   (void)WaitUntil(pidfd, -1, Clock::now() + kGrace);
   ::kill(-pid, SIGKILL);
@@ -258,7 +264,7 @@ Result<ChildEnd> RunChild(const ChildCommand& command) {
     return Fail(ErrorCode::kIo, std::string("cannot watch a process: ") +
                                     std::error_code(errno, std::generic_category()).message());
   }
-  const std::optional<ChildEnd> ended = Supervise(pid, pidfd.get(), signals, command.timeout_s);
+  const std::optional<ChildEnd> ended = Supervise(pid, pidfd.get(), signals, command);
   // The zombie keeps its number reserved, so the group cannot be somebody else's.
   ::kill(-pid, SIGKILL);
   int status = 0;

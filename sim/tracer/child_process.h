@@ -18,6 +18,7 @@ struct ChildCommand {
   std::vector<std::string> environment = {};  ///< "NAME=value", all of it.
   bool quiet = false;          ///< Output is thrown away instead of going to our stderr.
   std::int64_t timeout_s = 0;  ///< 0: no limit.
+  std::string hold_file = {};  ///< While a file of this name exists, the limit does not end it.
 };
 
 /// How a child ended.

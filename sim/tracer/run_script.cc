@@ -25,6 +25,7 @@ using strategies::RankSet;
 
 constexpr std::string_view kSignalReason = "script:stopped-by-signal-";
 constexpr std::int64_t kRanksPerNode = 8;
+constexpr std::int64_t kMaxStoppedBytes = 65536;
 
 /// A private folder that is gone at the end of its scope.
 class TemporaryFolder {
@@ -135,7 +136,8 @@ ChildCommand CommandFor(const ScriptJob& job, const std::string& python, std::in
                        .arguments = {job.python_folder + "/drydock_run.py", folder, job.script},
                        .environment = job.environment,
                        .quiet = rank != job.rank,
-                       .timeout_s = job.timeout_s};
+                       .timeout_s = job.timeout_s,
+                       .hold_file = folder + "/debugger"};
   command.arguments.insert(command.arguments.end(), job.arguments.begin(), job.arguments.end());
   const std::string ranks = std::to_string(job.world_size);
   SetValue(command.environment, "MS_SIMULATION_LEVEL", std::to_string(job.simulation_level));
@@ -146,6 +148,7 @@ ChildCommand CommandFor(const ScriptJob& job, const std::string& python, std::in
   SetValue(command.environment, "DEVICE_ID", std::to_string(rank % kRanksPerNode));
   SetValue(command.environment, "DRYDOCK_TRACE_LIBRARY", job.trace_library);
   SetValue(command.environment, "DRYDOCK_TRACE_COMPAT", job.compat);
+  SetValue(command.environment, "DRYDOCK_TRACE_FURTHER", rank == job.rank ? "" : "1");
 #ifdef DRYDOCK_TRACE_PRELOAD
   // The recorder is instrumented like us; an interpreter that is not must load the runtime first.
   SetValue(command.environment, "LD_PRELOAD", DRYDOCK_TRACE_PRELOAD);
@@ -154,16 +157,32 @@ ChildCommand CommandFor(const ScriptJob& job, const std::string& python, std::in
   return command;
 }
 
-tl::unexpected<Error> EndedBadly(const ChildEnd& end, const ScriptJob& job) {
+/// A loop that waits for a computed value waits for ever, as all of them are zeros: that is our
+/// limit.
+Error TimedOut(const ScriptJob& job, const StoppedScript& stopped) {
+  Error error{.code = ErrorCode::kTimeout,
+              .message = "the script did not end within " + std::to_string(job.timeout_s) +
+                         " s (--trace_timeout)",
+              .hint = "raise --trace_timeout, or look for a loop that waits for a device or a peer",
+              .reason = "script:timeout",
+              .place = stopped.place};
+  if (stopped.read_zeros) {
+    error.code = ErrorCode::kUnsupported;
+    error.hint =
+        "values that are computed are zeros in a dry run, for which a loop may wait for ever: "
+        "mindspore.utils.dryrun.mock(value, function) gives others; or raise --trace_timeout";
+  }
+  return error;
+}
+
+tl::unexpected<Error> EndedBadly(const ChildEnd& end, const ScriptJob& job,
+                                 const StoppedScript& stopped) {
   switch (end.kind) {
     case ChildEnd::Kind::kStopped:
-      return tl::unexpected(StoppedBySignal(end.value, "stopped while the script was running"));
+      return tl::unexpected(WithPlace(
+          StoppedBySignal(end.value, "stopped while the script was running"), stopped.place));
     case ChildEnd::Kind::kTimedOut:
-      return tl::unexpected(Error{
-          .code = ErrorCode::kTimeout,
-          .message = "the script did not end within " + std::to_string(job.timeout_s) + " s",
-          .hint = "raise --trace_timeout, or look for a loop that waits for a device or a peer",
-          .reason = "script:timeout"});
+      return tl::unexpected(TimedOut(job, stopped));
     case ChildEnd::Kind::kSignalled:
       return FailInput("script:killed",
                        "the script was ended by signal " + std::to_string(end.value) + " (" +
@@ -196,7 +215,8 @@ Result<Trace> TraceOnce(const ScriptJob& job, const std::string& python, std::in
   DRYDOCK_TRY(const ChildEnd end, RunChild(CommandFor(job, python, rank, folder.path())));
   const Result<std::string> text = ReadText(folder.path() + "/result.json", kMaxDocumentBytes);
   if (end.kind != ChildEnd::Kind::kExited || end.value != 0 || !text) {
-    return EndedBadly(end, job);
+    const Result<std::string> stopped = ReadText(folder.path() + "/stopped.json", kMaxStoppedBytes);
+    return EndedBadly(end, job, stopped ? ReadStopped(*stopped) : StoppedScript{});
   }
   Trace trace;
   settings = SettingsOf(*text);

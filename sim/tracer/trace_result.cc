@@ -144,6 +144,22 @@ std::string SettingsOf(std::string_view text) {
   return value["job"].dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+StoppedScript ReadStopped(std::string_view text) {
+  const json value = json::parse(text, nullptr, false);
+  StoppedScript stopped;
+  if (!value.is_object()) {
+    return stopped;
+  }
+  stopped.read_zeros = BoolFieldOr(value, "read_zeros", false);
+  const auto place = value.find("place");
+  if (place != value.end() && place->is_object()) {
+    if (Result<SourcePlace> read = PlaceFrom(*place)) {
+      stopped.place = *std::move(read);
+    }
+  }
+  return stopped;
+}
+
 std::string PlacesText(const std::vector<std::string>& places) {
   std::string text;
   for (std::size_t i = 0; i < std::min(places.size(), kNamedPlaces); ++i) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,15 @@ struct TraceResult {
 /// @error kUnsupported      the script needs something that is not there
 /// @error kInternal         the text is not what the driver writes, or the driver failed
 [[nodiscard]] Result<TraceResult> ReadTraceResult(std::string_view text);
+
+/// Where a script was when it was ended, as the driver wrote it into stopped.json.
+struct StoppedScript {
+  std::optional<SourcePlace> place = {};  ///< The line of the script that ran.
+  bool read_zeros = false;                ///< It had looked at values that were computed.
+};
+
+/// Reads stopped.json; nothing is known of a text that the driver did not write.
+[[nodiscard]] StoppedScript ReadStopped(std::string_view text);
 
 /// The `job` section (strategies/document/json_codec.h, ReadJobText) of what the script had set
 /// when it ended, also of a result that reports an error; empty if it is unknown.

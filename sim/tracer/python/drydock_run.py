@@ -89,6 +89,7 @@ def error_fields(error):
     places = frames.traceback_places(error.__traceback__)
     family = "unsupported" if isinstance(error, Unsupported) or of_zeros(error) else (
         "internal" if isinstance(error, TracerDefect) or not (places or hasattr(error, "drydock_reason") or
+                                                             type(error).__name__ == "BdbQuit" or
                                                              isinstance(error, (SyntaxError, OSError)))
         else "user")
     fields = {"family": family, "type": type(error).__name__, "message": message_of(error),
@@ -181,7 +182,7 @@ def add_hint(fields, error):
         fields["hint"] = fields["hint"] or "standard input is empty in a dry run: give what the script asks for as arguments"
         fields["reason"] = "script:no-input"
     elif type(error).__name__ == "BdbQuit":
-        fields["hint"] = "a dry run has no terminal: leave the debugger out"
+        fields["message"], fields["hint"] = "the debugger was left before the script had ended", "continue with 'c' instead of 'q'"
         fields["reason"] = "script:no-input"
     elif isinstance(error, RecursionError):
         fields["reason"] = "script:recursion"
@@ -316,10 +317,12 @@ def trace(folder, script, arguments):
     os.environ["DRYDOCK_INSTALLED_RELEASE"] = result["release"]
     import_stand_in()
     from mindspore._drydock.errors import last_refusal
-    from mindspore._drydock import rank_numbers
+    from mindspore._drydock import debugger, rank_numbers
     from mindspore._drydock.session import session, watch_environment
     watch_environment()
     rank_numbers.install()
+    say_where_it_stops(folder)
+    debugger.install(os.path.join(folder, "debugger"))
     session.compile_at_once = False
     try:
         try:
@@ -350,6 +353,31 @@ def trace(folder, script, arguments):
     return result
 
 
+def write_in_one_step(path, value):
+    with open(path + ".part", "w", encoding="utf-8") as file:
+        json.dump(value, file)
+    os.rename(path + ".part", path)
+
+
+def say_where_it_stops(folder):
+    """The launcher ends a script by SIGTERM: after its time limit, or when it is itself told to stop. The line that runs is
+    written down first, unless the script has a handler of its own."""
+    import signal
+    from mindspore._drydock import frames
+    from mindspore._drydock.session import session
+    own = os.getpid()
+
+    def stop(number, frame):
+        while frame is not None and not frames.is_user_file(frame.f_code.co_filename):
+            frame = frame.f_back
+        if os.getpid() == own:  # not a process that the script has forked
+            place = frames.place_of(frame.f_code, frame.f_lineno, frame.f_lasti) if frame is not None else None
+            write_in_one_step(os.path.join(folder, "stopped.json"), {"place": place, "read_zeros": session.read_zeros})
+        os._exit(128 + number)
+
+    signal.signal(signal.SIGTERM, stop)
+
+
 def exit_code(code):
     if code is None:
         return 0
@@ -363,10 +391,7 @@ def main():
     folder, script, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
     sys.path[0] = os.path.dirname(os.path.abspath(__file__))  # as called, where Python follows links
     result = trace(folder, script, arguments)
-    temporary = os.path.join(folder, "result.json.part")
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(result, file)
-    os.rename(temporary, os.path.join(folder, "result.json"))
+    write_in_one_step(os.path.join(folder, "result.json"), result)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # threads and exit handlers of the script must not keep us

@@ -228,8 +228,22 @@ def _check_devices(world):
     if cuts_operators() and _context["device_target"] == "CPU":
         raise user_error(RuntimeError, "context:device_target-cpu", "%s does not work with device_target 'CPU'"
                          % _parallel["parallel_mode"], "use device_target='Ascend'")
-    if not session.communication_started and _parallel["device_num"] is None and not session.compile_at_once:
+    if _init_is_missing():
         session.warn("no-init: the script does not call init(): MindSpore would compile its network for one device")
+
+
+def _init_is_missing():
+    """Nobody has said how many ranks there are; who compiles at once plays a part of MindSpore's tests."""
+    return not session.communication_started and _parallel["device_num"] is None and not session.compile_at_once
+
+
+def check_reducer():
+    """Gradients that every rank computes of its own samples are averaged over a group, which init() makes."""
+    if _parallel["parallel_mode"] in (ParallelMode.DATA_PARALLEL, ParallelMode.HYBRID_PARALLEL) and session.world_size > 1 and \
+            _init_is_missing():
+        raise user_error(RuntimeError, "context:no-init", "parallel_mode '%s' averages gradients over %d ranks, but init() has not been "
+                         "called" % (_parallel["parallel_mode"], session.world_size),
+                         "call mindspore.communication.init() before the training step is made")
 
 
 def _pipeline_section():

@@ -114,7 +114,8 @@ print("loss", loss, float(loss.asnumpy() if not isinstance(loss.asnumpy(), float
             self.assertEqual(self.ops(run).count(op), 1, optimizer)
 
     def test_data_parallel_reduces_every_gradient(self):
-        run = self.trace("import mindspore\nmindspore.set_auto_parallel_context(parallel_mode='data_parallel', "
+        run = self.trace("import mindspore\nfrom mindspore.communication import init\ninit()\n"
+                         "mindspore.set_auto_parallel_context(parallel_mode='data_parallel', "
                          "gradients_mean=True)\n" + self.LOOP % "nn.SGD(net.trainable_params(), 0.1)")
         self.assertEqual(self.ops(run)[-5:], ["_Gradient", "AllReduce", "Mul", "AssignAdd", "SGD"])
         constants = {c["label"]: c["data"] for c in run.documents[0]["constants"]}

@@ -1,5 +1,6 @@
 """Metrics: they see stand-in values and answer zero."""
 from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.session import session
 
 
 class Metric:
@@ -23,6 +24,7 @@ class Metric:
         return None
 
     def eval(self):
+        session.read_zeros = True
         return 0.0
 
 

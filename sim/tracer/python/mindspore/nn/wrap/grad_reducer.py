@@ -43,6 +43,7 @@ class DistributedGradReducer(Cell):
                              "leave it out: the compiler reduces gradients itself in this mode")
         if degree is not None and (isinstance(degree, bool) or not isinstance(degree, int) or degree < 1):
             raise user_error(ValueError, "DistributedGradReducer:degree", "degree must be a whole number above 0")
+        context.check_reducer()
         self.mean = context.get_auto_parallel_context("gradients_mean") if mean is None else mean
         self.degree = management.get_group_size() if degree is None else degree
         self.group = group or management.world_group()
