@@ -53,6 +53,10 @@ def raise_recorder_error(error, kind=None):
         kind = kind or _KINDS.get(detail) or (TypeError if "dtype" in detail or "type" in detail else ValueError)
         raised = kind(message)
         raised.drydock_hint = error.get("hint", "")
+    from mindspore._drydock.session import session
+    lines = [(error.get("place") or {}).get("text", "")] + list(error.get("notes", []))
+    if session.compile_at_once and any(lines):  # nobody else shows them
+        raised.args = ("%s\n  %s" % (message, "\n  ".join(line for line in lines if line)),)
     raised.drydock_reason = reason
     raised.drydock_place = error.get("place")
     raised.drydock_notes = error.get("notes", [])

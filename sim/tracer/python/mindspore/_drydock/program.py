@@ -2,7 +2,7 @@
 import itertools
 import math
 
-from mindspore._drydock import environment, examples, frames, values
+from mindspore._drydock import environment, examples, frames, open_extents, values
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.frames import place_text, user_place
 from mindspore._drydock.native import Recorder
@@ -98,6 +98,8 @@ class Program:
         self.update_count = 0          # operators that write parameters
         self.step_update_count = 0     # those of optimizers among them
         self._log = None               # NodeLog of the running construct()
+        self.open_values = {}          # value -> its open dimensions
+        self.open_extents = {}         # value -> the shape that stands for them
         self.examples = []             # inputs with open extents and their shapes, as they are compiled
         self._kept = []                # objects whose id() is used as a key
 
@@ -116,6 +118,9 @@ class Program:
             answer = self.recorder.call("add_input", name=_free_name(name, self._names),
                                         shape=list(self._input_shape(tensor)), dtype=tensor.dtype.name)
             found = recorded(self, answer["id"], answer["shape"], tensor.dtype)
+            if tensor._open is not None:
+                open_extents.mark(self, found, tuple(dim for dim, extent in enumerate(tensor._open) if extent is None or
+                                                     type(extent).__name__ == "Symbol" or extent == -1))
             self._inputs[id(tensor)] = found
             self._kept.append(tensor)
         return found

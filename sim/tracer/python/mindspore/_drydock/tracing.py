@@ -268,7 +268,13 @@ def apply(op, operands, attrs, primitive=None, dtypes=None, types=None):
 def _record(program, op, operands, attrs, primitive, dtypes, types):
     dtypes = dtypes or {}
     ids = [program.operand(value, dtypes.get(i)) for i, value in enumerate(operands)]
-    return program.add_node(op, ids, attrs, primitive, types)
+    if not program.open_values:
+        return program.add_node(op, ids, attrs, primitive, types)
+    from mindspore._drydock import open_extents
+    open_extents.check(program, op, ids, operands, attrs, primitive)
+    results = program.add_node(op, ids, attrs, primitive, types)
+    open_extents.follow(program, ids, results)
+    return results
 
 
 def _eager(program, op, operands, *rest):

@@ -59,7 +59,7 @@ def div(input, other, *, rounding_mode=None):
     if rounding_mode == "floor":
         return _op("FloorDiv")(input, other)
     if rounding_mode is not None:
-        raise _Unsupported("mindspore.ops.div.rounding_mode")
+        return _op("DivMod")(input, other, rounding_mode)
     return _op("Div")(input, other)
 
 
