@@ -15,7 +15,8 @@ endif()
 # system's: the one that could be linked in wants glibc 2.35.
 function(drydock_portable target)
   if(DRYDOCK_PORTABLE)
-    target_link_options(${target} PRIVATE -static-libstdc++ -shared-libgcc)
+    target_sources(${target} PRIVATE cmake/portable_symbols.cc)
+    target_link_options(${target} PRIVATE -static-libstdc++ -shared-libgcc LINKER:--gc-sections)
   endif()
 endfunction()
 
@@ -98,6 +99,14 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/launcher/main.cc)
       PRE_EXCLUDE_REGEXES "^lib(c|m|gcc_s|stdc\\+\\+|pthread|dl|rt)\\.so" "^ld-linux" "^linux-vdso"
       ${DRYDOCK_LIBRARY_FOLDERS}
       LIBRARY DESTINATION ${DRYDOCK_LIB})
+    # A wheel holds no links: each library once, under the name that is asked for.
+    install(CODE "file(GLOB links \"${DRYDOCK_LIB}/lib*.so.*\")
+      foreach(link \${links})
+        if(IS_SYMLINK \${link})
+          file(REAL_PATH \${link} file)
+          file(RENAME \${file} \${link})
+        endif()
+      endforeach()")
   else()
     install(TARGETS drydock RUNTIME DESTINATION ${DRYDOCK_BIN})
   endif()
