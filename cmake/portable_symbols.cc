@@ -1,10 +1,12 @@
-// What a portable program brings itself so that it needs no newer C library (CMake option DRYDOCK_PORTABLE).
+// What a portable program brings itself so that it needs no newer C library (CMake option
+// DRYDOCK_PORTABLE).
 //
-// The C++ library that is linked in refers to arc4random, which glibc has since 2.36. Nothing here draws random numbers through it.
-
-#include <sys/random.h>
+// The C++ library that is linked in refers to arc4random, which glibc has since 2.36. Nothing here
+// draws random numbers through it.
 
 #include <cstdint>
+
+#include <sys/random.h>
 
 extern "C" std::uint32_t arc4random() noexcept;
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(command.MSRUN).parent / "drydock"
 PAGE = re.compile(r"^## (\w+)\n(.*?)(?=^## |\Z)", re.S | re.M)
 BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```", re.S | re.M)
-PLACED = {"STRATEGY", "SCRIPT", "CALIBRATE", "WORKSPACES", "HARDWARE"}  # have a place in a file where others have the code
+PLACED = {"STRATEGY", "SCRIPT", "CALIBRATE", "WORKSPACES"}  # have a place in a file where others have the code
 LINE = re.compile(r"^(.*?)\s+# (\w+)$", re.M)
 
 
