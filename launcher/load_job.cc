@@ -1,5 +1,8 @@
 #include "launcher/load_job.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <filesystem>
 #include <map>
 
@@ -109,7 +112,9 @@ class ProgramReader {
 Result<LoadedJob> LoadFromScript(const MsrunOptions& options, const ScriptCall& call,
                                  const Context& context,
                                  std::optional<strategies::JobConfig>& settings_of_failure) {
-  DRYDOCK_RETURN_IF_ERROR(CheckScript(call.script));
+  if (!call.is_module) {
+    DRYDOCK_RETURN_IF_ERROR(CheckScript(call.script));
+  }
   std::string settings;
   Result<TracedScript> outcome = TraceForJob(options, call, context, settings);
   if (!outcome) {
@@ -141,6 +146,32 @@ void ApplyFlags(const MsrunOptions& options, strategies::JobConfig& job) {
   }
 }
 
+/// Number of words in front of the script, which is there: flags of the interpreter that change
+/// nothing in a dry run, and `-m`.
+Result<std::size_t> SkipInterpreterFlags(const std::string& interpreter,
+                                         const std::vector<std::string>& words) {
+  constexpr std::array<std::string_view, 6> kHarmless = {"-u", "-B", "-s", "-E", "-I", "-q"};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool is_last = i + 1 == words.size();
+    if (!word.starts_with('-')) {
+      return i;
+    }
+    if (word == "-m" && !is_last) {
+      return i + 1;
+    }
+    if ((word == "-W" || word == "-X") && !is_last) {
+      ++i;
+    } else if (std::ranges::find(kHarmless, word) == kHarmless.end()) {
+      return FailCommand("UNSUPPORTED",
+                         "'" + interpreter + " " + word + "' is not handled in a dry run",
+                         "give the script's file, or -m and the name of its module");
+    }
+  }
+  return FailCommand("USAGE", "'" + interpreter + "' is given no script",
+                     "msrun --sim_level=1 " + interpreter + " net.py");
+}
+
 }  // namespace
 
 Result<ScriptCall> ScriptCallOf(const MsrunOptions& options) {
@@ -152,15 +183,11 @@ Result<ScriptCall> ScriptCallOf(const MsrunOptions& options) {
     return FailCommand("USAGE", "'" + options.script + "' is given no script",
                        "msrun --sim_level=1 " + options.script + " net.py");
   }
-  if (call.args.front().starts_with('-')) {
-    return FailCommand(
-        "UNSUPPORTED",
-        "'" + options.script + " " + call.args.front() + "' is not handled in a dry run",
-        "give the script's file");
-  }
+  DRYDOCK_TRY(const std::size_t flags, SkipInterpreterFlags(options.script, call.args));
+  call.is_module = flags > 0 && call.args[flags - 1] == "-m";
   call.python = options.python.empty() ? options.script : options.python;
-  call.script = call.args.front();
-  call.args.erase(call.args.begin());
+  call.script = call.args[flags];
+  call.args.erase(call.args.begin(), call.args.begin() + static_cast<std::ptrdiff_t>(flags) + 1);
   return call;
 }
 

@@ -30,12 +30,14 @@ struct ScriptCall {
   std::string python = {};  ///< Empty: found in PATH.
   std::string script = {};
   std::vector<std::string> args = {};
+  bool is_module = false;  ///< `python -m NAME`: the script is the name of a module.
 };
 
-/// Takes `python net.py --lr 1` apart; any other first word is the script itself.
+/// Takes `python net.py --lr 1` and `python -u -m package.train` apart; any other first word is the
+/// script itself.
 /// Source: spec launcher 1.1
 /// @error USAGE        an interpreter without a script
-/// @error UNSUPPORTED  `python -m`, `python -c`
+/// @error UNSUPPORTED  `python -c`, other flags of the interpreter
 [[nodiscard]] Result<ScriptCall> ScriptCallOf(const MsrunOptions& options);
 
 /// Reads a graph document (`*.json`) or runs the script under the tracer, and applies the flags

@@ -67,6 +67,7 @@ Result<TracedScript> TraceForJob(const MsrunOptions& options, const ScriptCall& 
   DRYDOCK_TRY(
       traced.outcome,
       sim::TraceScript({.script = call.script,
+                        .is_module = call.is_module,
                         .arguments = call.args,
                         .python = call.python,
                         .world_size = options.worker_num,

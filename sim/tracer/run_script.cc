@@ -133,11 +133,15 @@ Result<std::string> ReadText(const std::string& path, std::int64_t limit) {
 ChildCommand CommandFor(const ScriptJob& job, const std::string& python, std::int64_t rank,
                         const std::string& folder) {
   ChildCommand command{.program = python,
-                       .arguments = {job.python_folder + "/drydock_run.py", folder, job.script},
+                       .arguments = {job.python_folder + "/drydock_run.py", folder},
                        .environment = job.environment,
                        .quiet = rank != job.rank,
                        .timeout_s = job.timeout_s,
                        .hold_file = folder + "/debugger"};
+  if (job.is_module) {
+    command.arguments.emplace_back("-m");
+  }
+  command.arguments.push_back(job.script);
   command.arguments.insert(command.arguments.end(), job.arguments.begin(), job.arguments.end());
   const std::string ranks = std::to_string(job.world_size);
   SetValue(command.environment, "MS_SIMULATION_LEVEL", std::to_string(job.simulation_level));
@@ -374,7 +378,9 @@ Result<TraceOutcome> TraceScript(const ScriptJob& job, std::string* settings_of_
     return FailInput("script:rank", "rank " + std::to_string(job.rank) + " of " +
                                         std::to_string(job.world_size) + " ranks does not exist");
   }
-  DRYDOCK_RETURN_IF_ERROR(CheckScript(job.script));
+  if (!job.is_module) {
+    DRYDOCK_RETURN_IF_ERROR(CheckScript(job.script));
+  }
   DRYDOCK_TRY(const std::string python, FindPython(job));
   RankWalk walk(job, python);
   Result<TraceOutcome> outcome = walk.Run();

@@ -22,6 +22,7 @@ inline constexpr std::int64_t kMaxDocumentBytes = std::int64_t{512} << 20U;
 /// A user's script and the job it is dry-run for.
 struct ScriptJob {
   std::string script = {};  ///< As the user gave it.
+  bool is_module = false;   ///< It is the name of a module: `python -m NAME`.
   std::vector<std::string> arguments = {};
   std::string python = {};  ///< Interpreter; empty: `python`, else `python3` on the PATH.
   std::int64_t world_size = 1;

@@ -1,6 +1,6 @@
 """Runs a user's script with the stand-in `mindspore` package and writes down what it recorded.
 
-    python drydock_run.py RESULT_FOLDER SCRIPT [ARGUMENT ...]
+    python drydock_run.py RESULT_FOLDER [-m] SCRIPT [ARGUMENT ...]
 
 Result: RESULT_FOLDER/result.json, written last and in one step, and one graph document per recorded
 program beside it. Without result.json the script did not come to an end.
@@ -49,7 +49,7 @@ def import_stand_in():
         sys.pycache_prefix = saved
 
 
-def run_script(path, arguments):
+def run_script(path, arguments, is_module=False):
     """Executes the script as the main program."""
     main = type(sys)("__main__")
     main.__file__ = path
@@ -57,7 +57,7 @@ def run_script(path, arguments):
     sys.modules["__main__"] = main
     sys.argv = [path] + arguments
     here = os.path.dirname(os.path.abspath(__file__))
-    if not os.path.exists(path):
+    if is_module or not os.path.exists(path):
         return run_module(path, here)
     sys.path[:] = [here, os.path.dirname(os.path.abspath(path))] + [p for p in sys.path if p != here]
     with open(path, "rb") as file:
@@ -74,7 +74,11 @@ def run_module(name, here):
     import importlib.util
     import runpy
     sys.path[:] = [here, os.getcwd()] + [p for p in sys.path if p != here]
-    if importlib.util.find_spec(name) is None:
+    try:
+        found = importlib.util.find_spec(name)
+    except ImportError:  # its package is missing
+        found = None
+    if found is None:
         error = FileNotFoundError("script '%s': no such file, and %s has no module of that name" % (name, sys.executable))
         error.drydock_reason = "script:unreadable"
         error.drydock_hint = "give the path of a Python script"
@@ -310,7 +314,7 @@ def settings():
         return None
 
 
-def trace(folder, script, arguments):
+def trace(folder, script, arguments, is_module=False):
     """The whole run as a dictionary."""
     result = {"version": RESULT_VERSION, "programs": [], "exit_code": 0, "error": None}
     result["release"] = installed_release()
@@ -326,7 +330,7 @@ def trace(folder, script, arguments):
     session.compile_at_once = False
     try:
         try:
-            run_script(script, arguments)
+            run_script(script, arguments, is_module)
         except SystemExit as stop:
             result["exit_code"] = exit_code(stop.code)
             result["exit_text"] = "" if stop.code is None or isinstance(stop.code, int) else str(stop.code)
@@ -388,9 +392,10 @@ def exit_code(code):
 
 
 def main():
-    folder, script, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
+    is_module = sys.argv[2] == "-m"
+    folder, script, arguments = sys.argv[1], sys.argv[2 + is_module], sys.argv[3 + is_module:]
     sys.path[0] = os.path.dirname(os.path.abspath(__file__))  # as called, where Python follows links
-    result = trace(folder, script, arguments)
+    result = trace(folder, script, arguments, is_module)
     write_in_one_step(os.path.join(folder, "result.json"), result)
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,0 +1,36 @@
+"""`msrun ... python net.py`: flags of the interpreter, and modules instead of files."""
+
+import command
+
+
+class InterpreterTest(command.CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.write("net.py", command.network())
+
+    def test_flags_that_change_nothing(self):
+        self.assert_accepted(self.msrun("--log_dir=out", "python3", "-u", "-W", "ignore", "net.py"))
+
+    def test_a_module_of_a_package(self):
+        (self.folder / "jobs").mkdir()
+        self.write("jobs/__init__.py", "")
+        self.write("jobs/small.py", "import sys\nfrom jobs import size\nassert sys.argv[1:] == ['--epochs', '3'], sys.argv\n" +
+                   command.network())
+        self.write("jobs/size.py", "rows = 2\n")
+        self.assert_accepted(self.msrun("--log_dir=out", "python3", "-u", "-m", "jobs.small", "--epochs", "3"))
+
+    def test_a_module_that_is_not_there(self):
+        run = self.msrun("--log_dir=out", "python3", "-m", "jobs.large")
+        self.assert_rejected(run, 3)
+        self.assertIn("jobs.large", run.errors()[0])
+
+    def test_no_script(self):
+        self.assertEqual(self.msrun("python3", "-u").status, 2)
+
+    def test_flags_that_would_change_the_script(self):
+        run = self.msrun("--log_dir=out", "python3", "-c", "print(1)")
+        self.assert_rejected(run, 8)
+
+
+if __name__ == "__main__":
+    command.unittest.main()
