@@ -149,6 +149,7 @@ def dry_run(options, yaml, reports):
         command[command.index("--config") + 1] = path
     speed_up = setting(text, "parallel_speed_up_json_path", "").strip("\"'")
     if speed_up.endswith(".json") and not os.path.exists(os.path.join(reports, speed_up)):
+        os.makedirs(os.path.dirname(os.path.join(reports, speed_up)), exist_ok=True)
         with open(os.path.join(reports, speed_up), "w", encoding="utf-8") as file:
             file.write("{}")  # a file of the user's, which MindSpore wants to be there
     if setting(text, "sink_mode") is None:

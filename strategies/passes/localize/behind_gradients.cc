@@ -31,14 +31,19 @@ namespace {
 /// Numbers (stride, extent) of the digits of a group that the script made, outermost first.
 constexpr std::string_view kGroupDigits = "group_digits";
 
-/// Group of a collective that the script writes: what `group_digits` says, all ranks without it.
-Result<GroupPattern> ScriptGroup(const Node& node, std::int64_t world_size) {
+/// Group of a collective that the script writes: what `group_digits` says, all ranks without it;
+/// of the whole job, also where only a stage of it runs the collective.
+Result<GroupPattern> ScriptGroup(const Node& node, const JobConfig& config) {
+  const bool of_job = config.pipeline_stages > 1;
+  const std::int64_t world_size = config.world_size;
   if (node.group) {
     return *node.group;
   }
   DRYDOCK_TRY(const auto given, IntListAttr(node.attrs, kGroupDigits));
   if (!given) {
-    return MakeGroupPattern({RankDigit{.stride = 1, .extent = world_size}});
+    GroupPattern all = MakeGroupPattern({RankDigit{.stride = 1, .extent = world_size}});
+    all.of_job = of_job;
+    return all;
   }
   std::vector<RankDigit> digits;
   std::int64_t inside = world_size;  // ranks between two members that differ in the digit before
@@ -54,7 +59,9 @@ Result<GroupPattern> ScriptGroup(const Node& node, std::int64_t world_size) {
     return FailInput(node.op + ":group", "the group of '" + node.op + "' is not within the job",
                      "group_digits are pairs of stride and extent, outermost first");
   }
-  return MakeGroupPattern(std::move(digits));
+  GroupPattern group = MakeGroupPattern(std::move(digits));
+  group.of_job = of_job;
+  return group;
 }
 
 /// Layout of a whole operand beside a cut one: like that from the right if the operator goes
@@ -163,7 +170,7 @@ Status LocalizeSlices(LocalDraft& draft, NodeId id, NodeSpec spec) {
 Status EmitScriptCollective(LocalDraft& draft, NodeId id, NodeSpec spec) {
   const Node& node = draft.traced.at(id);
   const bool reducer = draft.regions[ToIndex(id)] == Region::kPost;
-  DRYDOCK_TRY(const GroupPattern group, ScriptGroup(node, draft.config.world_size));
+  DRYDOCK_TRY(const GroupPattern group, ScriptGroup(node, draft.config));
   spec.attrs.erase(std::string(kGroupDigits));
   const std::string& operand = draft.traced.at(node.inputs.front()).name;
   DRYDOCK_TRY(

@@ -79,6 +79,18 @@ Result<ValueId> JoinMicroBatches(LocalDraft& draft, ValueId weight, ValueId loca
   return draft.builder.Emit({.op = ops::kVirtualMicroJoin, .inputs = {local}, .scope = "Default"});
 }
 
+/// A weight for a user that asks for no sum over ranks: gradients of micro batches are added up all
+/// the same, and the sum is the gradient.
+Result<ValueId> WithoutMirror(LocalDraft& draft, ValueId weight, ValueId accumulator) {
+  const ValueId local = draft.Of(weight).id;
+  if (accumulator == kNoValue) {
+    return JoinMicroBatches(draft, weight, local);
+  }
+  DRYDOCK_TRY(const ValueId summed, ReceivedWeight(draft, weight, local));
+  return draft.builder.Emit(
+      {.op = ops::kVirtualAssignAdd, .inputs = {summed, accumulator}, .scope = "Default"});
+}
+
 }  // namespace
 
 Result<ValueId> MirroredWeight(LocalDraft& draft, NodeId user, std::size_t operand) {
@@ -90,7 +102,7 @@ Result<ValueId> MirroredWeight(LocalDraft& draft, NodeId user, std::size_t opera
                                    : AccumulatedUse(draft, weight, gathered);
   }
   if (!GivesMirror(draft, user, operand)) {
-    return draft.Of(weight).id;
+    return WithoutMirror(draft, weight, accumulator);
   }
   return BehindMirror(draft, weight, user);
 }

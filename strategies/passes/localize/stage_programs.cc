@@ -60,7 +60,8 @@ class StageMap {
         graph_(draft.builder.graph()),
         of_value_(graph_.values.size()),
         of_node_(graph_.nodes.size()),
-        transfer_(FindOp(ops::kStageTransfer)) {}
+        transfer_(FindOp(ops::kStageTransfer)),
+        depend_(FindOp(ops::kDepend)) {}
 
   Status Build() {
     PlaceWeights();
@@ -165,6 +166,9 @@ class StageMap {
   }
 
   [[nodiscard]] Result<Stages> StagesOfOperands(const Node& node) const {
+    if (node.entry == depend_) {  // it is where its value is: what it waits for may be elsewhere
+      return of_value_[ToIndex(node.inputs.front())];
+    }
     Stages stages;
     bool apart = false;
     for (const ValueId input : node.inputs) {
@@ -207,6 +211,7 @@ class StageMap {
   std::vector<Stages> of_value_;
   std::vector<Stages> of_node_;
   const OpEntry* transfer_;
+  const OpEntry* depend_;
   std::map<ValueId, Stages> returned_ = {};      ///< By the gradient: who sends a part of it back.
   std::map<ValueId, ValueId> gradients_ = {};    ///< By the weight.
   std::map<std::string, ValueId> by_name_ = {};  ///< Parameters.

@@ -1,7 +1,8 @@
 """Branches on tensor values inside a network: both sides are recorded, the condition selects the results.
 
 The construct() around the branch runs once per outcome. What was recorded before the branch is not recorded
-again: a later run goes over the recording of the first one as long as it does the same. Source: spec tracing-frontend 9.1.
+again: a later run goes over the recording of the first one as long as it does the same, and takes the results of cells that
+were called with the same tensors. Source: spec tracing-frontend 9.1.
 """
 from mindspore._drydock import frames
 from mindspore._drydock.errors import Unsupported, user_error
@@ -65,12 +66,13 @@ def run(program, body):
 
 
 def _execute(program, body, given, log):
-    saved, session.branches = session.branches, _Run(program, given)
+    saved = session.branches, session.repeating
+    session.branches, session.repeating = _Run(program, given), session.repeating or bool(given)
     log.rewind()
     try:
         return body(), session.branches
     finally:
-        session.branches = saved
+        session.branches, session.repeating = saved
 
 
 def _explore(program, body, given, log):

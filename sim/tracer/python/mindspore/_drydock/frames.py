@@ -10,7 +10,8 @@ DRIVER = os.path.join(os.path.dirname(PACKAGE_ROOT.rstrip(os.sep)), "drydock_run
 _LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 MAX_FRAMES = 32
-_columns = {}
+_places = {}  # (id of a code object, instruction) -> (line, column)
+_codes = {}   # id of a code object that was met -> (it, which keeps the id its own; whether it is the user's)
 
 
 @functools.lru_cache(maxsize=None)
@@ -36,38 +37,60 @@ def _column(code, instruction):
     """1-based column of the expression being executed, 0 where Python does not say (before 3.11)."""
     if not hasattr(code, "co_positions"):
         return 0
-    key = (code, instruction)
-    column = _columns.get(key)
-    if column is None:
-        position = next(itertools.islice(code.co_positions(), instruction // 2, None), None)
-        column = position[2] + 1 if position and position[2] is not None else 0
-        _columns[key] = column
-    return column
+    position = next(itertools.islice(code.co_positions(), instruction // 2, None), None)
+    return position[2] + 1 if position and position[2] is not None else 0
+
+
+def _line(code, instruction):
+    """Line of an instruction; to ask a frame for it costs a walk over the table of its lines every time."""
+    if hasattr(code, "co_lines"):
+        return next((line or 0 for start, end, line in code.co_lines() if start <= instruction < end), 0)
+    import dis  # here, since only old interpreters need it
+    return max((start, line) for start, line in dis.findlinestarts(code) if start <= instruction)[1]
 
 
 def place_of(code, line, instruction):
+    return _place(code, line, _column(code, instruction))
+
+
+def _place(code, line, column):
     import linecache  # here, since it is slow to import and rarely needed
     text = linecache.getline(code.co_filename, line).rstrip("\r\n")
     return {"file": short_name(code.co_filename), "line": line or 0,
-            "column": _column(code, instruction), "text": text}
+            "column": column, "text": text}
 
 
 def user_stack():
-    """Key of the current user frames, innermost first: tuple of (code, line, instruction)."""
+    """Key of the current user frames, innermost first: tuple of (id of the code, instruction), which place_at() reads.
+
+    It is made for every operator that is recorded: no line is looked up, no code object is hashed.
+    """
     frame = sys._getframe(1)
     found = []
     while frame is not None and len(found) < MAX_FRAMES:
         code = frame.f_code
-        if is_user_file(code.co_filename):
-            found.append((code, frame.f_lineno, frame.f_lasti))
+        known = _codes.get(id(code))
+        if known is None:
+            known = _codes[id(code)] = code, is_user_file(code.co_filename)
+        if known[1]:
+            found.append((id(code), frame.f_lasti))
         frame = frame.f_back
     return tuple(found)
+
+
+def place_at(code_id, instruction):
+    """Place of one entry of user_stack()."""
+    code = _codes[code_id][0]
+    found = _places.get((code_id, instruction))
+    if found is None:
+        found = _places[code_id, instruction] = _line(code, instruction), _column(code, instruction)
+    return _place(code, *found)
 
 
 def user_place():
     """Innermost user frame as a place, or None."""
     stack = user_stack()
-    return place_of(*stack[0]) if stack else None
+    return place_at(*stack[0]) if stack else None
 
 
 def place_text(place):

@@ -4,6 +4,7 @@
 not have it: Unsupported when it is used. names.txt (made by tests/peer/list_names.py) lists one release; where an older one
 is asked for, nothing is taken for a mistake.
 """
+import functools
 import os
 
 from mindspore._drydock.session import session
@@ -70,6 +71,11 @@ def has_method(kind, name):
 
 def nearest(places, name):
     """A hint with the nearest name of these modules or of this class; "" if none is near."""
+    return _nearest(tuple(places), name)
+
+
+@functools.lru_cache(maxsize=None)
+def _nearest(places, name):  # scripts ask hasattr() of every tensor
     import difflib  # here, since it is slow to import and rarely needed
     lists = _read()
     known = set()

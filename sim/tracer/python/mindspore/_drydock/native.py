@@ -46,8 +46,7 @@ class Recorder:
 
     def call(self, method, **fields):
         request = _encode(fields).encode()
-        answer = json.loads(self._library.drydock_trace_call(
-            self._handle, method.encode(), request, len(request)))
+        answer = _decode(self._library.drydock_trace_call(self._handle, method.encode(), request, len(request)).decode())[0]
         error = answer.get("error")
         if error is not None:
             if error.get("reason") == "trace:request":
@@ -87,6 +86,7 @@ def _plain(value):
 
 
 _encode = json.JSONEncoder(default=_plain, separators=(",", ":")).encode
+_decode = json.JSONDecoder().raw_decode
 
 
 def operator_table():

@@ -324,7 +324,7 @@ class Program:
         key = frames.user_stack() if key is None else key
         found = self._stacks.get(key)
         if found is None:
-            places = [frames.place_of(*frame) for frame in key]
+            places = [frames.place_at(*frame) for frame in key]
             found = self._stacks[key] = self.recorder.call("add_stack", frames=places)["stack"]
         return found
 

@@ -1,5 +1,6 @@
 """Calls of networks and functions by the script: what is recorded, once per signature."""
 import contextlib
+import gc
 
 from mindspore._drydock import branches, examples
 from mindspore._drydock.errors import ZEROS_HINT, Unsupported, last_refusal
@@ -202,15 +203,18 @@ def _record_call(program, body, args, kwargs, names):
 
     inside_args = tuple(map_tensors(arg, as_input, name) for arg, name in zip(args, names(len(args))))
     inside_kwargs = {name: map_tensors(arg, as_input, name) for name, arg in kwargs.items()}
-    saved_scope = session.scope
+    saved_scope, collecting = session.scope, gc.isenabled()
     session.depth += 1
     session.scope = "Default"
+    gc.disable()  # what is recorded stays: to look through it again and again finds nothing
     try:
         inside_args, inside_kwargs = _through_dataset(program, inside_args, inside_kwargs)
         result = branches.run(program, lambda: body(*inside_args, **inside_kwargs))
     finally:
         session.depth -= 1
         session.scope = saved_scope
+        if collecting:
+            gc.enable()
     return map_tensors(result, _result_of(program), "result")
 
 

@@ -181,6 +181,10 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
         return tracing.compile_alone(self, self._enter, args, kwargs, names)
 
     def _enter(self, *args, **kwargs):
+        if session.repeating and not kwargs:
+            found = tracing.current_program().earlier_call(self, args)
+            if found is not None:
+                return found
         if self._scope in (None, _recompute.SCOPE):
             self._give_scope("Default")
         saved = (session.scope, session.compute_dtype, session.stage, session.segment, session.phase,

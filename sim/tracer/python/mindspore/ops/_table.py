@@ -27,6 +27,9 @@ class Signature:
         self.tuple_result = operator["tuple_result"]
         self.constructor = [Argument(fields) for fields in operator["constructor"]]
         self.call = [Argument(fields) for fields in operator["call"]]
+        self.constructor_names = frozenset(argument.name for argument in self.constructor)
+        self.only_a_tuple = len(self.call) == 1 and self.call[0].kind == "tuple"
+        self.has_settings = any(argument.kind == "attr" for argument in self.call)
 
 
 _signatures = None

@@ -153,6 +153,8 @@ def _bind(name, arguments, args, kwargs):
         raise user_error(TypeError, name + ":arguments", "%s takes at most %d arguments, %d were given"
                          % (name, len(arguments), len(args)))
     bound = {argument.name: value for argument, value in zip(arguments, args)}
+    if len(bound) == len(arguments) and not kwargs:
+        return bound
     names = {argument.name for argument in arguments}
     for key, value in kwargs.items():
         if key not in names:
@@ -222,10 +224,12 @@ def _operand(op, argument, value):
 def _late_settings(signature, args, kwargs, attrs):
     """Arguments of the constructor that are given with the call instead; they become attributes of this call."""
     count = len(signature.call)
+    if len(args) <= count and not kwargs:
+        return args, kwargs
     late = dict(zip([argument.name for argument in signature.constructor], args[count:]))
     if len(args) - count > len(late):
         return args, kwargs  # too many: the binding says so
-    names = {argument.name for argument in signature.constructor}
+    names = signature.constructor_names
     late.update({name: value for name, value in kwargs.items() if name in names})
     attrs.update({name: attr_value(value) for name, value in late.items()})
     return args[:count], {name: value for name, value in kwargs.items() if name not in names}
@@ -233,13 +237,13 @@ def _late_settings(signature, args, kwargs, attrs):
 
 def _call(self, signature, args, kwargs):
     attrs = self.recorded_attrs()
-    tuples = [a for a in signature.call if a.kind == "tuple"]
-    if tuples and len(signature.call) == 1 and len(args) > 1:
+    if signature.only_a_tuple and len(args) > 1:
         args = (args,)
     args, kwargs = _late_settings(signature, args, kwargs, attrs)
-    settled = {a.name: self.attrs[a.name] for a in signature.call[len(args):]
-               if a.kind == "attr" and a.default is REQUIRED and a.name in self.attrs}
-    bound = _bind("'%s'" % signature.name, signature.call, args, dict(settled, **kwargs))
+    if signature.has_settings:
+        kwargs = dict({a.name: self.attrs[a.name] for a in signature.call[len(args):]
+                       if a.kind == "attr" and a.default is REQUIRED and a.name in self.attrs}, **kwargs)
+    bound = _bind("'%s'" % signature.name, signature.call, args, kwargs)
     operands = []
     for argument in signature.call:
         if argument.kind == "attr":

@@ -157,14 +157,13 @@ class MultitypeFuncGraph:
                          % (self.name, ", ".join(type(value).__name__ for value in args)))
 
 
+_KINDS = {"Tensor": Tensor, "Number": (int, float), "Bool": bool, "Int": int, "Float": float, "Tuple": tuple, "List": list,
+          "String": str, "None": type(None), "Ref": Parameter}
+
+
 def _is_kind(value, name):
     name = name if isinstance(name, str) else getattr(name, "__name__", str(name))
-    return {
-        "Tensor": isinstance(value, Tensor), "Number": isinstance(value, (int, float)),
-        "Bool": isinstance(value, bool), "Int": isinstance(value, int), "Float": isinstance(value, float),
-        "Tuple": isinstance(value, tuple), "List": isinstance(value, list), "String": isinstance(value, str),
-        "None": value is None, "Function": callable(value), "Ref": isinstance(value, Parameter),
-    }.get(name, False)
+    return callable(value) if name == "Function" else isinstance(value, _KINDS.get(name, ()))
 
 
 class HyperMap:

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""Small forms of mindformers' configurations beside MindSpore's own dry run of the same ones.
+
+    python3 tests/peer/real_records.py --repository MINDFORMERS --msrun build/release/bin/msrun --python VENV/bin/python3 [--table]
+    python3 tests/peer/real_records.py --repository MINDFORMERS --record NAME,...     # with the wheel, see tests/reference/README.md
+
+A configuration is a public YAML of an unmodified checkout with the arguments of run_mindformer.py below: two layers, small sizes, 8 ranks.
+`tests/vectors/mindformers.json` holds what MindSpore said of the ranks that are listed (fields: tests/reference/README.md). Ours runs the
+same command on a data set that is declared instead of written. One line per record: both peaks and the collectives of a step.
+
+Exit status 0 if every record is as near as EXPECTED says, else 1.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "reference"))
+
+import differences  # noqa: E402
+import ours  # noqa: E402
+import records  # noqa: E402
+
+VECTORS = HERE.parent / "vectors/mindformers.json"
+
+
+def small(prefix, **given):
+    """Arguments for two layers of small sizes; what is given replaces or adds, a name without a value leaves out."""
+    sizes = dict(num_layers=2, hidden_size=1024, num_heads=8, n_kv_heads=4, intermediate_size=3584, vocab_size=16384, seq_length=4096)
+    sizes.update(given)
+    return ["%s.%s=%s" % (prefix, name, value) for name, value in sizes.items() if value is not None]
+
+
+def parallel(dp, mp, pp=1, micro=1, **given):
+    settings = {"runner_config.epochs": 1, "runner_config.batch_size": 1, "parallel_config.data_parallel": dp,
+                "parallel_config.model_parallel": mp, "parallel_config.pipeline_stage": pp, "parallel_config.micro_batch_num": micro,
+                "parallel.enable_parallel_optimizer": False, "recompute_config.recompute": False}
+    settings.update({name.replace("__", "."): value for name, value in given.items()})
+    return ["%s=%s" % item for item in settings.items()]
+
+
+LLAMA = "research/llama3_1/llama3_1_8b/finetune_llama3_1_8b.yaml"
+MODEL = "model.model_config"
+# name: YAML, ranks that are recorded, rows of the data set, their length, arguments
+CASES = {
+    "llama3_8b": (LLAMA, [0], 2, 4097, small(MODEL) + parallel(2, 4)),
+    "llama3_8b_zero": (LLAMA, [0], 2, 4097, small(MODEL) + parallel(2, 4, parallel__enable_parallel_optimizer=True)),
+    "llama3_8b_stages": (LLAMA, [0, 4], 8, 4097, small(MODEL) + parallel(2, 2, 2, 4)),
+    "qwen2_5_7b": ("research/qwen2_5/finetune_qwen2_5_7b_8k.yaml", [0], 4, 4097,
+                   small(MODEL) + parallel(4, 2, recompute_config__select_recompute=False)),
+    "telechat_7b": ("research/telechat2/telechat2-7b/finetune_telechat_7b.yaml", [0], 2, 4097,
+                    small(MODEL, n_kv_heads=None) + parallel(2, 4)),
+    "glm4_9b": ("configs/glm4/finetune_glm4_9b.yaml", [0], 4, 4096,
+                small(MODEL, n_kv_heads=None, vocab_size=None, intermediate_size=None, num_heads=None, padded_vocab_size=16384,
+                      ffn_hidden_size=3584, num_attention_heads=8, offset=0) + parallel(4, 2)),
+    "mixtral_8x7b": ("research/mixtral/mixtral_8x7b/finetune_mixtral-8x7b.yaml", [0], 4, 4097,
+                     small(MODEL) + parallel(4, 2, parallel_config__expert_parallel=2)),
+    "llama3_8b_recompute": (LLAMA, [0], 2, 4097, small(MODEL) + parallel(2, 4, recompute_config__recompute=True)),
+}
+# How near ours is today: both peaks in percent of the record at most, whether the collectives of a step are equal. Causes: docs/compatibility.md.
+EXPECTED = {
+    ("llama3_8b", 0): (18, 16, False),
+    ("llama3_8b_zero", 0): (4, 1, False),
+    ("llama3_8b_stages", 0): (28, 29, True),
+    ("llama3_8b_stages", 4): (74, 69, False),
+    ("qwen2_5_7b", 0): (35, 41, False),
+    ("telechat_7b", 0): (42, 46, False),
+    ("glm4_9b", 0): (67, 54, False),
+    ("llama3_8b_recompute", 0): (21, 16, False),
+    ("mixtral_8x7b", 0): (43, 35, False),
+}
+
+
+def yaml_of(options, name, folder):
+    """The YAML without its callback that writes checkpoints, which takes their side minutes."""
+    text = (options.repository / CASES[name][0]).read_text(encoding="utf-8")
+    kept, inside = [], False
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith("- type:"):
+            inside = "CheckpointMonitor" in line
+        elif inside and not line.startswith("    "):
+            inside = False
+        if not inside:
+            kept.append(line)
+    path = folder / "configuration.yaml"
+    path.write_text("".join(kept), encoding="utf-8")
+    return path
+
+
+def arguments_of(options, name, folder):
+    yaml, _, _, _, given = CASES[name]
+    register = (options.repository / yaml).parent.parent
+    settings = ["train_dataset.num_parallel_workers=1", "train_dataset_task.dataset_config.num_parallel_workers=1", *given]
+    pairs = [part for setting in settings for part in ("--" + setting.partition("=")[0], setting.partition("=")[2])]
+    return ["--config", str(yaml_of(options, name, folder)), "--register_path", str(register), "--run_mode", "train",
+            "--train_dataset_dir", str(folder / "data"), *pairs]
+
+
+def columns_of(options, name):
+    text = (options.repository / CASES[name][0]).read_text(encoding="utf-8")
+    return re.findall(r"[\"'](\w+)[\"']", re.search(r"input_columns:\s*\[([^\]]*)\]", text).group(1))
+
+
+def offline(environment):
+    return dict(environment, TRANSFORMERS_OFFLINE="1", HF_HUB_OFFLINE="1")
+
+
+def run_ours(options, name, folder):
+    """@return exit status, seconds of the processor, what it printed"""
+    _, _, rows, length, _ = CASES[name]
+    (folder / "data").mkdir()
+    column = {"type": "int32", "shape": [length]}
+    (folder / "data/train.mindrecord").write_text(json.dumps(
+        {"rows": rows, "columns": {one: column for one in columns_of(options, name)}}), encoding="utf-8")
+    environment = offline({k: v for k, v in os.environ.items() if not k.startswith(ours.FOREIGN)})
+    environment.update(MS_ALLOC_CONF="memory_tracker:True", PATH=os.path.dirname(options.python) + os.pathsep + os.environ["PATH"])
+    command = [options.msrun, "--sim_level=1", "--worker_num=8", "--log_dir=%s" % folder, "--python=" + options.python,
+               str(options.repository / "run_mindformer.py"), *arguments_of(options, name, folder)]
+    done = subprocess.run(command, cwd=folder, env=environment, timeout=ours.SECONDS, check=False, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.returncode, done.stdout.decode("utf-8", "replace")
+
+
+# Their side: real rows, and weights of zeros, since values do not enter a dry run and random ones take minutes.
+LAUNCH = """# jit_level: %(level)s
+import json, os, runpy, sys
+import numpy as np
+from mindspore.common import initializer as i
+zeros = lambda *given: np.zeros(given[-1], np.float32)
+i._init_random_normal = i._init_random_uniform = i._init_truncated_normal = zeros
+i._init_random_normal_inplace = i._init_random_uniform_inplace = i._init_truncated_normal_inplace = lambda *given: None
+from mindspore.mindrecord import FileWriter
+os.makedirs(%(data)r)
+writer = FileWriter(os.path.join(%(data)r, "train.mindrecord"), 1, overwrite=True)
+column = {"type": "int32", "shape": [-1]}
+writer.add_schema({name: column for name in %(columns)r})
+row = np.ones(%(length)d, np.int32)
+writer.write_raw_data([{name: row for name in %(columns)r} for _ in range(%(rows)d)])
+writer.commit()
+sys.path.insert(0, %(repository)r)
+sys.argv = ["run_mindformer.py"] + %(arguments)r
+runpy.run_path(os.path.join(%(repository)r, "run_mindformer.py"), run_name="__main__")
+"""
+
+
+def record(options, name, rank):
+    import theirs
+    _, _, rows, length, _ = CASES[name]
+    with tempfile.TemporaryDirectory(prefix="drydock-mindformers-") as temporary:
+        folder = Path(temporary)
+        text = (options.repository / CASES[name][0]).read_text(encoding="utf-8")
+        level = next((one for one in ("O0", "O1") if 'jit_level: "%s"' % one in text), "O1")
+        script = folder / "launch.py"
+        script.write_text(LAUNCH % {
+            "level": level, "data": str(folder / "data"), "columns": columns_of(options, name), "length": length, "rows": rows,
+            "repository": str(options.repository), "arguments": arguments_of(options, name, folder)}, encoding="utf-8")
+        os.environ.update(offline({}))
+        made = theirs.Wheel().record(script, 8, rank, folder / "out")
+        if made["exit"] and options.keep:
+            (options.keep / ("%s-%d.log" % (name, rank))).write_bytes((folder / "out/log").read_bytes())
+    made.update(script="run_mindformer.py", case=name)
+    made.pop("wall_s", None)
+    return made
+
+
+def record_all(options, known):
+    for name in options.record.split(","):
+        for rank in CASES[name][1]:
+            made = record(options, name, rank)
+            print(name, rank, made["exit"], made.get("used_peak_bytes"), made.get("error", ""), flush=True)
+            if made["exit"] == 0:
+                known[name, rank] = made
+                lines = [json.dumps(known[key], separators=(",", ":")) for key in sorted(known)]
+                VECTORS.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+
+
+def of_the_step(collectives):
+    """Without those of a network of its own that a callback of mindformers runs once in front of the steps (it counts operations)."""
+    return [one for one in collectives if not re.fullmatch(r"Default/AllReduce-op\d+", one["node"])]
+
+
+HEAD = """| configuration | rank | used peak | MindSpore | | with fragments | MindSpore | | collectives | MindSpore | |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|"""
+
+
+def compare(options, name, of_case):
+    """Rows of a configuration, and how many of its records are further away than expected."""
+    wrong = 0
+    with tempfile.TemporaryDirectory(prefix="drydock-mindformers-") as temporary:
+        folder = Path(options.keep or temporary) / name
+        folder.mkdir(parents=True, exist_ok=True)
+        status, text = run_ours(options, name, folder)
+        for one in of_case:
+            mine = ours.as_record(folder, one["rank"]) if status == 0 else None
+            if mine is None:
+                print("| %s | %d | status %d: %s |||||||||" % (name, one["rank"], status, text.strip().splitlines()[-1][:200]))
+                wrong += 1
+                continue
+            one["collectives"] = of_the_step(one["collectives"])
+            row = differences.compare(one, mine)
+            print("| %s | %d | %d | %d | %+.2f %% | %d | %d | %+.2f %% | %d | %d | %s |" % (
+                name, one["rank"], mine["used_peak_bytes"], one["used_peak_bytes"], row["used %"], mine["actual_peak_bytes"],
+                one["actual_peak_bytes"], row["actual %"], len(mine["collectives"]), len(one["collectives"]), row["collectives"]),
+                flush=True)
+            used, actual, equal = EXPECTED.get((name, one["rank"]), (1, 1, True))
+            wrong += abs(row["used %"]) > used or abs(row["actual %"]) > actual or (equal and row["collectives"] == "no")
+            if options.details:
+                for key, value in row.items():
+                    print("    %s: %s" % (key, value))
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repository", required=True, type=lambda text: Path(text).resolve(), help="checkout of mindformers")
+    parser.add_argument("--msrun", type=os.path.abspath, default="msrun")
+    parser.add_argument("--python", default=sys.executable, help="interpreter with what mindformers imports")
+    parser.add_argument("--only", default="", help="configurations whose name contains this text")
+    parser.add_argument("--record", default="", help="names of configurations to record with the wheel")
+    parser.add_argument("--keep", type=Path, help="folder that keeps the reports")
+    parser.add_argument("--details", action="store_true", help="everything that differs")
+    options = parser.parse_args()
+    known = {(one["case"], one["rank"]): one for one in json.loads(VECTORS.read_text(encoding="utf-8"))} if VECTORS.exists() else {}
+    if options.record:
+        record_all(options, known)
+        return 0
+    print(HEAD)
+    return 1 if sum(compare(options, name, [known[key] for key in sorted(known) if key[0] == name])
+                    for name in CASES if options.only in name) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
