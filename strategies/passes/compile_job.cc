@@ -12,6 +12,7 @@
 #include "strategies/passes/communicate/constant_sums.h"
 #include "strategies/passes/communicate/fuse.h"
 #include "strategies/passes/communicate/merge_equal.h"
+#include "strategies/passes/communicate/sum_decayed.h"
 #include "strategies/passes/localize/localize.h"
 #include "strategies/passes/prepare/check_graph.h"
 #include "strategies/passes/prepare/clean_traced.h"
@@ -73,7 +74,8 @@ Result<Graph> Communicate(Graph local, const TracedPlan& plan) {
   const bool recomputes = AsksForRecomputation(local);
   const bool gathers_again =
       config.enable_parallel_optimizer && config.optimizer_sharding.level == 3;
-  local = MergeEqualNodes(SimplifyGraph(std::move(local), work), false);
+  local = SumDecayedGradients(SimplifyGraph(std::move(local), work));
+  local = MergeEqualNodes(std::move(local), false);
   if (recomputes) {
     local = RecomputeActivations(std::move(local), CutsOperators(config.mode), gathers_again);
     DRYDOCK_TRY(local, SliceActivations(MergeEqualNodes(std::move(local)), plan));

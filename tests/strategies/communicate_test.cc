@@ -4,6 +4,7 @@
 #include "strategies/passes/communicate/constant_sums.h"
 #include "strategies/passes/communicate/merge_equal.h"
 #include "strategies/passes/communicate/number_fusion.h"
+#include "strategies/passes/communicate/sum_decayed.h"
 #include "strategies/passes/prepare/clean_traced.h"
 
 namespace drydock::strategies {
@@ -124,6 +125,36 @@ TEST(FoldConstantSums, ASeedFromOutsideIsSummed) {
   const ValueId sum = Collective(builder, "AllReduce", sens, {{"op", "sum"}});
   builder.SetOutputs({Emit(builder, "Neg", {sum})});
   EXPECT_EQ(Operators(FoldConstantSums(std::move(builder).Take())), "AllReduce Neg");
+}
+
+// ---- Weight decay before the mean ---------------------------------------------------------------
+
+// Recorded (dp_textcnn.py): Adam with weight decay, data parallel with gradients_mean.
+TEST(SumDecayedGradients, TheDecayIsAddedBeforeTheSum) {
+  GraphBuilder builder;
+  const ValueId gradient = *builder.AddInput("gradient", {.shape = {8}});
+  const ValueId weight = *builder.AddInput("weight", {.shape = {8}});
+  const ValueId sum = Collective(builder, "AllReduce", gradient, {{"op", "sum"}});
+  const ValueId mean = Emit(builder, "Mul", {sum, builder.AddScalar(0.25, DType::kFloat32)});
+  const ValueId decayed = Emit(builder, "Mul", {weight, builder.AddScalar(0.1, DType::kFloat32)});
+  builder.SetOutputs({Emit(builder, "Neg", {Emit(builder, "AddN", {decayed, mean})})});
+  const Graph graph = SumDecayedGradients(std::move(builder).Take());
+  ASSERT_EQ(Operators(graph), "Mul AddN AllReduce Mul Neg");
+  EXPECT_EQ(graph.nodes[1].inputs, (std::vector<ValueId>{decayed, gradient}));
+  EXPECT_EQ(graph.nodes[2].inputs, graph.nodes[1].outputs);
+  EXPECT_EQ(graph.nodes[3].inputs.front(), graph.nodes[2].outputs.front());
+  EXPECT_EQ(graph.nodes[4].inputs, graph.nodes[3].outputs);
+}
+
+TEST(SumDecayedGradients, ASumThatIsNoMeanOrIsReadTwiceStays) {
+  GraphBuilder builder;
+  const ValueId gradient = *builder.AddInput("gradient", {.shape = {8}});
+  const ValueId weight = *builder.AddInput("weight", {.shape = {8}});
+  const ValueId sum = Collective(builder, "AllReduce", gradient, {{"op", "sum"}});
+  const ValueId mean = Emit(builder, "Mul", {sum, builder.AddScalar(0.25, DType::kFloat32)});
+  builder.SetOutputs(
+      {Emit(builder, "AddN", {weight, sum}), mean, Emit(builder, "AddN", {weight, mean})});
+  EXPECT_EQ(Operators(SumDecayedGradients(std::move(builder).Take())), "AllReduce Mul AddN AddN");
 }
 
 // ---- Common operators -------------------------------------------------------------------------

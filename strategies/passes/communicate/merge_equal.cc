@@ -29,6 +29,8 @@ namespace {
 
 /// Two equal applications of these operators have different results.
 constexpr std::string_view kRandomFamily = "random";
+/// Numbers that follow from the rank: constants, though nodes make them.
+constexpr std::string_view kRankFamily = "rank";
 
 void Mix(std::size_t& hash, std::size_t more) {
   constexpr std::size_t kSpread = 0x9e3779b97f4a7c15U;
@@ -118,7 +120,8 @@ class Merger {
     return (recomputed_ || !IsInRecomputedScope(node)) && node.entry != nullptr &&
            node.entry->infer != nullptr && !node.outputs.empty() &&
            node.entry->kind != OpKind::kUpdate && node.entry->writes.empty() &&
-           node.entry->family != kRandomFamily && !node.inputs.empty();
+           node.entry->family != kRandomFamily &&
+           (!node.inputs.empty() || node.entry->family == kRankFamily);
   }
 
   static bool OnlyGroupCounts(const Node& node) { return ReducesToAll(node); }

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "strategies/graph/graph.h"
+
+namespace drydock::strategies {
+
+/// What is added to a mean over ranks is added before it. See sum_decayed.cc.
+[[nodiscard]] Graph SumDecayedGradients(Graph local);
+
+}  // namespace drydock::strategies
