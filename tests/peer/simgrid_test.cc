@@ -5,6 +5,7 @@
 // Where a device has links of its own both must agree. An engine lives once per process, so all
 // cases are parts of one platform that run side by side; each writes down when it ended.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -123,73 +124,92 @@ void Ring(const Cluster& cluster, int self, int first, int stride, int members, 
   }
 }
 
-/// When each case ended, by name; filled by one run of the engine.
-const std::map<std::string, double>& Ends() {
-  static const std::map<std::string, double> ends = [] {
-    std::map<std::string, double> result;
-    int argc = 1;
-    char name[] = "simgrid_test";
-    char* argv[] = {name, nullptr};
-    sg::Engine engine(&argc, argv);
-    for (const char* setting :
-         {"network/model:CM02", "network/TCP-gamma:0", "network/weight-S:0",
-          "network/bandwidth-factor:1", "network/latency-factor:1", "network/crosstraffic:0"}) {
-      sg::Engine::set_config(setting);
-    }
-    sg::NetZone* zone = sg::create_full_zone("world");
-    const Cluster ring(zone, "ring", kPerNode);
-    const Cluster strided(zone, "strided", 2 * kPerNode);
-    const Cluster levels(zone, "levels", 2 * kPerNode);
-    const Cluster all(zone, "all", kPerNode);
-    const Cluster narrow(zone, "narrow", 2 * kPerNode, kOutside * kPerNode / 2);
-    const Cluster shared(zone, "shared", 3);
-    zone->seal();
-    const auto note = [&](const std::string& test) {
-      result[test] = std::max(result[test], sg::Engine::get_clock());
-    };
+/// When each case ended, by name.
+using EndTimes = std::map<std::string, double>;
+
+struct Cases {
+  explicit Cases(sg::NetZone* zone)
+      : ring(zone, "ring", kPerNode),
+        strided(zone, "strided", 2 * kPerNode),
+        levels(zone, "levels", 2 * kPerNode),
+        all(zone, "all", kPerNode),
+        narrow(zone, "narrow", 2 * kPerNode, kOutside * kPerNode / 2),
+        shared(zone, "shared", 3) {}
+  void Note(const std::string& test) { ends[test] = std::max(ends[test], sg::Engine::get_clock()); }
+
+  /// What happens in one node, and from each of its devices to one of another node.
+  void StartInNode() {
     for (int d = 0; d < kPerNode; ++d) {
-      sg::Actor::create("ring", ring.host(d), [&, d] {
+      sg::Actor::create("ring", ring.host(d), [this, d] {
         Ring(ring, d, 0, 1, kPerNode, 2 * (kPerNode - 1), kBytes / kPerNode);
-        note("ring");
+        Note("ring");
       });
-      sg::Actor::create("all", all.host(d), [&, d] {
+      sg::Actor::create("all", all.host(d), [this, d] {
         for (int k = 1; k < kPerNode; ++k) {
           Exchange(all, d, (d + k) % kPerNode, (d + kPerNode - k) % kPerNode, kBytes / kPerNode);
         }
-        note("all");
+        Note("all");
       });
-      sg::Actor::create("send", narrow.host(d), [&, d] {
-        static int token = 0;
-        narrow.box(d, d + kPerNode)->put(&token, static_cast<std::uint64_t>(kBytes));
-        note("narrow");
-      });
-      sg::Actor::create("take", narrow.host(d + kPerNode),
-                        [&, d] { narrow.box(d, d + kPerNode)->get<int>(); });
+      StartMessage(narrow, d, d + kPerNode, kBytes, "narrow");
     }
+  }
+
+  void StartBetweenNodes() {
     for (int d = 0; d < 2 * kPerNode; ++d) {
-      sg::Actor::create("strided", strided.host(d), [&, d] {
+      sg::Actor::create("strided", strided.host(d), [this, d] {
         Ring(strided, d, d % kPerNode, kPerNode, 2, 2, kBytes / 2);
-        note("strided");
+        Note("strided");
       });
-      sg::Actor::create("levels", levels.host(d), [&, d] {
+      sg::Actor::create("levels", levels.host(d), [this, d] {
         const int node = d / kPerNode * kPerNode;
         Ring(levels, d, node, 1, kPerNode, kPerNode - 1, kBytes / kPerNode);
         Ring(levels, d, d % kPerNode, kPerNode, 2, 2, kBytes / kPerNode / 2);
         Ring(levels, d, node, 1, kPerNode, kPerNode - 1, kBytes / kPerNode);
-        note("levels");
+        Note("levels");
       });
     }
-    for (int to = 1; to <= 2; ++to) {
-      sg::Actor::create("out", shared.host(0), [&, to] {
-        static int token = 0;
-        shared.box(0, to)->put(&token, static_cast<std::uint64_t>(kBytes * to));
-        note("shared" + std::to_string(to));
-      });
-      sg::Actor::create("in", shared.host(to), [&, to] { shared.box(0, to)->get<int>(); });
-    }
-    engine.run();
-    return result;
-  }();
+  }
+
+  void StartMessage(const Cluster& cluster, int from, int to, double bytes,
+                    const std::string& test) {
+    sg::Actor::create("send", cluster.host(from), [this, &cluster, from, to, bytes, test] {
+      static int token = 0;
+      cluster.box(from, to)->put(&token, static_cast<std::uint64_t>(bytes));
+      Note(test);
+    });
+    sg::Actor::create("take", cluster.host(to),
+                      [&cluster, from, to] { cluster.box(from, to)->get<int>(); });
+  }
+
+  Cluster ring, strided, levels, all, narrow, shared;
+  EndTimes ends = {};
+};
+
+/// All cases in one run of the engine.
+EndTimes Simulate() {
+  int argc = 1;
+  char name[] = "simgrid_test";
+  char* argv[] = {name, nullptr};
+  sg::Engine engine(&argc, argv);
+  for (const char* setting :
+       {"network/model:CM02", "network/TCP-gamma:0", "network/weight-S:0",
+        "network/bandwidth-factor:1", "network/latency-factor:1", "network/crosstraffic:0"}) {
+    sg::Engine::set_config(setting);
+  }
+  sg::NetZone* zone = sg::create_full_zone("world");
+  Cases cases(zone);
+  zone->seal();
+  cases.StartInNode();
+  cases.StartBetweenNodes();
+  for (int to = 1; to <= 2; ++to) {
+    cases.StartMessage(cases.shared, 0, to, kBytes * to, "shared" + std::to_string(to));
+  }
+  engine.run();
+  return cases.ends;
+}
+
+const EndTimes& Ends() {
+  static const EndTimes ends = Simulate();
   return ends;
 }
 
