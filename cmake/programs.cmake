@@ -67,6 +67,10 @@ foreach(page errors.md zh/errors.md)
   install(FILES docs/${page} DESTINATION ${DRYDOCK_SHARE}/drydock/pages RENAME ${name})
 endforeach()
 
+# The script that `drydock plan` compiles.
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/docs/examples/transformer ${PROJECT_BINARY_DIR}/share/drydock/planning SYMBOLIC)
+install(DIRECTORY docs/examples/transformer/ DESTINATION share/drydock/planning PATTERN __pycache__ EXCLUDE)
+
 # One program; called msrun it is msrun.
 if(EXISTS ${PROJECT_SOURCE_DIR}/launcher/main.cc)
   add_executable(drydock launcher/main.cc)

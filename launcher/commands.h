@@ -15,6 +15,7 @@ namespace drydock::launcher {
 [[nodiscard]] std::unique_ptr<Command> MakeEstimateCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeHtmlCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeCalibrateCommand();
+[[nodiscard]] std::unique_ptr<Command> MakePlanCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeManCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeExplainCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeCompletionCommand();

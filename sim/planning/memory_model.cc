@@ -171,13 +171,16 @@ void AddWeights(const TrainingJob& job, const Plan& plan, const RankWeights& wei
     return cut ? weights.plain / shards + weights.experts / expert_shards
                : weights.plain + weights.experts;
   };
-  memory.weights = storage.weight * held(plan.optimizer_level >= 3);
+  memory.weights = storage.weight * held(plan.optimizer_level >= (storage.cut_weights ? 1 : 3));
   memory.gradients =
       storage.gradient * held(plan.optimizer_level >= 2) + storage.accumulation * held(false);
   memory.optimizer = storage.optimizer * held(plan.optimizer_level >= 1);
   if (plan.optimizer_level >= 3) {
     // The unit in use, the next one, and the gradient of the one in use.
     memory.gathered = weights.largest * 3 * storage.computed;
+  } else if (storage.cut_weights &&
+             (plan.optimizer_level > 0 || storage.computed < storage.weight)) {
+    memory.gathered = storage.computed * held(false);
   } else if (plan.optimizer_level == 2) {
     memory.gathered = weights.largest * storage.gradient;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -31,15 +32,59 @@ constexpr std::array<Axis, 8> kAxes = {{{"dp", &Plan::data, 1},
                                         {"mb", &Plan::micro_batch, 0},
                                         {"op", &Plan::optimizer_level, 0}}};
 
-Status Divides(std::int64_t whole, std::string_view what, std::int64_t part,
-               std::string_view parts) {
-  if (part >= 1 && whole % part == 0) {
-    return {};
+/// Why a plan cannot be: `part` does not divide `whole`, or the devices are not those of the job.
+struct Violation {
+  std::int64_t whole = 0;
+  std::int64_t part = 0;
+  std::string_view what = {};
+  std::string_view parts = {};  ///< Empty: `what` is the whole sentence.
+  std::string_view hint = {};
+};
+
+/// The first rule that the plan breaks. Asked of every plan of a search: makes no text.
+std::optional<Violation> FirstViolation(const TrainingJob& job, const Plan& plan) {
+  const ModelShape& model = job.model;
+  const std::int64_t parts = plan.pipeline * plan.interleave;
+  const std::int64_t at_once = plan.data * plan.micro_batch;
+  const std::int64_t stage_devices = plan.data * plan.context * plan.tensor;
+  const std::int64_t sequence_cuts = plan.context * (plan.sequence_parallel ? plan.tensor : 1);
+  const auto uneven = [](std::int64_t whole, std::int64_t part) { return whole % part != 0; };
+  if (plan.Devices() != job.devices) {
+    return Violation{.whole = job.devices, .part = plan.Devices(), .what = "devices"};
   }
-  return FailInput("Plan:not-divisible",
-                   std::to_string(whole) + " " + std::string(what) + " cannot be divided by " +
-                       std::to_string(part) + " " + std::string(parts),
-                   "use " + std::string(parts) + " that divide " + std::to_string(whole));
+  if (uneven(model.heads, plan.tensor)) {
+    return Violation{model.heads, plan.tensor, "attention heads", "tensor parts"};
+  }
+  if (uneven(model.kv_heads, plan.tensor) && uneven(plan.tensor, model.kv_heads)) {
+    return Violation{model.kv_heads, plan.tensor, "key-value heads", "tensor parts"};
+  }
+  if (uneven(job.sequence, sequence_cuts)) {
+    return Violation{job.sequence, sequence_cuts, "tokens", "parts of the sequence"};
+  }
+  if (uneven(job.global_batch, at_once)) {
+    return Violation{job.global_batch, at_once, "samples", "samples at once"};
+  }
+  if (parts > model.layers || (plan.interleave > 1 && uneven(model.layers, parts))) {
+    return Violation{model.layers, parts, "layers", "parts of the model"};
+  }
+  if (plan.interleave > 1 && plan.pipeline == 1) {
+    return Violation{.what = "parts of a stage take turns, but there is one stage",
+                     .hint = "leave vpp out"};
+  }
+  if (plan.interleave > 1 && uneven(MicroBatches(job, plan), plan.pipeline)) {
+    return Violation{MicroBatches(job, plan), plan.pipeline, "micro batches",
+                     "stages with interleaved parts"};
+  }
+  if (plan.expert > 1 && model.experts.count == 0) {
+    return Violation{.what = "the model has no experts to cut", .hint = "leave ep out"};
+  }
+  if (uneven(model.experts.count, plan.expert)) {
+    return Violation{model.experts.count, plan.expert, "experts", "expert parts"};
+  }
+  if (uneven(stage_devices, plan.expert)) {
+    return Violation{stage_devices, plan.expert, "devices of a stage", "expert parts"};
+  }
+  return std::nullopt;
 }
 
 tl::unexpected<Error> UnknownWord(std::string_view word) {
@@ -81,39 +126,30 @@ std::int64_t MicroBatches(const TrainingJob& job, const Plan& plan) {
   return at_once < 1 || job.global_batch % at_once != 0 ? 0 : job.global_batch / at_once;
 }
 
+bool IsPossible(const TrainingJob& job, const Plan& plan) {
+  return !FirstViolation(job, plan);
+}
+
 Status CheckPlan(const TrainingJob& job, const Plan& plan) {
-  const ModelShape& model = job.model;
-  if (plan.Devices() != job.devices) {
+  const std::optional<Violation> broken = FirstViolation(job, plan);
+  if (!broken) {
+    return {};
+  }
+  const std::string what(broken->what);
+  if (what == "devices") {
     return FailInput("Plan:devices",
-                     "the plan takes " + std::to_string(plan.Devices()) + " devices, the job has " +
-                         std::to_string(job.devices),
-                     "dp * tp * pp * cp has to be " + std::to_string(job.devices));
+                     "the plan takes " + std::to_string(broken->part) + " devices, the job has " +
+                         std::to_string(broken->whole),
+                     "dp * tp * pp * cp has to be " + std::to_string(broken->whole));
   }
-  DRYDOCK_RETURN_IF_ERROR(Divides(model.heads, "attention heads", plan.tensor, "tensor parts"));
-  if (model.kv_heads % plan.tensor != 0 && plan.tensor % model.kv_heads != 0) {
-    return Divides(model.kv_heads, "key-value heads", plan.tensor, "tensor parts");
+  if (broken->parts.empty()) {
+    return FailInput("Plan:contradiction", what, std::string(broken->hint));
   }
-  DRYDOCK_RETURN_IF_ERROR(Divides(job.sequence, "tokens",
-                                  plan.context * (plan.sequence_parallel ? plan.tensor : 1),
-                                  "parts of the sequence"));
-  DRYDOCK_RETURN_IF_ERROR(
-      Divides(job.global_batch, "samples", plan.data * plan.micro_batch, "samples at once"));
-  if (plan.pipeline * plan.interleave > model.layers) {
-    return Divides(model.layers, "layers", plan.pipeline * plan.interleave, "parts of the model");
-  }
-  if (plan.interleave > 1 && MicroBatches(job, plan) % plan.pipeline != 0) {
-    return Divides(MicroBatches(job, plan), "micro batches", plan.pipeline,
-                   "stages with interleaved parts");
-  }
-  if (plan.expert > 1) {
-    if (model.experts.count == 0) {
-      return FailInput("Plan:no-experts", "the model has no experts to cut", "leave ep out");
-    }
-    DRYDOCK_RETURN_IF_ERROR(Divides(model.experts.count, "experts", plan.expert, "expert parts"));
-    DRYDOCK_RETURN_IF_ERROR(Divides(plan.data * plan.context * plan.tensor, "devices of a stage",
-                                    plan.expert, "expert parts"));
-  }
-  return {};
+  const std::string parts(broken->parts);
+  return FailInput("Plan:not-divisible",
+                   std::to_string(broken->whole) + " " + what + " cannot be divided by " +
+                       std::to_string(broken->part) + " " + parts,
+                   "use " + parts + " that divide " + std::to_string(broken->whole));
 }
 
 std::string PlanText(const Plan& plan) {
@@ -132,8 +168,7 @@ std::string PlanText(const Plan& plan) {
                      : " " + std::string(RecomputeName(plan.recompute)));
 }
 
-Result<Plan> ParsePlan(std::string_view text) {
-  Plan plan;
+Result<Plan> ParsePlan(std::string_view text, Plan plan) {
   while (!text.empty()) {
     const std::size_t begin = text.find_first_not_of(" ,");
     if (begin == std::string_view::npos) {
@@ -148,7 +183,7 @@ Result<Plan> ParsePlan(std::string_view text) {
   }
   double devices = 1;
   for (const std::int64_t cut : {plan.data, plan.tensor, plan.pipeline, plan.context}) {
-    devices *= static_cast<double>(cut);
+    devices *= static_cast<double>(std::max<std::int64_t>(cut, 1));
   }
   if (devices > 1e9) {
     return FailInput("Plan:devices", "the plan takes more than 10^9 devices", "cut less");

@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "sim/planning/model_shape.h"
@@ -43,7 +44,10 @@ struct Storage {
   double gradient = 4;      ///< Cut by level 2 and up.
   double accumulation = 0;  ///< A further gradient, never cut.
   double optimizer = 12;    ///< Master copy and moments; cut by level 1 and up.
-  double computed = 2;      ///< Of a weight as products take it, where it is gathered or cast.
+  double computed = 2;  ///< Of a weight as products take it, where it is gathered or cast.
+  /// Weights are stored cut from level 1 on, and whole copies as products take them live from the
+  /// forward to the backward pass below level 3: MindSpore's optimizer parallelism.
+  bool cut_weights = false;
   friend bool operator==(const Storage&, const Storage&) = default;
 };
 
@@ -79,13 +83,16 @@ struct TrainingJob {
 /// Whether the plan can be run at all: everything divides that has to.
 /// @error kInvalidArgument  what does not divide, and what would
 [[nodiscard]] Status CheckPlan(const TrainingJob& job, const Plan& plan);
+/// The same without saying why. Every part of the plan has to be at least 1.
+[[nodiscard]] bool IsPossible(const TrainingJob& job, const Plan& plan);
 
 /// "dp8 tp8 pp16 vpp2 cp1 ep1 sp op1 selective mb1": how tables and --explain name a plan; parts
 /// that are 1 or absent are left out.
 [[nodiscard]] std::string PlanText(const Plan& plan);
 
-/// The plan that `PlanText` writes so. @error kInvalidArgument  which word is not understood
-[[nodiscard]] Result<Plan> ParsePlan(std::string_view text);
+/// The plan that `PlanText` writes so; what is not written stays as in `plan`. @error
+/// kInvalidArgument  which word is not understood
+[[nodiscard]] Result<Plan> ParsePlan(std::string_view text, Plan plan = {});
 
 /// "none", "selective", "products", "full".
 [[nodiscard]] std::string_view RecomputeName(Recompute recompute);

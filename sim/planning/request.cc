@@ -19,8 +19,8 @@ constexpr std::array<std::pair<std::string_view, Storage>, 7> kSchemes = {
      {"megatron-fp16", {.weight = 2, .gradient = 2, .optimizer = 16}},
      {"fp32", {.weight = 4, .gradient = 4, .optimizer = 8}},
      {"bloom-bf16", {.weight = 2, .gradient = 2, .accumulation = 4, .optimizer = 12}},
-     {"mindspore-fp32", {.weight = 4, .gradient = 4, .optimizer = 8}},
-     {"mindspore-fp16", {.weight = 2, .gradient = 2, .optimizer = 8}}}};
+     {"mindspore-fp32", {.weight = 4, .gradient = 4, .optimizer = 8, .cut_weights = true}},
+     {"mindspore-fp16", {.weight = 2, .gradient = 2, .optimizer = 8, .cut_weights = true}}}};
 
 Status Wrong(const ModelSettings& settings, std::string_view name, std::string message,
              std::string hint) {

@@ -219,7 +219,7 @@ void AddContextCollectives(const Scene& scene, double core, BlockTime& time) {
       2 * kHalf * key * Real(scene.job.sequence) * Real(scene.plan.micro_batch) / scene.tensor;
   const double one =
       scene.Collective(CollectivePattern::kAllGather, bytes, scene.plan.context, scene.plan.tensor);
-  time.context += std::max(0.0, 3 * one - core);
+  time.context += std::max(0.3 * one, 3 * one - core);
 }
 
 /// Token table, and at the other end norm, head and loss.

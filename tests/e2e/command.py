@@ -111,11 +111,11 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(self.left_over(), [], run.err)
         return run
 
-    def drydock(self, *arguments):
+    def drydock(self, *arguments, **variables):
         """Another command than msrun."""
         done = subprocess.run([str(Path(MSRUN).parent / "drydock"), *map(str, arguments)], cwd=self.folder,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              timeout=SECONDS, env=environment(self.temporary))
+                              timeout=SECONDS, env={**environment(self.temporary), **variables})
         return Run(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
     def left_over(self):

@@ -1,0 +1,88 @@
+#include "launcher/full_run.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/executor.h"
+#include "launcher/files.h"
+#include "launcher/install_paths.h"
+#include "launcher/load_job.h"
+#include "launcher/msrun_options.h"
+#include "reports/plan_settings.h"
+#include "strategies/passes/compile_job.h"
+
+namespace drydock::launcher {
+namespace {
+
+/// Our script in the installation, or as the documents name it if the installation has none.
+std::string ScriptPath() {
+  const Result<std::string> program = ProgramPath();
+  return program ? PathIn(PathsFor(*program).planning_folder, "net.py") : "net.py";
+}
+
+std::vector<std::string> Words(const sim::TrainingJob& job, const std::string& script,
+                               std::vector<std::string> arguments) {
+  std::vector<std::string> words = {"--sim_level=1", "--worker_num=" + std::to_string(job.devices),
+                                    script};
+  std::ranges::move(arguments, std::back_inserter(words));
+  return words;
+}
+
+}  // namespace
+
+Result<sim::DryRunResult> RunInFull(const std::vector<std::string>& words, const Context& context) {
+  MsrunOptions options;
+  FlagSet flags;
+  AddMsrunFlags(flags, options);
+  DRYDOCK_RETURN_IF_ERROR(flags.Parse(words));
+  DRYDOCK_TRY(const MsrunOptions finished,
+              FinishMsrunOptions(std::move(options), flags, context.environment));
+  std::optional<strategies::JobConfig> settings;
+  DRYDOCK_TRY(LoadedJob loaded, LoadJob(finished, context, settings));
+  const sim::DryRunOptions dry_run{.level = static_cast<std::int32_t>(finished.sim_level)};
+  DRYDOCK_TRY(strategies::JobProgram program,
+              strategies::CompileJob(std::move(loaded.traced), sim::DescribedRank(dry_run)));
+  const auto executor = MakeExecutor(static_cast<std::size_t>(finished.threads));
+  return sim::DryRun(std::move(program), dry_run, *executor);
+}
+
+reports::FullRun RunPlan(const sim::TrainingJob& job, const sim::Plan& plan,
+                         std::int64_t limit_bytes, const Context& context) {
+  const Result<std::vector<std::string>> arguments = reports::ScriptArguments(job, plan);
+  if (!arguments) {
+    return {.problem = arguments.error().message};
+  }
+  std::vector<std::string> words = Words(job, ScriptPath(), *arguments);
+  const std::int64_t gibibytes = std::max<std::int64_t>(1, limit_bytes >> 30);
+  words.insert(words.begin(), "--device_memory=" + std::to_string(gibibytes) + "GB");
+  const Result<sim::DryRunResult> result = RunInFull(words, context);
+  if (!result) {
+    return {.problem = result.error().message};
+  }
+  reports::FullRun full;
+  for (const sim::ClassMemory& one : result->classes) {
+    if (one.memory) {
+      full.peak_bytes = std::max(full.peak_bytes, one.memory->used_peak_bytes);
+      full.actual_bytes = std::max(full.actual_bytes, one.memory->actual_peak_bytes);
+    }
+  }
+  full.collectives = result->agreement.collectives_checked;
+  if (!result->agreement.holds) {
+    full.problem = "the ranks disagree: " + result->agreement.first_conflict;
+  }
+  return full;
+}
+
+std::string CommandLineOf(const sim::TrainingJob& job, const sim::Plan& plan) {
+  const Result<std::vector<std::string>> arguments = reports::ScriptArguments(job, plan);
+  std::string line = "msrun";
+  if (!arguments) {
+    return {};
+  }
+  for (const std::string& word : Words(job, ScriptPath(), *arguments)) {
+    line += " " + word;
+  }
+  return line;
+}
+
+}  // namespace drydock::launcher
