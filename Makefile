@@ -83,8 +83,8 @@ operators: dev
 truth: dev
 	@python3 -B tests/reference/truth.py $(if $(RECORDED),--recorded) $(if $(ONLY),--only $(ONLY),--page docs/truth.md)
 
-accuracy: release
-	@python3 -B tests/reference/accuracy.py --build build/release $(if $(DRYDOCK_VECTORS),,--page docs/accuracy.md)
+accuracy: dev
+	@python3 -B tests/reference/accuracy.py $(if $(DRYDOCK_VECTORS),,--page docs/accuracy.md)
 
 real-models: release
 	@test -f "$(REPOS)/mindformers/run_mindformer.py" || { echo "REPOS must be a folder with a checkout of mindformers"; exit 1; }

@@ -8,6 +8,7 @@
 #include "launcher/install_paths.h"
 #include "launcher/load_job.h"
 #include "launcher/msrun_options.h"
+#include "launcher/time_options.h"
 #include "reports/plan_settings.h"
 #include "strategies/passes/compile_job.h"
 
@@ -22,7 +23,7 @@ std::string ScriptPath() {
 
 std::vector<std::string> Words(const sim::TrainingJob& job, const std::string& script,
                                std::vector<std::string> arguments) {
-  std::vector<std::string> words = {"--sim_level=1", "--worker_num=" + std::to_string(job.devices),
+  std::vector<std::string> words = {"--sim_level=3", "--worker_num=" + std::to_string(job.devices),
                                     script};
   std::ranges::move(arguments, std::back_inserter(words));
   return words;
@@ -30,7 +31,8 @@ std::vector<std::string> Words(const sim::TrainingJob& job, const std::string& s
 
 }  // namespace
 
-Result<sim::DryRunResult> RunInFull(const std::vector<std::string>& words, const Context& context) {
+Result<sim::DryRunResult> RunInFull(const std::vector<std::string>& words,
+                                    const sim::HardwareProfile* hardware, const Context& context) {
   MsrunOptions options;
   FlagSet flags;
   AddMsrunFlags(flags, options);
@@ -39,7 +41,12 @@ Result<sim::DryRunResult> RunInFull(const std::vector<std::string>& words, const
               FinishMsrunOptions(std::move(options), flags, context.environment));
   std::optional<strategies::JobConfig> settings;
   DRYDOCK_TRY(LoadedJob loaded, LoadJob(finished, context, settings));
-  const sim::DryRunOptions dry_run{.level = static_cast<std::int32_t>(finished.sim_level)};
+  sim::DryRunOptions dry_run{.level = static_cast<std::int32_t>(finished.sim_level)};
+  if (hardware != nullptr) {
+    dry_run.time = sim::TimeOptions{.hardware = *hardware};
+  } else if (dry_run.level == 3) {
+    DRYDOCK_TRY(dry_run.time, TimeOptionsOf(finished, loaded.settings.device_target));
+  }
   DRYDOCK_TRY(strategies::JobProgram program,
               strategies::CompileJob(std::move(loaded.traced), sim::DescribedRank(dry_run)));
   const auto executor = MakeExecutor(static_cast<std::size_t>(finished.threads));
@@ -47,7 +54,8 @@ Result<sim::DryRunResult> RunInFull(const std::vector<std::string>& words, const
 }
 
 reports::FullRun RunPlan(const sim::TrainingJob& job, const sim::Plan& plan,
-                         std::int64_t limit_bytes, const Context& context) {
+                         const sim::HardwareProfile& hardware, std::int64_t limit_bytes,
+                         const Context& context) {
   const Result<std::vector<std::string>> arguments = reports::ScriptArguments(job, plan);
   if (!arguments) {
     return {.problem = arguments.error().message};
@@ -55,7 +63,7 @@ reports::FullRun RunPlan(const sim::TrainingJob& job, const sim::Plan& plan,
   std::vector<std::string> words = Words(job, ScriptPath(), *arguments);
   const std::int64_t gibibytes = std::max<std::int64_t>(1, limit_bytes >> 30);
   words.insert(words.begin(), "--device_memory=" + std::to_string(gibibytes) + "GB");
-  const Result<sim::DryRunResult> result = RunInFull(words, context);
+  const Result<sim::DryRunResult> result = RunInFull(words, &hardware, context);
   if (!result) {
     return {.problem = result.error().message};
   }
@@ -66,6 +74,8 @@ reports::FullRun RunPlan(const sim::TrainingJob& job, const sim::Plan& plan,
       full.actual_bytes = std::max(full.actual_bytes, one.memory->actual_peak_bytes);
     }
   }
+  full.fits = full.actual_bytes <= limit_bytes;
+  full.step_seconds = result->time ? result->time->run.seconds : 0;
   full.collectives = result->agreement.collectives_checked;
   if (!result->agreement.holds) {
     full.problem = "the ranks disagree: " + result->agreement.first_conflict;

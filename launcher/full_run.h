@@ -11,14 +11,17 @@
 namespace drydock::launcher {
 
 /// Dry-runs a script for all ranks, without writing anything.
-/// @param words  as msrun takes them: flags, script, its arguments
+/// @param words     as msrun takes them: flags, script, its arguments
+/// @param hardware  of level 3; null: what the flags say
 /// @error  as Simulate
 [[nodiscard]] Result<sim::DryRunResult> RunInFull(const std::vector<std::string>& words,
+                                                  const sim::HardwareProfile* hardware,
                                                   const Context& context);
 
 /// The script that trains a planned model, compiled for all ranks of a plan.
 /// @return  what was found, or in `problem` why nothing was
 [[nodiscard]] reports::FullRun RunPlan(const sim::TrainingJob& job, const sim::Plan& plan,
+                                       const sim::HardwareProfile& hardware,
                                        std::int64_t limit_bytes, const Context& context);
 
 /// The command line that does the same by hand: "msrun --sim_level=1 ...".

@@ -176,22 +176,32 @@ class PlanCommand : public Command {
     for (const std::size_t index : found.front) {
       report.front.push_back(found.plans[index]);
     }
-    AddBest(report, found, context);
+    AddBest(report, found, hardware, context);
     context.out << (options_.json ? reports::PlanJson(report) : reports::PlanText(report));
     return ExitCode::kOk;
   }
 
   void AddBest(reports::PlanReport& report, const sim::SearchResult& found,
-               const Context& context) const {
+               const sim::HardwareProfile& hardware, const Context& context) const {
     Progress progress("full runs", found.best.size());
     for (const std::size_t index : found.best) {
       reports::PlannedRow row{.figures = found.plans[index]};
       if (!options_.closed_form) {
         progress.Show(report.best.size(), PlanText(row.figures.plan));
-        row.full = RunPlan(report.job, row.figures.plan, std::llround(report.limit_bytes), context);
+        row.full = RunPlan(report.job, row.figures.plan, hardware, std::llround(report.limit_bytes),
+                           context);
       }
       report.best.push_back(std::move(row));
     }
+    // What fits in full stands before what does not, the faster before the slower.
+    std::ranges::stable_sort(report.best, {}, [](const reports::PlannedRow& row) {
+      const bool known = row.full && row.full->problem.empty();
+      return std::pair(
+          !row.full || (known && row.full->fits) ? 0
+          : known                                ? 2
+                                                 : 1,
+          known && row.full->step_seconds > 0 ? row.full->step_seconds : row.figures.step_seconds);
+    });
   }
 
   PlanOptions options_ = {};

@@ -53,22 +53,22 @@ std::string Table(const std::vector<std::vector<std::string>>& rows,
 /// What the full run says, and by how much the closed form is off.
 std::vector<std::string> FullCells(const PlannedRow& row) {
   if (!row.full) {
-    return {"-", "-", ""};
+    return {"-", "-", "-", ""};
   }
   if (!row.full->problem.empty()) {
-    return {"-", "-", row.full->problem};
+    return {"-", "-", "-", row.full->problem};
   }
+  const double seconds = row.full->step_seconds;
   const auto peak = static_cast<double>(row.full->peak_bytes);
   const double off = peak > 0 ? 100 * (row.figures.peak_bytes / peak - 1) : 0;
-  return {Gibibytes(peak), (off >= 0 ? "+" : "") + Rounded(off, 1) + " %",
-          row.full->actual_bytes > 0
-              ? "with fragments " + Gibibytes(static_cast<double>(row.full->actual_bytes))
-              : ""};
+  return {seconds > 0 ? Rounded(seconds, 3) + " s" : "-", Gibibytes(peak),
+          (off >= 0 ? "+" : "") + Rounded(off, 1) + " %", row.full->fits ? "" : "does not fit"};
 }
 
 std::string BestTable(const PlanReport& report) {
-  std::vector<std::vector<std::string>> rows = {
-      {"", "plan", "step", "tokens/s/device", "memory", "full run", "closed form", ""}};
+  std::vector<std::vector<std::string>> rows = {{"", "plan", "step", "tokens/s/device", "memory",
+                                                 "step in full", "memory in full", "closed form",
+                                                 ""}};
   for (std::size_t i = 0; i < report.best.size(); ++i) {
     const PlannedRow& row = report.best[i];
     std::vector<std::string> cells = {std::to_string(i + 1), PlanText(row.figures.plan),
@@ -80,7 +80,7 @@ std::string BestTable(const PlanReport& report) {
     }
     rows.push_back(std::move(cells));
   }
-  return Table(rows, {true, false, true, true, true, true, true, false});
+  return Table(rows, {true, false, true, true, true, true, true, true, false});
 }
 
 std::string FrontTable(const PlanReport& report) {
@@ -134,8 +134,12 @@ void WriteFull(JsonWriter& json, const std::optional<FullRun>& full) {
   if (full->problem.empty()) {
     json.Key("peak_bytes");
     json.Integer(full->peak_bytes);
+    json.Key("fits");
+    json.Boolean(full->fits);
     json.Key("actual_peak_bytes");
     json.Integer(full->actual_bytes);
+    json.Key("step_seconds");
+    json.Number(full->step_seconds);
     json.Key("collectives");
     json.Integer(full->collectives);
   } else {

@@ -17,7 +17,9 @@ namespace drydock::reports {
 struct FullRun {
   std::int64_t peak_bytes = 0;    ///< Of the fullest rank, without fragments.
   std::int64_t actual_bytes = 0;  ///< With fragments.
+  double step_seconds = 0;        ///< Of the simulated step; 0: not simulated.
   std::int64_t collectives = 0;   ///< That were compared between the members of all groups.
+  bool fits = false;              ///< With fragments, into what a device has.
   std::string problem = {};       ///< Why there is no figure; empty if there is.
 };
 

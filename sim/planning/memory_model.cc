@@ -172,8 +172,9 @@ void AddWeights(const TrainingJob& job, const Plan& plan, const RankWeights& wei
                : weights.plain + weights.experts;
   };
   memory.weights = storage.weight * held(plan.optimizer_level >= (storage.cut_weights ? 1 : 3));
-  memory.gradients =
-      storage.gradient * held(plan.optimizer_level >= 2) + storage.accumulation * held(false);
+  // MindSpore holds all gradients of a micro batch whole before they are reduced.
+  memory.gradients = storage.gradient * held(plan.optimizer_level >= 2 && !storage.cut_weights) +
+                     storage.accumulation * held(false);
   memory.optimizer = storage.optimizer * held(plan.optimizer_level >= 1);
   if (plan.optimizer_level >= 3) {
     // The unit in use, the next one, and the gradient of the one in use.

@@ -44,7 +44,7 @@ struct Storage {
   double gradient = 4;      ///< Cut by level 2 and up.
   double accumulation = 0;  ///< A further gradient, never cut.
   double optimizer = 12;    ///< Master copy and moments; cut by level 1 and up.
-  double computed = 2;  ///< Of a weight as products take it, where it is gathered or cast.
+  double computed = 2;      ///< Of a weight as products take it, where it is gathered or cast.
   /// Weights are stored cut from level 1 on, and whole copies as products take them live from the
   /// forward to the backward pass below level 3: MindSpore's optimizer parallelism.
   bool cut_weights = false;

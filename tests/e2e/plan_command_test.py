@@ -45,7 +45,8 @@ class PlanTest(command.CommandTest):
             self.assertGreater(one["full_run"].get("peak_bytes", 0), 0, one)
             self.assertIn("model_parallel: 2", one["mindformers"])
             self.assertIn("--tensor-model-parallel-size 2", one["megatron"])
-        times = [one["step_seconds"] for one in report["best"]]
+            self.assertTrue(one["full_run"]["fits"])
+        times = [one["full_run"]["step_seconds"] for one in report["best"]]
         self.assertEqual(times, sorted(times))
 
     def test_threads_decide_nothing(self):
