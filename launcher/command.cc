@@ -10,6 +10,9 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   commands.push_back(MakeMpirunCommand());
   commands.push_back(MakeSchedulerCommand());
   commands.push_back(MakePlanCommand());
+  commands.push_back(MakeDiffCommand());
+  commands.push_back(MakeWhatifCommand());
+  commands.push_back(MakeSweepCommand());
   commands.push_back(MakeEstimateCommand());
   commands.push_back(MakeCalibrateCommand());
   commands.push_back(MakeListOperatorsCommand());

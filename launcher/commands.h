@@ -16,6 +16,9 @@ namespace drydock::launcher {
 [[nodiscard]] std::unique_ptr<Command> MakeHtmlCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeCalibrateCommand();
 [[nodiscard]] std::unique_ptr<Command> MakePlanCommand();
+[[nodiscard]] std::unique_ptr<Command> MakeDiffCommand();
+[[nodiscard]] std::unique_ptr<Command> MakeWhatifCommand();
+[[nodiscard]] std::unique_ptr<Command> MakeSweepCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeManCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeExplainCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeCompletionCommand();
