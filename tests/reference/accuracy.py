@@ -144,7 +144,7 @@ MISSING = (
 )
 CALCULON = (3.65, 8.87)
 # Fitted on 2026-11-29 as the profile was (coordinate descent on curve points and shares), with weight 0 for korthikanti-tab5.
-HELD_OUT = (" With a\n  profile fitted to the other A100 sources alone, ours would be 8.86 % and 14.6 %: the honest figure of a prediction.")
+HELD_OUT = (" With a\n  profile fitted (once, by hand) to the other A100 sources alone, ours would be 8.86 % and 14.6 %: the honest figure of a prediction.")
 
 PAGE = """# Beside published measurements
 
