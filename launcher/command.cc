@@ -8,6 +8,7 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(MakeMsrunCommand());
   commands.push_back(MakeMpirunCommand());
+  commands.push_back(MakePaddleLaunchCommand());
   commands.push_back(MakeSchedulerCommand());
   commands.push_back(MakePlanCommand());
   commands.push_back(MakeDiffCommand());

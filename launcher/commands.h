@@ -9,6 +9,7 @@
 namespace drydock::launcher {
 
 [[nodiscard]] std::unique_ptr<Command> MakeMsrunCommand();
+[[nodiscard]] std::unique_ptr<Command> MakePaddleLaunchCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeMpirunCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeListOperatorsCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeSchedulerCommand();

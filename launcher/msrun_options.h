@@ -9,6 +9,7 @@
 #include "launcher/environment.h"
 #include "launcher/flags.h"
 #include "launcher/outer_job.h"
+#include "launcher/paddle_job.h"
 #include "reports/ir_style.h"
 #include "strategies/graph/job_config.h"
 
@@ -40,6 +41,7 @@ enum class Framework : std::uint8_t {
 enum class LogLayout : std::uint8_t {
   kMsrun,    ///< worker_<rank>.log.
   kConsole,  ///< No files: ranks write where we do, as under mpirun.
+  kPaddle,   ///< workerlog.<local index>, serverlog.<...>, appended; endpoints.log.
   kMpirun,   ///< 1/rank.<rank>/stdout and stderr, as of mpirun --output-filename.
 };
 
@@ -76,6 +78,9 @@ struct MsrunOptions {
   LogLayout log_layout = LogLayout::kMsrun;
   bool merge_stderr = true;             ///< kMpirun: stderr into the same file.
   bool ends_with_first_failure = true;  ///< A rank's exit status other than 0 ends the others.
+
+  std::optional<PaddleJob> paddle = {};
+  bool script_is_paddles = false;  ///< By its imports.
 
   bool json = false;
   bool quiet = false;

@@ -52,7 +52,8 @@ ScriptKind ScriptKindOf(std::string_view text) {
       return ScriptKind::kMindSpore;
     }
     if (std::ranges::find(kOtherPackages, package) != kOtherPackages.end()) {
-      kind = ScriptKind::kOther;
+      const bool is_paddle = package == "paddle" && kind != ScriptKind::kOther;
+      kind = is_paddle ? ScriptKind::kPaddle : ScriptKind::kOther;
     }
     text.remove_prefix(std::min(end + 1, text.size()));
   }
@@ -71,7 +72,7 @@ JoinRule JoinRuleFor(const MsrunOptions& options, ScriptKind kind) {
     case Rendezvous::kAuto:
       break;
   }
-  return {.workers_register = kind != ScriptKind::kOther,
+  return {.workers_register = kind != ScriptKind::kOther && kind != ScriptKind::kPaddle,
           .may_not_register = kind != ScriptKind::kMindSpore};
 }
 
@@ -101,6 +102,10 @@ bool FollowsMpirun(const MsrunOptions& options) {
   return options.log_layout == LogLayout::kConsole || options.log_layout == LogLayout::kMpirun;
 }
 
+bool HasPaddleServers(const MsrunOptions& options) {
+  return options.paddle && !options.paddle->own.empty();
+}
+
 bool HasLogs(const MsrunOptions& options) {
   return options.log_layout != LogLayout::kConsole;
 }
@@ -121,6 +126,13 @@ std::string WorkerLogPath(const MsrunOptions& options, const HostFacts& host,
                           const WorkerSpec& worker) {
   if (!HasLogs(options)) {
     return {};
+  }
+  if (HasPaddleServers(options)) {
+    return PathIn(options.log_dir,
+                  PaddleLogName(options.paddle->own[static_cast<std::size_t>(worker.local_index)]));
+  }
+  if (options.log_layout == LogLayout::kPaddle) {
+    return PathIn(options.log_dir, "workerlog." + std::to_string(worker.local_index));
   }
   if (options.log_layout == LogLayout::kMpirun) {
     return PathIn(MpirunFolder(options, worker.rank.value_or(worker.local_index)), "stdout");

@@ -14,6 +14,7 @@ namespace drydock::launcher {
 enum class ScriptKind : std::uint8_t {
   kMindSpore,  ///< Imports MindSpore or a package built on it.
   kOther,      ///< Imports another framework of distributed training and not MindSpore.
+  kPaddle,     ///< The same, and that is PaddlePaddle alone.
   kUnknown,    ///< Neither: a program, a shell script, a script that imports its own modules.
 };
 
@@ -64,6 +65,9 @@ struct WorkerSpec {
 
 /// Whether the job was started by mpirun's flags.
 [[nodiscard]] bool FollowsMpirun(const MsrunOptions& options);
+
+/// Whether the job is one of Paddle with parameter servers.
+[[nodiscard]] bool HasPaddleServers(const MsrunOptions& options);
 
 /// Whether ranks write to files.
 [[nodiscard]] bool HasLogs(const MsrunOptions& options);

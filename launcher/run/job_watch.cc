@@ -79,13 +79,29 @@ void JobWatch::BlameRank(std::size_t index, TimePoint now) {
   if (cause_) {
     return;
   }
-  if (rules_.ends_with_first_failure || rank.how.signalled) {
+  if (rules_.ends_with_first_failure || rank.serves ||
+      (rank.how.signalled && !rules_.bears_signals)) {
     first_failed_ = first_failed_.value_or(index);
     return Begin(late_cause_ ? *late_cause_ : RankError(Who(index), rank.how, rank.log_path), now);
   }
   if (!late_cause_) {
     first_failed_ = index;
     late_cause_ = RankError(Who(index), rank.how, rank.log_path);
+  }
+}
+
+/// Where only processes are left that serve the others, they have nothing to do any more.
+void JobWatch::EndServices(TimePoint now) {
+  const bool is_busy = std::ranges::any_of(ranks_, [](const RankRecord& rank) {
+    return !rank.serves && (rank.end == RankEnd::kRunning || rank.end == RankEnd::kRestarting);
+  });
+  const bool any_serve = std::ranges::any_of(
+      ranks_, [](const RankRecord& rank) { return rank.serves && rank.end == RankEnd::kRunning; });
+  if (!cause_ && !services_end_ && !is_busy && any_serve &&
+      std::ranges::any_of(ranks_, [](const RankRecord& rank) { return !rank.serves; })) {
+    services_end_ = true;
+    due_ = Order::kTerminate;
+    due_at_ = now;
   }
 }
 
@@ -99,6 +115,8 @@ void JobWatch::OnEnded(std::size_t index, ProcessEnd end, TimePoint now) {
       early_end_at_ = AddSaturated(now, kEarlyEndNotice);
     }
     CheckRegistrations(now);
+  } else if (services_end_ && rank.serves) {
+    rank.end = RankEnd::kOk;  // told to end, however it did that
   } else if (cause_ && end.signalled) {
     rank.end = RankEnd::kEndedByUs;
   } else if (MayRestart(rank)) {
@@ -107,6 +125,7 @@ void JobWatch::OnEnded(std::size_t index, ProcessEnd end, TimePoint now) {
     rank.end = end.signalled ? RankEnd::kSignalled : RankEnd::kFailed;
     BlameRank(index, now);
   }
+  EndServices(now);
   if (late_cause_ && !cause_ && all_ended()) {
     Begin(*late_cause_, now);
   }

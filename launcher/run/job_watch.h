@@ -34,6 +34,7 @@ enum class RankEnd : std::uint8_t {
 struct RankRecord {
   std::string name = {};  ///< "rank 3", or "worker 3 of this node" while it has no rank.
   std::string log_path = {};
+  bool serves = false;          ///< Ends with the others: its own end is no end of work.
   std::string cluster_id = {};  ///< Id it registers with; empty if not known.
   std::int64_t pid = 0;
   RankEnd end = RankEnd::kNeverStarted;
@@ -51,6 +52,7 @@ struct WatchRules {
   std::int64_t max_restarts = 0;  ///< Of each rank.
   /// A rank's exit status other than 0 ends the others, too; if not, it counts when all have ended.
   bool ends_with_first_failure = true;
+  bool bears_signals = false;  ///< The same holds for a rank that a signal ended.
   std::string host_name = {};
 };
 
@@ -123,6 +125,7 @@ class JobWatch {
   void Begin(Error cause, TimePoint now);
   void BlameRank(std::size_t index, TimePoint now);
   void CheckRegistrations(TimePoint now);
+  void EndServices(TimePoint now);
   [[nodiscard]] bool MayRestart(const RankRecord& rank) const;
   void PlanRestart(std::size_t index, TimePoint now);
   [[nodiscard]] std::string Who(std::size_t index) const;
@@ -132,6 +135,7 @@ class JobWatch {
   std::optional<Error> cause_ = {};
   std::optional<Error> late_cause_ = {};  ///< Becomes the cause when all have ended.
   std::optional<std::size_t> first_failed_ = {};
+  bool services_end_ = false;  ///< Only those are left that serve, and they were told to end.
   bool formed_ = false;
   bool any_registered_ = false;
   Order due_ = Order::kNone;  ///< The next order, at `due_at_`.

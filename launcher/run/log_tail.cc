@@ -32,12 +32,12 @@ LogTail::~LogTail() {
   }
 }
 
-void LogTail::Add(const std::string& path, std::string tag) {
+void LogTail::Add(const std::string& path, std::string tag, std::int64_t offset) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     return;
   }
-  logs_.push_back({.fd = fd, .tag = std::move(tag)});
+  logs_.push_back({.fd = fd, .tag = std::move(tag), .offset = offset});
   if (notify_) {
     WatchLog(logs_.size() - 1);
   }

@@ -24,8 +24,9 @@ class LogTail {
   LogTail& operator=(const LogTail&) = delete;
 
   [[nodiscard]] int console() const { return console_; }
-  /// Follows a log from its beginning. @param tag  begins every line; may be empty
-  void Add(const std::string& path, std::string tag);
+  /// Follows a log. @param tag  begins every line; may be empty
+  /// @param offset  bytes at its beginning that are not shown
+  void Add(const std::string& path, std::string tag, std::int64_t offset = 0);
   /// Asks the system to tell when a log grows. Taking that back takes the system up to 20 ms, so
   /// jobs that end at once do without.
   void Watch();

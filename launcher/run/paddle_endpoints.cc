@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "launcher/flags.h"
@@ -16,6 +17,20 @@ constexpr std::size_t kVariableBytes = std::size_t{128} << 10U;
 constexpr std::size_t kNameBytes = std::string_view("PADDLE_TRAINER_ENDPOINTS=").size() + 1;
 
 }  // namespace
+
+PaddleEndpoints FreeEndpointsAt(const std::string& ip, std::int64_t ranks) {
+  constexpr std::int64_t kTriesPerRank = 100;
+  std::set<std::int64_t> ports;
+  for (std::int64_t left = kTriesPerRank * ranks; left > 0 && std::ssize(ports) < ranks; --left) {
+    ports.insert(AnyFreePort(ip));
+  }
+  PaddleEndpoints endpoints;
+  for (const std::int64_t port : ports) {
+    endpoints.of_rank.push_back(HostAndPort(ip, port));
+    endpoints.joined.append(endpoints.joined.empty() ? "" : ",").append(endpoints.of_rank.back());
+  }
+  return endpoints;
+}
 
 PaddleEndpoints EndpointsOf(const std::vector<std::string>& rank_ips,
                             const Environment& inherited) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,5 +20,8 @@ struct PaddleEndpoints {
 /// @param rank_ips  address of every rank's node, by rank
 [[nodiscard]] PaddleEndpoints EndpointsOf(const std::vector<std::string>& rank_ips,
                                           const Environment& inherited);
+
+/// The same at one address with ports that are free now.
+[[nodiscard]] PaddleEndpoints FreeEndpointsAt(const std::string& ip, std::int64_t ranks);
 
 }  // namespace drydock::launcher

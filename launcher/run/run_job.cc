@@ -5,6 +5,7 @@
 
 #include <array>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -57,13 +58,20 @@ std::string StatusFile(const MsrunOptions& options) {
   return OwnFile(options, kStatusFile, ".json");
 }
 
-std::vector<RankRecord> RecordsOf(const CheckedJob& job) {
+std::vector<RankRecord> RecordsOf(const MsrunOptions& options, const CheckedJob& job) {
   std::vector<RankRecord> records;
   for (const WorkerSpec& worker : job.workers) {
     const std::string number = std::to_string(worker.rank.value_or(worker.local_index));
+    const bool has_role = HasPaddleServers(options);
+    const PaddleProcess process =
+        has_role ? options.paddle->own[static_cast<std::size_t>(worker.local_index)]
+                 : PaddleProcess();
     records.push_back(
-        {.name = worker.rank ? "rank " + number : "worker " + number + " of this node",
+        {.name = has_role      ? PaddleName(process)
+                 : worker.rank ? "rank " + number
+                               : "worker " + number + " of this node",
          .log_path = worker.error_log_path.empty() ? worker.log_path : worker.error_log_path,
+         .serves = has_role && process.role != PaddleRole::kTrainer,
          .cluster_id = worker.rank && job.join.workers_register ? number : ""});
   }
   return records;
@@ -99,7 +107,9 @@ WorkerSetting SettingOf(const MsrunOptions& options, const CheckedJob& job,
                         .job_mark = NewJobMark()};
   if (IsSingleNode(options)) {
     const auto ranks = static_cast<std::size_t>(options.worker_num);
-    setting.endpoints = EndpointsOf(std::vector(ranks, job.host.master_ip), environment);
+    setting.endpoints = options.paddle && !Variable(environment, "FLAGS_START_PORT")
+                            ? FreeEndpointsAt(job.host.master_ip, options.worker_num)
+                            : EndpointsOf(std::vector(ranks, job.host.master_ip), environment);
   }
   return setting;
 }
@@ -164,6 +174,18 @@ void WarnOfSurroundings(const Job& job, const JobWatch& watch) {
   }
 }
 
+/// Ranks that failed by themselves, for Paddle's message.
+std::vector<std::int64_t> FailedRanks(const Job& job, const JobWatch& watch) {
+  std::vector<std::int64_t> failed;
+  for (std::size_t i = 0; i < watch.ranks().size(); ++i) {
+    const RankEnd end = watch.ranks()[i].end;
+    if (end == RankEnd::kFailed || end == RankEnd::kSignalled) {
+      failed.push_back(job.checked.workers[i].rank.value_or(static_cast<std::int64_t>(i)));
+    }
+  }
+  return failed;
+}
+
 Result<ExitCode> Report(const Job& job, const JobWatch& watch, TimePoint start) {
   std::vector<std::string> lines;
   if (watch.first_failed()) {
@@ -175,6 +197,11 @@ Result<ExitCode> Report(const Job& job, const JobWatch& watch, TimePoint start) 
   }
   if (!watch.cause()) {
     return ExitCode::kOk;
+  }
+  if (const auto failed = FailedRanks(job, watch); job.options.log_layout == LogLayout::kPaddle &&
+                                                   !HasPaddleServers(job.options) &&
+                                                   !failed.empty()) {
+    std::cerr << AbortText(job.options.worker_num, failed) << "\n";
   }
   if (HasLogs(job.options)) {
     WriteStatus(job.options, job.context, watch);
@@ -188,8 +215,36 @@ std::string TagOf(const MsrunOptions& options, const WorkerSpec& worker) {
   return options.tag_output ? "[" + std::to_string(number) + "] " : "";
 }
 
+/// How much of each log is there already, where logs grow from job to job.
+std::vector<std::int64_t> OldBytes(const MsrunOptions& options, const CheckedJob& job) {
+  std::vector<std::int64_t> bytes;
+  for (const WorkerSpec& worker : job.workers) {
+    std::error_code error;
+    const auto size = std::filesystem::file_size(worker.log_path, error);
+    bytes.push_back(
+        options.log_layout == LogLayout::kPaddle && !error ? static_cast<std::int64_t>(size) : 0);
+  }
+  return bytes;
+}
+
+/// endpoints.log of a collective job of Paddle.
+void WriteEndpoints(const Job& job) {
+  if (job.options.log_layout != LogLayout::kPaddle || HasPaddleServers(job.options)) {
+    return;
+  }
+  const Status written =
+      WriteFiles(job.options.log_dir, {{.path = "endpoints.log",
+                                        .text = EndpointsText(job.setting.endpoints.of_rank),
+                                        .ours = true}});
+  if (!written) {
+    job.context.log.Warning(written.error().message);
+  }
+}
+
 /// Shows what ranks write: stdout on ours, and stderr on ours where it has logs of its own.
-void FollowLogs(const MsrunOptions& options, const CheckedJob& job, Supervisor& supervisor) {
+/// @param old_bytes  of each worker's log, written before this job
+void FollowLogs(const MsrunOptions& options, const CheckedJob& job,
+                const std::vector<std::int64_t>& old_bytes, Supervisor& supervisor) {
   if (!HasLogs(options)) {
     return;
   }
@@ -197,7 +252,8 @@ void FollowLogs(const MsrunOptions& options, const CheckedJob& job, Supervisor& 
   auto errors = std::make_unique<LogTail>(STDERR_FILENO);
   for (const WorkerSpec& worker : job.workers) {
     if (IsTailed(options, worker)) {
-      output->Add(worker.log_path, TagOf(options, worker));
+      output->Add(worker.log_path, TagOf(options, worker),
+                  old_bytes[static_cast<std::size_t>(worker.local_index)]);
       errors->Add(worker.error_log_path, TagOf(options, worker));
     }
   }
@@ -240,17 +296,20 @@ Result<ExitCode> RunJoined(const Job& job) {
                   .may_not_register = job.checked.join.may_not_register,
                   .max_restarts = job.options.max_restarts,
                   .ends_with_first_failure = job.options.ends_with_first_failure,
+                  .bears_signals = HasPaddleServers(job.options),
                   .host_name = job.checked.host.host_name},
-                 RecordsOf(job.checked));
+                 RecordsOf(job.options, job.checked));
   Supervisor supervisor(job.options, job.context, job.signals, job.cluster, watch);
   supervisor.RestartBy(RestarterOf(job, supervisor));
+  const std::vector<std::int64_t> old_bytes = OldBytes(job.options, job.checked);
+  WriteEndpoints(job);
   const Status started =
       StartRanks(job.options, job.context, job.checked, job.setting,
                  [&supervisor](std::size_t index, pid_t pid) { supervisor.Started(index, pid); });
   if (!started) {
     watch.OnCause(started.error(), MonotonicNow());
   } else {
-    FollowLogs(job.options, job.checked, supervisor);
+    FollowLogs(job.options, job.checked, old_bytes, supervisor);
   }
   supervisor.WatchRanks();
   supervisor.WindUp();
@@ -333,6 +392,7 @@ Status Agree(const Job& job) {
 Result<ExitCode> RunJob(const MsrunOptions& given, const Context& context) {
   DRYDOCK_TRY(CheckedJob checked, CheckJob(given, context));
   MsrunOptions options = given;  // one budget: what the name took is gone for the cluster
+  options.script_is_paddles = checked.command.kind == ScriptKind::kPaddle;
   if (options.cluster_time_out_s >= 0) {
     options.cluster_time_out_s =
         std::max<std::int64_t>(0, options.cluster_time_out_s - checked.host.waited_s);

@@ -54,7 +54,7 @@ SpawnRequest RequestFor(const MsrunOptions& options, const CheckedJob& job) {
 Result<pid_t> StartWorker(const MsrunOptions& options, const Context& context,
                           const WorkerSetting& setting, const WorkerSpec& worker,
                           SpawnRequest& request) {
-  DRYDOCK_TRY(const auto log, OpenLog(worker.log_path));
+  DRYDOCK_TRY(const auto log, OpenLog(worker.log_path, options.log_layout == LogLayout::kPaddle));
   DRYDOCK_TRY(const auto error_log, OpenLog(worker.error_log_path));
   request.environment =
       Assignments(WorkerEnvironment(context.environment, options, setting, worker));

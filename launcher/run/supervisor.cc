@@ -82,7 +82,9 @@ void Supervisor::Obey(JobWatch::Order order) {
     case JobWatch::Order::kNone:
       return;
     case JobWatch::Order::kTerminate:
-      TellOthers();
+      if (watch_.cause()) {
+        TellOthers();
+      }
       SignalRanks(SIGTERM);
       SignalRanks(SIGCONT);  // a stopped rank must be able to end
       return;

@@ -4,6 +4,7 @@
 
 #include "launcher/net/job_secret.h"
 #include "launcher/run/network.h"
+#include "launcher/run/paddle_environment.h"
 
 namespace drydock::launcher {
 namespace {
@@ -177,8 +178,12 @@ void SetOthers(Environment& variables, const MsrunOptions& options, const Worker
   if (paddle && !setting.join.workers_register && !setting.endpoints.of_rank.empty()) {
     SetPaddle(variables, options, setting, *worker.rank, LocalRank(options, worker));
   }
-  if (options.framework == Framework::kPaddle) {
+  if (options.framework == Framework::kPaddle ||
+      (options.framework == Framework::kAuto && options.script_is_paddles)) {
     SetPaddleOnly(variables, options, setting, LocalRank(options, worker));
+    if (options.paddle) {
+      SetPaddleDevices(variables, *options.paddle, worker);
+    }
   }
 }
 
@@ -198,7 +203,9 @@ Environment WorkerEnvironment(const Environment& inherited, const MsrunOptions& 
   if (worker.rank && FollowsMpirun(options)) {
     SetMpirun(variables, options, *worker.rank, worker.local_index);
   }
-  if (worker.rank) {
+  if (HasPaddleServers(options)) {
+    SetPaddleProcess(variables, *options.paddle, worker);
+  } else if (worker.rank) {
     SetOthers(variables, options, setting, worker);
   }
   if (!worker.cpus.empty() && options.bind_core.ranges_of_device.empty()) {

@@ -98,7 +98,7 @@ class MpirunTest(launch.LaunchTest):
 
     def test_dry_run_needs_no_host(self):
         """mpirun -n 16 -H DEVICE1_IP:8,DEVICE2_IP:8 python net.py"""
-        run = self.mpirun("-n", 16, "-H", "192.0.2.1:8,192.0.2.2:8", "--sim_level=1", "--output-filename", "log_output",
+        run = self.mpirun("-n", 16, "-H", "203.0.113.1:8,203.0.113.2:8", "--sim_level=1", "--output-filename", "log_output",
                           "python", command.EXAMPLES / "quickstart/net.py", PATH=os.environ["PATH"])
         self.assertEqual(run.status, 0, run.err)
         self.assertIn("16 ranks", run.out)
@@ -122,16 +122,16 @@ class MpirunTest(launch.LaunchTest):
             self.assertIn(what, run.err)
 
     def test_no_open_mpi_for_another_host(self):
-        run = self.mpirun("-n", 1, "-H", "192.0.2.1", "true", PATH="/nonexistent")
+        run = self.mpirun("-n", 1, "-H", "203.0.113.1", "true", PATH="/nonexistent")
         self.assertEqual(run.status, 3)
-        self.assertIn("error[NO_MPI]: host '192.0.2.1' is another machine", run.err)
+        self.assertIn("error[NO_MPI]: host '203.0.113.1' is another machine", run.err)
 
     def test_other_or_old_mpi_is_refused(self):
         for text, what in (("HYDRA build details:", "is not Open MPI"), ("mpirun (Open MPI) 1.10.7", "is Open MPI 1")):
             (self.folder / "bin").mkdir(exist_ok=True)
             self.write("bin/mpirun", "#!/bin/sh\necho '%s'\n" % text)
             os.chmod(self.folder / "bin/mpirun", 0o755)
-            run = self.mpirun("-n", 1, "-H", "192.0.2.1", "true", PATH=str(self.folder / "bin"))
+            run = self.mpirun("-n", 1, "-H", "203.0.113.1", "true", PATH=str(self.folder / "bin"))
             self.assertEqual(run.status, 3)
             self.assertIn(what, run.err)
 
@@ -141,8 +141,8 @@ class MpirunTest(launch.LaunchTest):
 if [ "$1" = --version ]; then echo "mpirun (Open MPI) 4.1.4"; else echo got "$@"; fi
 """)
         os.chmod(self.folder / "bin/mpirun", 0o755)
-        run = self.mpirun("-n", 1, "-H", "192.0.2.1", "-mca", "a", "b", "true", PATH=str(self.folder / "bin") + ":/usr/bin:/bin")
-        self.assertEqual((run.status, run.out), (0, "got -n 1 -H 192.0.2.1 -mca a b true\n"), run.err)
+        run = self.mpirun("-n", 1, "-H", "203.0.113.1", "-mca", "a", "b", "true", PATH=str(self.folder / "bin") + ":/usr/bin:/bin")
+        self.assertEqual((run.status, run.out), (0, "got -n 1 -H 203.0.113.1 -mca a b true\n"), run.err)
 
 
 @unittest.skipIf(REASON, REASON)

@@ -30,14 +30,14 @@ class ByHandTest(JobTest):
         self.assertEqual(scheduler.wait(SECONDS), 0)
 
     def test_a_killed_worker_ends_the_others_and_the_scheduler(self):
-        scheduler = self.scheduler(2)
+        scheduler = self.scheduler(2, MS_NODE_TIMEOUT="8")
         workers = self.workers(2, WAIT_FOR=str(self.folder / "never"))
         for rank in range(2):
             self.wait_text("worker_%d.log" % rank, "RESULT")
         workers[1].kill()
         start = time.monotonic()
         self.assertEqual(workers[0].wait(SECONDS), -signal.SIGTERM, "it ends itself")
-        self.assertLess(time.monotonic() - start, 30, "the verdict comes by the closed connection")
+        self.assertLess(time.monotonic() - start, 30, "the verdict comes after MS_NODE_TIMEOUT")
         self.assertEqual(scheduler.wait(SECONDS), 1)
         self.assertIn("The node: 1 is timed out", self.text("scheduler.log"))
 

@@ -39,18 +39,29 @@ if [ -z "${DRYDOCK_MINDSPORE_RELEASES:-}" ]; then
   done
   export DRYDOCK_MINDSPORE_RELEASES
 fi
+# Paddle's CPU wheel (190 MB), once, into an environment of its own.
+paddle=${DRYDOCK_INTEROP_CACHE:-$HOME/.cache/drydock}/paddle-${PADDLE_RELEASE:-3.3.1}
+if [ -z "${DRYDOCK_PADDLE_PYTHON:-}" ] && [ ! -x "$paddle/bin/python" ]; then
+  rm -rf "$paddle.new"
+  timeout "${PADDLE_INSTALL_SECONDS:-90}" bash -c "'${DRYDOCK_MINDSPORE_PYTHON:-python3}' -m venv '$paddle.new' &&
+    '$paddle.new/bin/pip' install -q 'paddlepaddle==${PADDLE_RELEASE:-3.3.1}'" >/dev/null 2>&1 &&
+    mv "$paddle.new" "$paddle" || { rm -rf "$paddle.new"; echo "interop: SKIPPED: PaddlePaddle cannot be installed in time"; }
+fi
+if [ -z "${DRYDOCK_PADDLE_PYTHON:-}" ] && [ -x "$paddle/bin/python" ]; then
+  export DRYDOCK_PADDLE_PYTHON=$paddle/bin/python
+fi
 export DRYDOCK_BUILD_DIR=${DRYDOCK_BUILD_DIR:-$PWD/build/dev}
 
 # Workers mostly wait for their next poll, so the files share the time of the longest.
 output=$(mktemp -d)
 trap 'rm -rf "$output"' EXIT
 declare -A running
-for name in by_hand msrun mpirun releases; do
+for name in by_hand msrun mpirun paddle releases; do
   /usr/bin/env python3 -B tests/tools/run_unittest.py "tests/interop/${name}_test.py" "$@" >"$output/$name" 2>&1 &
   running[$name]=$!
 done
 status=0
-for name in by_hand msrun mpirun releases; do
+for name in by_hand msrun mpirun paddle releases; do
   code=0
   wait "${running[$name]}" || code=$?
   echo "--- tests/interop/${name}_test.py"

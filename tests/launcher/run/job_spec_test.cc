@@ -21,7 +21,9 @@ TEST(ScriptKind, ImportLinesDecide) {
   EXPECT_EQ(ScriptKindOf("import mindspore as ms\n"), ScriptKind::kMindSpore);
   EXPECT_EQ(ScriptKindOf("x = 1\n  from mindspore.nn import Cell"), ScriptKind::kMindSpore);
   EXPECT_EQ(ScriptKindOf("import torch.distributed as dist\r\n"), ScriptKind::kOther);
-  EXPECT_EQ(ScriptKindOf("from paddle import nn\n"), ScriptKind::kOther);
+  EXPECT_EQ(ScriptKindOf("from paddle import nn\n"), ScriptKind::kPaddle);
+  EXPECT_EQ(ScriptKindOf("import paddle\nimport torch\n"), ScriptKind::kOther);
+  EXPECT_EQ(ScriptKindOf("import torch\nimport paddle\n"), ScriptKind::kOther);
   EXPECT_EQ(ScriptKindOf("import os\nprint('import torch')\n# import mindspore\n"),
             ScriptKind::kUnknown);
   EXPECT_EQ(ScriptKindOf("import torchless\nimport mindsporex\n"), ScriptKind::kUnknown);

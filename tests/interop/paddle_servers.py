@@ -1,0 +1,16 @@
+"""A job of Paddle with parameter servers, as far as the public wheel goes, which has none: every process lets Paddle say
+what it is, by the environment it was given; servers then wait to be ended."""
+
+import time
+
+import paddle
+from paddle.distributed import fleet
+from paddle.distributed.fleet.base import role_maker
+
+paddle.enable_static()
+fleet.init(role_maker.PaddleCloudRoleMaker(is_collective=False))
+if fleet.is_server():
+    print("SERVER %d of %d" % (fleet.server_index(), fleet.server_num()), flush=True)
+    time.sleep(600)
+else:
+    print("TRAINER %d of %d" % (fleet.worker_index(), fleet.worker_num()), len(fleet.server_endpoints()), flush=True)

@@ -1,0 +1,53 @@
+"""Real Paddle jobs (the CPU wheel) under `drydock paddle-launch` and under plain msrun: collective sums over gloo, and
+the roles of two parameter servers and two trainers. DRYDOCK_PADDLE_PYTHON names an interpreter that has the package."""
+
+import os
+import subprocess
+import unittest
+from pathlib import Path
+
+import mindspore_job
+
+PYTHON = os.environ.get("DRYDOCK_PADDLE_PYTHON", "")
+HERE = Path(__file__).resolve().parent
+SECONDS = 300  # importing the package alone takes many seconds on a busy machine
+
+
+@unittest.skipUnless(PYTHON, "no interpreter with PaddlePaddle (DRYDOCK_PADDLE_PYTHON)")
+class PaddleTest(mindspore_job.JobTest):
+    def run_job(self, *words, **variables):
+        done = subprocess.run(list(map(str, words)), cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=SECONDS, env=dict(os.environ, **variables), check=False)
+        self.assertEqual(done.returncode, 0, done.stdout[-3000:])
+        return done.stdout
+
+    def launch(self, *words, **variables):
+        return self.run_job(mindspore_job.BUILD / "bin/drydock", "paddle-launch", "--python=" + PYTHON, *words, **variables)
+
+    def assert_sums(self, pattern):
+        for rank in (0, 1):
+            self.assertIn("SUM %d of 2 is 3" % rank, self.text(pattern % rank))  # 1 + 2
+
+    def test_page_003_collective(self):
+        """--gpus 0,1 train.py: two ranks, over gloo where there are no devices"""
+        out = self.launch("--gpus", "0,1", HERE / "paddle_sum.py")
+        self.assert_sums("log/workerlog.%d")
+        self.assertIn("SUM 0 of 2", out)  # rank 0 is shown, the others are not
+        self.assertNotIn("SUM 1 of 2", out)
+        lines = self.text("log/endpoints.log").splitlines()
+        self.assertEqual((lines[0].strip(), len(lines)), ("PADDLE_TRAINER_ENDPOINTS:", 3))
+
+    def test_plain_msrun_sees_the_import(self):
+        self.run_job(mindspore_job.MSRUN, "--worker_num=2", "--local_worker_num=2", "--join=True", "--python=" + PYTHON,
+                     "--master_port=%d" % self.port, HERE / "paddle_sum.py")
+        self.assert_sums("worker_%d.log")
+
+    def test_page_003_parameter_servers(self):
+        self.launch("--server_num=2", "--worker_num=2", HERE / "paddle_servers.py")
+        for index in (0, 1):
+            self.assertIn("SERVER %d of 2" % index, self.text("log/serverlog.%d" % index))
+            self.assertIn("TRAINER %d of 2 2" % index, self.text("log/workerlog.%d" % index))
+
+
+if __name__ == "__main__":
+    unittest.main()
