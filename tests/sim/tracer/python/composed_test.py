@@ -50,6 +50,11 @@ ROWS = [
     # losses
     ("mint.nn.CrossEntropyLoss()(m, T(4, d=ms.int64))", ()), ("mint.nn.MSELoss()(m, m)", ()), ("mint.nn.KLDivLoss()(m, m)", ()),
     ("mint.nn.BCEWithLogitsLoss()(m, m)", ()), ("ops.ctc_loss(T(5, 2, 6), T(2, 3, d=ms.int32), T(2, d=ms.int32), T(2, d=ms.int32))[0]", ()),
+    # primitives
+    ("ops.Pad(((1, 1), (0, 2)))(m)", (6, 8)), ("ops.FloatStatus()(m)", (1,)), ("ops.NMSWithMask(0.5)(T(7, 5))[2]", (7,)),
+    ("ops.DepthToSpace(2)(T(2, 8, 4, 4))", (2, 2, 8, 8)), ("ops.SpaceToDepth(2)(img)", (2, 12, 8, 8)), ("ops.IsNan()(m)", (4, 6)),
+    ("ops.MaxPoolWithArgmax(3, 2, 'same')(img)[1]", (2, 3, 8, 8)), ("ops.AdaptiveAvgPool2D(4)(img)", (2, 3, 4, 4)),
+    ("ops.BoundingBoxDecode(max_shape=(64, 64))(T(7, 4), T(7, 4))", (7, 4)), ("ops.Dropout2D(0.5)(img)[0]", (2, 3, 16, 16)),
     # products
     ("mint.einsum('bij,bjk->bik', T(2, 3, 4), T(2, 4, 5))", (2, 3, 5)), ("ops.einsum('i,j->ij', T(3), T(4))", (3, 4)),
     ("ops.einsum('bhid,bhjd->bhij', T(2, 2, 3, 4), T(2, 2, 5, 4))", (2, 2, 3, 5)),

@@ -18,6 +18,11 @@ class Mistakes(TraceTest):
     def test_operators(self):
         error = self.error(HEAD + "ops.Matmul()\n")
         self.assertEqual((error["family"], error["type"]), ("user", "AttributeError"))
+        self.assertEqual(error["hint"], "did you mean 'MatMul'?")  # not the function `matmul`
+
+    def test_names_of_pytorch(self):
+        error = self.error(HEAD + "class Net(nn.Module): pass\n")
+        self.assertEqual((error["family"], error["hint"]), ("user", "that is PyTorch's name: did you mean 'Cell'?"))
 
     def test_imports(self):
         for line, kind in (("import mindspore.nnn", "ModuleNotFoundError"), ("from mindspore.nnn import x", "ModuleNotFoundError"),

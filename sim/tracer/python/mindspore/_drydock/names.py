@@ -9,6 +9,11 @@ import os
 
 from mindspore._drydock.session import session
 
+# What MindSpore calls the things that PyTorch has under these names.
+_OF_TORCH = {"Module": "Cell", "ModuleList": "CellList", "ModuleDict": "CellDict", "Sequential": "SequentialCell", "BatchNorm": "BatchNorm2d",
+             "ConvTranspose1d": "Conv1dTranspose", "ConvTranspose2d": "Conv2dTranspose", "ConvTranspose3d": "Conv3dTranspose",
+             "no_grad": "stop_gradient", "cuda": "hal", "FloatTensor": "Tensor", "DataLoader": "GeneratorDataset",
+             "TensorDataset": "NumpySlicesDataset", "backward": "value_and_grad"}
 _OLDEST = (2, 8)  # releases from here on have what is listed
 _lists = {}       # "modules", "names", "methods" -> {name: set of words}
 
@@ -82,7 +87,11 @@ def _nearest(places, name):  # scripts ask hasattr() of every tensor
     for place in places:
         for kind in lists.values():
             known |= kind.get(place, set())
-    found = difflib.get_close_matches(name, sorted(known), 1)
+    of_torch = _OF_TORCH.get(name)
+    if of_torch in known:
+        return "that is PyTorch's name: did you mean '%s'?" % of_torch
+    found = difflib.get_close_matches(name, sorted(known), 5)
+    found.sort(key=lambda other: (other.lower() != name.lower(), other[:1].isupper() != name[:1].isupper()))  # stable: else by nearness
     return "did you mean '%s'?" % found[0] if found else ""
 
 

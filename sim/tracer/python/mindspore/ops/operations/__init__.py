@@ -24,6 +24,9 @@ def __getattr__(name):
         return getattr(_exchange, name)
     made = primitive_class(name)
     if made is None:
+        from mindspore.ops.operations._forms import FORMS
+        made = FORMS.get(name)
+    if made is None:
         if name[:1].isupper() or name[:2].strip("_")[:1].isupper():
             stub("mindspore.ops." + name, PLACES)
             made = unknown_class(name)
