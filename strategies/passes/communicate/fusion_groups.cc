@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "strategies/graph/walk.h"
+#include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
+#include "strategies/program/micro_nodes.h"
 
 /// Which collectives become one.
 ///
@@ -178,13 +180,30 @@ void AppendParts(const Members& members, std::span<const std::size_t> ends,
   }
 }
 
+/// Gathers and scattered sums that are there for each micro batch are part of the graph that all of
+/// them call, and stay apart.
+std::vector<bool> RepeatsForMicroBatches(const Graph& local, const JobConfig& config,
+                                         FusionKind kind) {
+  std::vector<bool> repeats(local.nodes.size(), false);
+  if (config.micro_batches <= 1 || kind == FusionKind::kAllReduce) {
+    return repeats;
+  }
+  const std::vector<MicroPart> parts = MicroParts(local);
+  for (std::size_t n = 0; n < repeats.size(); ++n) {
+    repeats[n] = parts[n] == MicroPart::kEach || local.nodes[n].attrs.contains(kEachMicroBatch);
+  }
+  return repeats;
+}
+
 void AddGroups(const Graph& local, const JobConfig& config, FusionKind kind,
                const std::vector<std::size_t>& position, std::vector<Members>& groups) {
   const std::vector<std::int64_t> zones = Zones(local, kind);
+  const std::vector<bool> repeats = RepeatsForMicroBatches(local, config, kind);
   std::map<Key, Members> candidates;
   for (std::size_t n = 0; n < local.nodes.size(); ++n) {
     const Node& node = local.nodes[n];
-    if (const std::int64_t fusion = FusionOf(node, kind); fusion > 0) {
+    const std::int64_t fusion = FusionOf(node, kind);
+    if (fusion > 0 && !repeats[n]) {
       candidates[Key{*node.group, TextAttr(node.attrs, "op", "sum").value_or("sum"), fusion,
                      local.at(node.inputs.front()).type.dtype, zones[n]}]
           .push_back(n);

@@ -462,7 +462,7 @@ class StageCopy {
 
   /// What a Receive reads. Its users keep the value.
   ValueId Anchor(const Node& node, const TensorType& type) {
-    if (node.phase == Phase::kForward && draft_.config.pipeline_interleave && shared_) {
+    if (node.phase == Phase::kForward && shared_) {
       return Constant({.shape = {1}, .dtype = DType::kFloat32});
     }
     if (node.phase == Phase::kForward && first_weight_ != kNoValue) {

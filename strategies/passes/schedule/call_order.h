@@ -27,11 +27,16 @@ struct CallOrder {
   std::vector<CallSpot> calls = {};         ///< All of them, in order.
   /// The second not before the first; a spot that does not exist in a stage is its call.
   std::vector<std::pair<CallSpot, CallSpot>> edges = {};
+  /// Between a forward call and its backward call lie others: weights that both read are copied.
+  bool apart = true;
 };
 
 /// The control edges of an interleaved 1F1B or gpipe schedule. See call_order.cc.
 /// @pre `scheduler` is k1F1B or kGPipe
 [[nodiscard]] CallOrder OrderOfCalls(PipelineScheduler scheduler, const PipelineShape& shape,
                                      std::int64_t stage);
+
+/// Those of 1F1B with one part per stage whose micro batches share a graph.
+[[nodiscard]] CallOrder OrderOfPlainCalls(const PipelineShape& shape, std::int64_t stage);
 
 }  // namespace drydock::strategies

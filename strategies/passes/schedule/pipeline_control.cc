@@ -29,9 +29,9 @@
 ///   drain     backward j begins when backward j - 1 has ended           M - w < j < M
 ///   backward 0 begins when forward w - 1 is computed                    not last stage
 ///
-/// Interleaved parts and gpipe call one graph per part: shared_calls.cc, call_order.cc. Other
-/// schedulers: all messages of a stage go in the order that pipeline_messages.cc finds, and each
-/// pass begins when the one before it is computed.
+/// Interleaved parts, and micro batches that share a graph, call it: shared_calls.cc,
+/// call_order.cc. Other schedulers: all messages of a stage go in the order that
+/// pipeline_messages.cc finds, and each pass begins when the one before it is computed.
 ///
 /// Where such an edge of 1F1B orders a message of the forward pass and one of the backward pass,
 /// everything else that reads the first waits for the second, too: both have been started before
@@ -390,8 +390,9 @@ void KeepLastSend(KernelGraph& graph, const std::vector<KernelId>& ties) {
 
 /// Whether micro batches call graphs in an order that is known edge by edge.
 bool CallsGraphs(const Graph& local, const JobConfig& config, PipelineScheduler scheduler) {
-  return config.pipeline_interleave && StageCallsSharedGraph(local) &&
-         (scheduler == PipelineScheduler::k1F1B || scheduler == PipelineScheduler::kGPipe);
+  return StageCallsSharedGraph(local) &&
+         (scheduler == PipelineScheduler::k1F1B ||
+          (scheduler == PipelineScheduler::kGPipe && config.pipeline_interleave));
 }
 
 }  // namespace
@@ -422,7 +423,12 @@ Status OrderPipeline(KernelGraph& graph, const Graph& local, const JobConfig& co
                             .micros = config.micro_batches,
                             .chunks = static_cast<std::int64_t>(ordering.parts())};
   if (calls) {
-    FormCalls(graph, local, borders, micros, OrderOfCalls(scheduler, shape, ToInt(stage)));
+    FormCalls(graph, local, borders, micros,
+              config.pipeline_interleave ? OrderOfCalls(scheduler, shape, ToInt(stage))
+                                         : OrderOfPlainCalls(shape, ToInt(stage)));
+    if (!config.pipeline_interleave) {
+      KeepLastSend(graph, ties);
+    }
     return {};
   }
   DRYDOCK_TRY(const std::vector<std::vector<PipelineTask>> orders, ProvenOrders(scheduler, shape));

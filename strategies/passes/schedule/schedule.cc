@@ -23,7 +23,7 @@ namespace {
 /// pipeline, and without stages only where they share a graph; what is shared by level 3 of a
 /// sharded optimizer waits for nothing and is there once.
 bool HasSeedOfEach(const Graph& local, const JobConfig& config, bool piped) {
-  const bool shared = CallsSharedGraph(local);
+  const bool shared = StageCallsSharedGraph(local);
   const bool level3 = config.enable_parallel_optimizer && config.optimizer_sharding.level == 3;
   return (piped ? !config.pipeline_interleave : shared) && !(shared && level3);
 }

@@ -17,8 +17,9 @@
 ///   * what a call is given waits for the call before: Depend(input, barrier), where the barrier of
 ///     a call copies a number that waits for all that the call gives:
 ///     TensorMove(Depend(1, MakeTuple(results)))
-///   * a weight that the backward call reads, too, is copied in each forward call: its results hold
-///     what was read, not where it lies: TensorMove(Load(weight))
+///   * a weight that the backward call reads, too, is copied in each forward call unless the
+///     backward call comes next: its results hold what was read, not where it lies:
+///     TensorMove(Load(weight))
 ///   * what a part sends waits for the reads of its weights
 ///   * gradients of the weights of a part are there when its backward calls are: one sum of
 ///     numbers, AddN(Depend(0, MakeTuple(results)), ...), stands for all of them
@@ -140,17 +141,31 @@ class CallForm {
     return Slot(backward, static_cast<std::size_t>(node.micro), std::min(part, borders_.parts - 1));
   }
 
-  /// Of a sum of gradients and the like: where the last of its operands is made.
+  /// Of a sum of gradients and the like: where the last of its operands is made or arrives.
   [[nodiscard]] std::size_t PartOfOperands(const KernelNode& node, bool backward) const {
     std::optional<std::size_t> part;
     for (const KernelId input : node.inputs) {
-      const std::size_t slot = Index(input) < call_of_.size() ? call_of_[Index(input)] : kOutside;
-      if (slot != kOutside && IsBackward(slot) == backward) {
-        const std::size_t of_input = slot % borders_.parts;
-        part = !part ? of_input : backward ? std::min(*part, of_input) : std::max(*part, of_input);
+      const std::optional<std::size_t> of_input = PartOfOperand(input, backward);
+      if (of_input) {
+        part = !part      ? *of_input
+               : backward ? std::min(*part, *of_input)
+                          : std::max(*part, *of_input);
       }
     }
     return part.value_or(0);
+  }
+
+  [[nodiscard]] std::optional<std::size_t> PartOfOperand(KernelId id, bool backward) const {
+    const std::size_t slot = Index(id) < call_of_.size() ? call_of_[Index(id)] : kOutside;
+    if (slot != kOutside) {
+      return IsBackward(slot) == backward ? std::optional(slot % borders_.parts) : std::nullopt;
+    }
+    const NodeId origin = graph_.at(id).origin;
+    if (origin == kNoNode || PointToPointOf(local_.at(origin)) != PointToPoint::kReceives ||
+        (local_.at(origin).phase == Phase::kBackward) != backward) {
+      return std::nullopt;
+    }
+    return static_cast<std::size_t>(IntAttr(local_.at(origin).attrs, kToPart, 0).value_or(0));
   }
 
   /// What backward calls read of forward ones, and who reads results from outside.
@@ -185,8 +200,14 @@ class CallForm {
     const std::vector<KernelId> waits = HoldBack(slot, spot);
     for (const KernelId id : call.nodes) {
       std::vector<KernelId> inputs = graph_.at(id).inputs;
+      const bool seed = IsBackward(slot) && IsSeed(graph_.at(id));
       for (KernelId& input : inputs) {
         input = Entry(slot, input);
+      }
+      if (seed) {
+        const KernelId begun =
+            Virtual(KernelKind::kDepend, {inputs.front(), calls_[TwinOf(slot)].results});
+        inputs.front() = BehindBarrier(begun);
       }
       graph_.at(id).inputs = std::move(inputs);
     }
@@ -197,6 +218,14 @@ class CallForm {
     barrier_ = Add({.name = std::string(kCopy),
                     .inputs = {barrier},
                     .results = {{.type = {.shape = {}, .dtype = DType::kInt32}}}});
+  }
+
+  /// A kernel that begins the backward pass: with a number.
+  [[nodiscard]] bool IsSeed(const KernelNode& node) const {
+    return node.kind == KernelKind::kKernel &&
+           std::ranges::all_of(node.inputs, [this](KernelId input) {
+             return graph_.at(input).kind == KernelKind::kConstant;
+           });
   }
 
   /// `what`, not before the call before.
@@ -244,7 +273,8 @@ class CallForm {
     KernelNode copy = graph_.at(load);
     copy.inputs.front() = BehindBarrier(copy.inputs.front());
     KernelId own = Add(std::move(copy));
-    if (!IsBackward(slot) && read_backward_.contains({slot % borders_.parts, load})) {
+    if (order_.apart && !IsBackward(slot) &&
+        read_backward_.contains({slot % borders_.parts, load})) {
       own = Add(
           {.name = std::string(kCopy), .inputs = {own}, .results = {{.type = TypeBehind(load)}}});
     }

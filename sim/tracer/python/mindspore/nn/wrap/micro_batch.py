@@ -76,9 +76,9 @@ def _check_interleaved(network):
     if stages == 1 or not context.cuts_operators():
         return
     lazy = any(is_shared(cell) for _, cell in network.cells_and_names())
-    edge_by_edge = config.get("pipeline_interleave") and config.get("pipeline_scheduler", "1f1b") in ("1f1b", "gpipe")
-    if lazy and not edge_by_edge:
-        session.warn_limit("lazy_inline in a pipeline: copies between the calls of a shared cell are not modelled")
+    scheduler = config.get("pipeline_scheduler", "1f1b")
+    if lazy and scheduler != "1f1b" and not (scheduler == "gpipe" and config.get("pipeline_interleave")):
+        session.warn_limit("pipeline_scheduler '%s': copies between the calls of a shared cell are not modelled" % scheduler)
     if config.get("pipeline_interleave") and not lazy:
         raise user_error(RuntimeError, "PipelineCell:interleave",
                          "an interleaved pipeline needs lazy_inline on the constructor of its network",
