@@ -21,6 +21,7 @@ constexpr auto kCodes = std::to_array<CodeFacts>({
     {"LOG_DIR", ExitCode::kPreflight, "choose another folder with --log_dir"},
     {"REPORT_WRITE", ExitCode::kPreflight},
     {"NO_REPORTS", ExitCode::kPreflight},
+    {"NO_SQLITE", ExitCode::kPreflight},
     {"NO_SCRIPT", ExitCode::kPreflight, "give the path of a script"},
     {"CALIBRATE", ExitCode::kPreflight, "docs/timing.md says what files are taken"},
     {"WORKSPACES", ExitCode::kPreflight, "make one with drydock calibrate"},

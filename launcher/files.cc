@@ -53,7 +53,19 @@ Status WriteTemporary(const std::string& path, std::string_view text) {
   return file.Close() ? Status() : FailWrite(path, errno);
 }
 
-/// True if nothing is there, or a report that we may replace.
+std::string TemporaryName(const std::string& path) {
+  return path + "." + std::to_string(::getpid()) + ".tmp";
+}
+
+void SyncFolder(const std::string& folder) {
+  const Descriptor directory(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC));
+  if (directory.get() >= 0) {
+    (void)::fsync(directory.get());
+  }
+}
+
+}  // namespace
+
 bool MayReplace(const std::string& path) {
   struct stat facts = {};
   if (::lstat(path.c_str(), &facts) != 0) {
@@ -67,21 +79,9 @@ bool MayReplace(const std::string& path) {
   const ssize_t count = file.get() < 0 ? -1 : ::read(file.get(), head.data(), head.size());
   const std::string_view text(head.data(), count < 0 ? 0 : static_cast<std::size_t>(count));
   return count == 0 || text.find("\"drydock.") != std::string_view::npos ||
-         text.starts_with("run,class,");  // Our tables.
+         text.starts_with("run,class,") ||                                       // Our tables.
+         (text.starts_with("SQLite format 3") && text.substr(68, 4) == "DRYD");  // Our databases.
 }
-
-std::string TemporaryName(const std::string& path) {
-  return path + "." + std::to_string(::getpid()) + ".tmp";
-}
-
-void SyncFolder(const std::string& folder) {
-  const Descriptor directory(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC));
-  if (directory.get() >= 0) {
-    (void)::fsync(directory.get());
-  }
-}
-
-}  // namespace
 
 void RemoveReports(const std::string& folder, const std::vector<std::string>& names) {
   for (const std::string& name : names) {

@@ -38,6 +38,9 @@ struct OutputFile {
 /// @error REPORT_WRITE  with the reason of the system
 [[nodiscard]] Status WriteFiles(const std::string& folder, const std::vector<OutputFile>& files);
 
+/// True if nothing is there, or a report of ours.
+[[nodiscard]] bool MayReplace(const std::string& path);
+
 /// Removes reports of an earlier run; files of those names that are not ours stay.
 void RemoveReports(const std::string& folder, const std::vector<std::string>& names);
 

@@ -93,10 +93,18 @@ constexpr std::array<Choice<Framework>, 4> kFrameworkWords = {{
 
 constexpr std::array<Choice<bool>, 2> kDetailWords = {{{"summary", false}, {"full", true}}};
 
+constexpr std::array<Choice<bool>, 1> kAnnotationWords = {{{"github", true}}};
+constexpr std::array<Choice<bool MsrunOptions::*>, 4> kExportWords = {{
+    {"csv", &MsrunOptions::export_csv},
+    {"trace", &MsrunOptions::export_trace},
+    {"dot", &MsrunOptions::export_dot},
+    {"chakra", &MsrunOptions::export_chakra},
+}};
+
 /// Flags that say where or how results are shown, not what is checked.
-constexpr auto kShowingFlags =
-    std::to_array<std::string_view>({"detail", "html", "json", "log_dir", "output", "quiet",
-                                     "threads", "trace_timeout", "verbose"});
+constexpr auto kShowingFlags = std::to_array<std::string_view>(
+    {"annotations", "detail", "export", "html", "json", "log_dir", "output", "quiet", "sarif",
+     "sqlite", "threads", "trace_timeout", "verbose"});
 
 template <typename T, std::size_t kCount>
 Result<T> ReadChoice(const std::array<Choice<T>, kCount>& choices, std::string_view word) {
@@ -109,6 +117,19 @@ Result<T> ReadChoice(const std::array<Choice<T>, kCount>& choices, std::string_v
   }
   return Fail(ErrorCode::kInvalidArgument,
               "invalid choice: '" + std::string(word) + "' (choose from " + words + ")");
+}
+
+/// "csv,dot"
+Status ReadExports(std::string_view words, MsrunOptions& options) {
+  while (true) {
+    const std::size_t comma = words.find(',');
+    DRYDOCK_TRY(bool MsrunOptions::*const wanted, ReadChoice(kExportWords, words.substr(0, comma)));
+    options.*wanted = true;
+    if (comma == std::string_view::npos) {
+      return {};
+    }
+    words.remove_prefix(comma + 1);
+  }
 }
 
 FlagSpec Original(std::string name, std::string value, std::string help) {
@@ -200,6 +221,17 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
   flags.AddSwitch({"quiet", "", "print errors only"}, &o.quiet);
   flags.AddSwitch({"verbose", "", "print what is being done, and MindSpore's own memory lines"},
                   &o.verbose);
+  flags.AddSwitch(Rare("sqlite", "", "write drydock.db: tables and views for SQL"), &o.sqlite);
+  flags.AddSwitch(Rare("sarif", "", "write drydock.sarif: diagnostics for code scanners"),
+                  &o.sarif);
+  flags.Add(Rare("annotations", "github", "print diagnostics as GitHub Actions shows them"),
+            [&o](std::string_view word) -> Status {
+              DRYDOCK_TRY(o.github, ReadChoice(kAnnotationWords, word));
+              return {};
+            });
+  flags.Add(
+      Rare("export", "csv,trace,dot,chakra", "tables, memory counters, layers, execution traces"),
+      [&o](std::string_view words) -> Status { return ReadExports(words, o); });
   flags.AddSwitch({"html", "", "write report.html: one page that shows the job"}, &o.html);
   flags.Add(Rare("detail", "summary|full", "full: reports list every tensor and kernel (summary)"),
             [&o](std::string_view word) -> Status {
@@ -358,8 +390,9 @@ Status CheckCounts(const MsrunOptions& o) {
 /// Combinations that only a real start minds.
 Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
   for (const std::string_view name :
-       {"sim_rank_id", "detail", "devices_per_node", "html", "fail_on_memory", "strict",
-        "redistribution", "trace_timeout", "hardware", "jitter", "workspaces"}) {
+       {"sim_rank_id", "detail", "devices_per_node", "html", "sqlite", "sarif", "annotations",
+        "export", "fail_on_memory", "strict", "redistribution", "trace_timeout", "hardware",
+        "jitter", "workspaces"}) {
     if (flags.Given(name)) {
       return Usage("argument --" + std::string(name) + ": only a dry run has it",
                    "add --sim_level=1");

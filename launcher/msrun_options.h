@@ -86,6 +86,13 @@ struct MsrunOptions {
   bool quiet = false;
   bool verbose = false;
   bool html = false;                  ///< report.html is written.
+  bool export_csv = false;            ///< tensors.csv, kernels.csv, collectives.csv.
+  bool export_trace = false;          ///< memory_trace.json.
+  bool export_chakra = false;         ///< chakra.<rank>.et.
+  bool export_dot = false;            ///< graph.dot.
+  bool sqlite = false;                ///< drydock.db.
+  bool sarif = false;                 ///< drydock.sarif.
+  bool github = false;                ///< Diagnostics as annotations of GitHub Actions.
   bool full_detail = false;           ///< Reports list every tensor and kernel.
   std::int64_t devices_per_node = 0;  ///< 0: --local_worker_num, as the profile says.
   bool strict = false;                ///< What is not handled is an error.

@@ -8,6 +8,9 @@
 
 #include "base/text.h"
 #include "launcher/exit_code.h"
+#include "launcher/terminal.h"
+#include "reports/error_document.h"
+#include "reports/field_table.h"
 
 /// Of the allocator, where it is linked: it asks no handler of ours before it aborts.
 extern "C" void mi_register_error(void (*report)(int error, void* argument), void* argument)
@@ -59,9 +62,49 @@ std::string HelpText(const Command& command, const FlagSet& flags, const std::st
   return text + flags.HelpLines(FlagOrigin::kDrydock, rare);
 }
 
-int Report(const Error& error, const std::string& program, std::ostream& err) {
-  err << ErrorText(error, program);
+/// The word "error" in red, where that is wanted.
+std::string Coloured(std::string text, const Environment& environment) {
+  const std::size_t at = text.find("error");
+  if (at != std::string::npos && WantsColour(STDERR_FILENO, environment)) {
+    text.insert(at + std::string_view("error").size(), "\x1b[0m");
+    text.insert(at, "\x1b[1;31m");
+  }
+  return text;
+}
+
+int Report(const Error& error, const Context& context, std::ostream& err) {
+  err << Coloured(ErrorText(error, context.program), context.environment);
   return StatusOf(error);
+}
+
+/// Whether the words in front of the script ask for JSON; asked where the flags could not be read.
+bool AsksForJson(std::span<const std::string> words) {
+  for (const std::string& word : words) {
+    if (word == "--json" || word == "--json=True") {
+      return true;
+    }
+    if (word.ends_with(".py") || word.ends_with(".json")) {
+      return false;
+    }
+  }
+  return false;
+}
+
+/// The error, also as JSON where that is asked for and nothing else was printed.
+int ReportOnce(const Error& error, std::span<const std::string> words, const Context& context,
+               std::ostream& err) {
+  const int status = Report(error, context, err);
+  const bool before_summary = status == Status(ExitCode::kUsage) ||
+                              status == Status(ExitCode::kPreflight) ||
+                              status == Status(ExitCode::kInternal);
+  if (before_summary && AsksForJson(words)) {
+    context.out << reports::JsonText(reports::ErrorDocument{.status = status,
+                                                            .code = CodeOf(error),
+                                                            .message = error.message,
+                                                            .hint = error.hint,
+                                                            .notes = error.notes});
+  }
+  return status;
 }
 
 int RunCommand(Command& command, std::span<const std::string> words, const Context& context,
@@ -88,7 +131,7 @@ int RunCommand(Command& command, std::span<const std::string> words, const Conte
                                  : Result<void>(tl::unexpected(translated.error()));
   if (!parsed) {
     err << "usage: " << context.program << " " << command.Usage() << "\n";
-    return Report(parsed.error(), context.program, err);
+    return ReportOnce(parsed.error(), words, context, err);
   }
   if (help || all_flags || version) {
     context.out << (help || all_flags ? HelpText(command, flags, context.program, all_flags)
@@ -96,17 +139,19 @@ int RunCommand(Command& command, std::span<const std::string> words, const Conte
     return Status(ExitCode::kOk);
   }
   const Result<ExitCode> code = command.Run(flags, context);
-  return code ? Status(*code) : Report(code.error(), context.program, err);
+  return code ? Status(*code) : ReportOnce(code.error(), words, context, err);
 }
 
-int ReportUnknown(const std::string& name, std::span<const std::string> names, std::ostream& err) {
+int ReportUnknown(const std::string& name, std::span<const std::string> names, Context context,
+                  std::ostream& err) {
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string nearest = NearestWord(name, candidates);
   const Error error = FailCommand("USAGE", "'" + name + "' is no command",
                                   nearest.empty() ? "'drydock --help' lists the commands"
                                                   : "did you mean '" + nearest + "'?")
                           .value();
-  return Report(error, std::string(kSelf), err);
+  context.program = kSelf;
+  return Report(error, context, err);
 }
 
 int RunByName(std::span<const std::string> words, Context context, std::ostream& err) {
@@ -129,7 +174,7 @@ int RunByName(std::span<const std::string> words, Context context, std::ostream&
     }
     names.emplace_back(command->Name());
   }
-  return ReportUnknown(name, names, err);
+  return ReportUnknown(name, names, context, err);
 }
 
 }  // namespace

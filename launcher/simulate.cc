@@ -3,20 +3,27 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "base/executor.h"
 #include "base/text.h"
+#include "launcher/export_files.h"
 #include "launcher/files.h"
 #include "launcher/hardware_file.h"
 #include "launcher/load_job.h"
 #include "launcher/load_script.h"
 #include "launcher/page_files.h"
 #include "launcher/run_identity.h"
+#include "launcher/run_progress.h"
+#include "launcher/sqlite_file.h"
+#include "launcher/terminal.h"
 #include "launcher/time_options.h"
 #include "launcher/tracker_files.h"
+#include "reports/database.h"
 #include "reports/ir_text.h"
 #include "reports/report_set.h"
+#include "reports/sarif.h"
 #include "reports/terminal_summary.h"
 #include "sim/fleet/dry_run.h"
 #include "strategies/passes/compile_job.h"
@@ -32,12 +39,17 @@ std::optional<RankId> ChosenRank(const MsrunOptions& options) {
              : std::optional(RankId{static_cast<std::int32_t>(options.sim_rank_id)});
 }
 
+/// Whether memory over the step is shown.
+bool ShowsTheStep(const MsrunOptions& options) {
+  return options.html || options.export_trace || options.sqlite;
+}
+
 reports::RunFacts FactsOf(const MsrunOptions& options, const LoadedJob& job) {
   return {.run = IdentityOf(options, job),
           .devices_per_node =
               options.devices_per_node > 0 ? options.devices_per_node : options.local_worker_num,
           .all_tensors = options.full_detail,
-          .profile = options.html,
+          .profile = ShowsTheStep(options),
           .drydock_version = std::string(Version()),
           .subject = job.subject,
           .compat_from = job.compat_from,
@@ -62,9 +74,10 @@ Result<sim::WorkspaceTable> LoadWorkspaces(const std::string& file) {
 }
 
 Result<sim::DryRunOptions> DryRunOptionsOf(const MsrunOptions& options, const LoadedJob& job) {
-  sim::DryRunOptions dry_run{.level = static_cast<std::int32_t>(options.sim_level),
-                             .only_rank = ChosenRank(options),
-                             .keep_lifetimes = options.full_detail || options.html};
+  sim::DryRunOptions dry_run{
+      .level = static_cast<std::int32_t>(options.sim_level),
+      .only_rank = ChosenRank(options),
+      .keep_lifetimes = options.full_detail || options.export_csv || ShowsTheStep(options)};
   if (!options.workspaces.empty()) {
     DRYDOCK_TRY(dry_run.workspaces, LoadWorkspaces(options.workspaces));
   }
@@ -86,16 +99,19 @@ Result<sim::DryRunResult> Play(LoadedJob& job, const sim::DryRunOptions& dry_run
   return sim::DryRun(std::move(program), dry_run, *executor);
 }
 
-Result<std::vector<OutputFile>> FilesOf(const reports::ReportSet& set,
-                                        const MsrunOptions& options) {
+/// @param result  null if the program was rejected
+Result<std::vector<OutputFile>> FilesOf(const reports::ReportSet& set, const MsrunOptions& options,
+                                        const sim::DryRunResult* result) {
   std::vector<OutputFile> files;
   std::vector<reports::ReportFile> reports = reports::ReportFiles(set);
   if (options.html) {
     DRYDOCK_TRY(std::string page, PageOfRun(reports));
     reports.push_back({.name = reports::kPageFile, .text = std::move(page)});
   }
+  std::ranges::move(ExportFiles(options, set, result), std::back_inserter(reports));
   for (reports::ReportFile& file : reports) {
-    files.push_back({.path = std::move(file.name), .text = std::move(file.text)});
+    const bool ours = IsTraceName(file.name);
+    files.push_back({.path = std::move(file.name), .text = std::move(file.text), .ours = ours});
   }
   return files;
 }
@@ -129,11 +145,12 @@ Status WriteIrDumps(const LocalProgram& program, const MsrunOptions& options) {
 
 void PrintSummary(const reports::ReportSet& set, const MsrunOptions& options,
                   const Context& context) {
-  const bool colour = ::isatty(STDOUT_FILENO) != 0 && !Variable(context.environment, "NO_COLOR") &&
-                      Variable(context.environment, "TERM") != "dumb";
   context.out << reports::TerminalSummary(
       set.summary, set.memory,
-      {.color = colour, .verbose = options.verbose, .output_folder = options.log_dir});
+      {.color = WantsColour(STDOUT_FILENO, context.environment),
+       .verbose = options.verbose,
+       .communication = set.communication ? &*set.communication : nullptr,
+       .output_folder = options.log_dir});
 }
 
 /// The folder of the reports: ours alone while the object lives, and without those of earlier runs.
@@ -158,15 +175,35 @@ Result<OutputFolder> ClaimFolder(const MsrunOptions& options, const Context& con
   DRYDOCK_TRY(folder.lock, LockFolder(options.log_dir));
   const auto delay = context.stop.Delay();
   RemoveReports(options.log_dir, reports::AllReportNames());
+  RemoveTraces(options.log_dir);
   return folder;
+}
+
+Status WriteSqlite(const reports::ReportSet& set, const std::string& path) {
+  if (!MayReplace(path)) {
+    return FailCommand("REPORT_WRITE", path + " is there already and is not a report of ours",
+                       "move it away, or choose another folder with --log_dir");
+  }
+  return WriteDatabase(path, reports::DatabaseSql(set));
+}
+
+/// Diagnostics for GitHub, beside whatever the answer is.
+void PrintAnnotations(const reports::ReportSet& set, const MsrunOptions& options,
+                      const Context& context) {
+  if (options.github) {
+    context.out << reports::GithubAnnotations(set.summary, CurrentFolder());
+  }
 }
 
 /// Writes and prints the reports of a finished dry run.
 Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
                const MsrunOptions& options, const Context& context, bool writable) {
-  DRYDOCK_TRY(const std::vector<OutputFile> files, FilesOf(set, options));
+  DRYDOCK_TRY(const std::vector<OutputFile> files, FilesOf(set, options, &result));
   if (writable) {
     const auto delay = context.stop.Delay();
+    if (options.sqlite) {
+      DRYDOCK_RETURN_IF_ERROR(WriteSqlite(set, PathIn(options.log_dir, reports::kDatabaseFile)));
+    }
     DRYDOCK_RETURN_IF_ERROR(WriteFiles(options.log_dir, files));
     DRYDOCK_RETURN_IF_ERROR(WriteIrDumps(sim::DescribedProgram(result), options));
     if (const auto folder = TrackerFolder(context.environment, options.log_dir)) {
@@ -175,6 +212,7 @@ Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
       DRYDOCK_RETURN_IF_ERROR(WriteMemoryFiles(result, options.log_dir));
     }
   }
+  PrintAnnotations(set, options, context);
   if (options.json) {
     context.out << SummaryJson(files);
   } else if (!options.quiet) {
@@ -187,20 +225,19 @@ Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
 tl::unexpected<Error> Reject(Error error, const LoadedJob& job, const MsrunOptions& options,
                              const Context& context, bool writable) {
   reports::RunFacts facts = FactsOf(options, job);
-  if (options.html) {
-    facts.files.emplace_back(reports::kPageFile);
-  }
+  facts.files = ExportNames(options, false);
   reports::ReportSet set = reports::BuildRejectionReports(std::move(facts), job.settings, error);
   if (!writable) {
     set.summary.files.clear();
   }
-  const std::vector<OutputFile> files = *FilesOf(set, options);  // Of our own reports.
+  const std::vector<OutputFile> files = *FilesOf(set, options, nullptr);  // Of our own reports.
   if (writable) {
     const auto delay = context.stop.Delay();
     if (const Status written = WriteFiles(options.log_dir, files); !written) {
       context.log.Warning(written.error().message);
     }
   }
+  PrintAnnotations(set, options, context);
   if (options.json) {
     context.out << SummaryJson(files);
   }
@@ -286,6 +323,9 @@ Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
                 LoadHardware(options.hardware));
   }
   DRYDOCK_TRY(const OutputFolder folder, ClaimFolder(options, context));
+  RunProgress progress(!options.quiet && !options.verbose &&
+                       IsTerminal(STDERR_FILENO, context.environment));
+  progress.Say("running " + options.script);
   std::optional<strategies::JobConfig> settings;
   Result<LoadedJob> job = LoadJob(options, context, settings);
   if (!job) {
@@ -295,20 +335,22 @@ Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
     LoadedJob unknown{.subject = options.script, .compat_from = "default"};
     unknown.settings_known = settings.has_value();
     unknown.settings = settings.value_or(strategies::JobConfig{.world_size = options.worker_num});
+    progress.End();
     return Reject(std::move(job).error(), unknown, options, context, folder.writable);
   }
   DRYDOCK_RETURN_IF_ERROR(CheckChosenRank(options, *job));
   DRYDOCK_TRY(const sim::DryRunOptions dry_run, DryRunOptionsOf(options, *job));
+  progress.Say("compiling for " + std::to_string(job->settings.world_size) + " ranks");
   const Result<sim::DryRunResult> result = Play(*job, dry_run, options.threads, context);
   if (!result) {
+    progress.End();
     return Reject(result.error(), *job, options, context, folder.writable);
   }
+  progress.Say("making reports");
   reports::RunFacts facts = FactsOf(options, *job);
   const auto dumps =
       IrDumpFolder(sim::DescribedProgram(*result), sim::DescribedRank(result->options));
-  if (options.html) {
-    facts.files.emplace_back(reports::kPageFile);
-  }
+  facts.files = ExportNames(options, true);
   if (dumps) {
     facts.files.push_back(*dumps + "/*.ir");
   }
@@ -316,6 +358,7 @@ Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
   if (!folder.writable) {
     set.summary.files.clear();
   }
+  progress.End();
   DRYDOCK_RETURN_IF_ERROR(Publish(*result, set, options, context, folder.writable));
   return Verdict(*result, set, *job, options);
 }

@@ -173,6 +173,35 @@ class Packer {
   std::unordered_map<std::string, std::size_t> numbers_ = {};
 };
 
+/// A report nests less than ten deep; what nests deeper is none, and would be walked on the stack.
+constexpr int kMostDepth = 32;
+
+bool NestsTooDeep(std::string_view json) {
+  int depth = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_text) {
+      i += c == '\\' ? 1 : 0;
+      in_text = c != '"';
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMostDepth) {
+        return true;
+      }
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+/// The document; a discarded value if it is none.
+Json ParseReport(std::string_view text) {
+  return NestsTooDeep(text) ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
+}
+
 /// "drydock.memory/1" -> "memory"; empty for anything else.
 std::string KindOf(const Json& report) {
   if (!report.is_object() || !report.contains("schema") || !report["schema"].is_string()) {
@@ -226,7 +255,7 @@ void CollectPlace(const Json& holder, std::vector<PlaceReport>& places) {
 
 std::vector<PlaceReport> PlacesToShow(std::string_view summary_json) {
   std::vector<PlaceReport> places;
-  const Json summary = Json::parse(summary_json, nullptr, false);
+  const Json summary = ParseReport(summary_json);
   if (!summary.is_object()) {
     return places;
   }
@@ -247,7 +276,7 @@ Result<std::string> PageHtml(const std::vector<PageRun>& runs) {
   for (const PageRun& run : runs) {
     Json packed = {{"name", run.name}};
     for (const std::string& text : run.reports) {
-      Json report = Json::parse(text, nullptr, false);
+      Json report = ParseReport(text);
       const std::string kind = KindOf(report);
       if (kind.empty()) {
         return Fail(ErrorCode::kInvalidArgument, "a report is no JSON object that names its schema",

@@ -1,3 +1,4 @@
+#include "reports/error_document.h"
 #include "reports/field_table.h"
 #include "reports/report_json.h"
 #include "reports/schema.h"
@@ -32,6 +33,7 @@ std::string ReportJson(const ProfileReport& report) {
 
 std::vector<ReportFormat> ReportFormats() {
   return {FormatOf<CommunicationReport>("communication.schema.json"),
+          FormatOf<ErrorDocument>("error.schema.json"),
           FormatOf<MemoryReport>("memory.schema.json"),
           FormatOf<ProfileReport>("profile.schema.json"),
           FormatOf<SummaryReport>("summary.schema.json"),

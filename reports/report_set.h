@@ -40,6 +40,8 @@ struct ReportFile {
 
 /// The page that shows a run.
 inline constexpr const char* kPageFile = "report.html";
+inline constexpr const char* kSarifFile = "drydock.sarif";
+inline constexpr const char* kDatabaseFile = "drydock.db";
 /// The step in Chrome's trace format.
 inline constexpr const char* kTraceFile = "trace_view.json";
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "reports/communication_report.h"
 #include "reports/run_report.h"
 #include "sim/fleet/dry_run.h"
 
@@ -12,5 +13,13 @@ namespace drydock::reports {
 /// kernels.csv: run, class, ranks, kernel, name, operator, phase, stream, micro_batch,
 /// at_launch_bytes, after_bytes, file, line. Lifetimes must have been kept.
 [[nodiscard]] std::string KernelsCsv(const RunReport& run, const sim::DryRunResult& result);
+
+/// tensors.csv: every tensor of the step of every class, as TensorReport. Lifetimes must have been
+/// kept.
+[[nodiscard]] std::string TensorsCsv(const RunReport& run, const sim::DryRunResult& result);
+
+/// collectives.csv: every collective of communication.json. The class is told by its ranks.
+[[nodiscard]] std::string CollectivesCsv(const RunReport& run,
+                                         const CommunicationReport& communication);
 
 }  // namespace drydock::reports

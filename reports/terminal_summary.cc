@@ -1,12 +1,15 @@
 #include "reports/terminal_summary.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <map>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "reports/text_table.h"
 #include "reports/timeline_report.h"
@@ -20,7 +23,8 @@ constexpr std::size_t kShownClasses = 4;
 constexpr std::size_t kShownTensors = 3;
 constexpr std::size_t kShownKinds = 5;
 constexpr std::size_t kDiagnosticLines = 3;
-constexpr std::size_t kNameColumns = 44;
+constexpr std::size_t kShownCauses = 3;
+constexpr std::size_t kNameColumns = 32;
 constexpr std::size_t kRanksColumns = 24;
 
 using Row = std::vector<std::string>;
@@ -36,6 +40,16 @@ class Page {
     }
   }
   void Blank() { text_ += "\n"; }
+  /// A sentence, on as many lines as it takes; those behind the first begin with `indent` blanks.
+  void Wrapped(std::string_view text, std::size_t indent, std::string_view style = {}) {
+    for (const std::string& line : WrappedLines(text, kTerminalColumns, indent)) {
+      if (style.empty()) {
+        Line(line);
+      } else {
+        Styled(line, style);
+      }
+    }
+  }
   /// A line in the given ANSI style ("1" bold, "1;32" bold green) if colours are wanted.
   void Styled(std::string_view text, std::string_view style) {
     const std::string fitted = FitText(text, kTerminalColumns);
@@ -53,30 +67,36 @@ std::string Ranks(std::int64_t count) {
   return fmt::format("{} rank{}", count, count == 1 ? "" : "s");
 }
 
+void AddError(Page& page, const ErrorReport& error) {
+  if (error.place) {
+    page.Wrapped(fmt::format("  at {}: {}", ShortPlaceText(error.place), error.place->text),
+                 2 * kIndent);
+  }
+  for (const std::string& note : error.notes) {
+    page.Wrapped("  note: " + note, 2 * kIndent);
+  }
+  if (!error.hint.empty()) {
+    page.Wrapped("  hint: " + error.hint, 2 * kIndent);
+  }
+}
+
 void AddHead(Page& page, const SummaryReport& summary) {
   const CheckedReport& checked = summary.checked;
   std::string mode = checked.parallel_mode;
   if (!checked.search_mode.empty()) {
     mode += "/" + checked.search_mode;
   }
-  page.Line(fmt::format("{}: {}, {}, level {}", checked.subject, Ranks(checked.world_size), mode,
-                        checked.simulation_level));
-  page.Line(fmt::format("defaults of MindSpore {} ({}), data set {}, {}", checked.compat,
-                        checked.compat_from, checked.dataset_strategy, checked.device_target));
-  page.Styled(fmt::format("{}: {}", summary.verdict, summary.verdict_text),
-              summary.verdict == "ok" ? "1;32" : "1;31");
-}
-
-void AddError(Page& page, const ErrorReport& error) {
-  if (error.place) {
-    page.Line(fmt::format("  at {}: {}", ShortPlaceText(error.place), error.place->text));
+  page.Wrapped(fmt::format("{}: {}", summary.verdict, summary.verdict_text), kIndent,
+               summary.verdict == "ok" ? "1;32" : "1;31");
+  if (summary.error) {
+    AddError(page, *summary.error);
   }
-  for (const std::string& note : error.notes) {
-    page.Line("  note: " + note);
-  }
-  if (!error.hint.empty()) {
-    page.Line("  hint: " + error.hint);
-  }
+  page.Wrapped(fmt::format("{}: {}, {}, level {}", checked.subject, Ranks(checked.world_size), mode,
+                           checked.simulation_level),
+               kIndent);
+  page.Wrapped(fmt::format("defaults of MindSpore {} ({}), data set {}, {}", checked.compat,
+                           checked.compat_from, checked.dataset_strategy, checked.device_target),
+               kIndent);
 }
 
 void AddOperators(Page& page, const SummaryReport& summary) {
@@ -88,9 +108,14 @@ void AddOperators(Page& page, const SummaryReport& summary) {
       sources += fmt::format("{}{} {}", sources.empty() ? "" : ", ", count.operators, count.source);
     }
   }
-  page.Line(fmt::format("operators: {}, strategies by {}; {} redistribution{}", total,
-                        sources.empty() ? "nobody" : sources, summary.redistributions,
-                        summary.redistributions == 1 ? "" : "s"));
+  page.Wrapped(fmt::format("operators: {}, strategies by {}; {} redistribution{}", total,
+                           sources.empty() ? "nobody" : sources, summary.redistributions,
+                           summary.redistributions == 1 ? "" : "s"),
+               kIndent);
+}
+
+std::string FirstRank(const RankClassReport& item) {
+  return item.ranks.substr(0, item.ranks.find_first_of("-,:"));
 }
 
 /// Heaviest classes first; equal ones keep their order.
@@ -99,13 +124,27 @@ std::vector<RankClassReport> ByPeak(std::vector<RankClassReport> classes) {
   return classes;
 }
 
+/// "of the 22.5 KiB of rank 0: communication 18.0 KiB, parameters 2.0 KiB"
+void AddBreakdown(Page& page, const RankClassReport& heaviest) {
+  std::vector<MemoryPartReport> parts = heaviest.breakdown;
+  std::erase_if(parts, [](const MemoryPartReport& part) { return part.bytes == 0; });
+  std::ranges::stable_sort(parts, std::ranges::greater(), &MemoryPartReport::bytes);
+  std::string text;
+  for (const MemoryPartReport& part : parts) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", part.part, BytesText(part.bytes));
+  }
+  if (!text.empty()) {
+    page.Wrapped(fmt::format("  of the {} of rank {}: {}", BytesText(heaviest.used_peak_bytes),
+                             FirstRank(heaviest), text),
+                 2 * kIndent);
+  }
+}
+
 void AddTensors(Page& page, const RankClassReport& heaviest) {
   const std::string where =
       heaviest.peak.name.empty() ? "before the first operator" : "at " + heaviest.peak.name;
   const std::string place = ShortPlaceText(heaviest.peak.place);
-  page.Line(fmt::format("  largest tensors of rank {} {}{}:",
-                        heaviest.ranks.substr(0, heaviest.ranks.find_first_of("-,:")), where,
-                        place.empty() ? "" : " (" + place + ")"));
+  page.Line(fmt::format("  largest tensors {}{}:", where, place.empty() ? "" : " (" + place + ")"));
   std::vector<Row> rows;
   for (std::size_t i = 0; i < std::min(kShownTensors, heaviest.largest.size()); ++i) {
     const PeakTensorReport& tensor = heaviest.largest[i];
@@ -134,6 +173,7 @@ void AddMemory(Page& page, const MemoryReport& memory) {
                           classes.size() - kShownClasses));
   }
   if (!classes.empty()) {
+    AddBreakdown(page, classes.front());
     AddTensors(page, classes.front());
   }
 }
@@ -168,7 +208,45 @@ void AddCommunication(Page& page, const SummaryReport& summary) {
   page.Lines(TableLines(rows, {false, true, true, false, false, true, true}, kIndent));
 }
 
-/// One line if that fits or has to, else the text below code and place.
+/// Collectives that have one cause.
+struct Cause {
+  const CollectiveReport* first = nullptr;
+  std::int64_t count = 0;
+  std::int64_t sent_bytes = 0;
+};
+
+/// The most expensive causes: why something is sent, and the line it is sent for.
+void AddCauses(Page& page, const CommunicationReport& communication) {
+  std::map<std::array<std::string, 4>, Cause> causes;
+  for (const CollectiveReport& item : communication.collectives) {
+    if (item.sent_bytes > 0) {
+      Cause& cause = causes[{item.kind, item.reason, item.phase, ShortPlaceText(item.place)}];
+      cause.first = cause.first == nullptr ? &item : cause.first;
+      ++cause.count;
+      cause.sent_bytes = AddSaturated(cause.sent_bytes, item.sent_bytes);
+    }
+  }
+  std::vector<Cause> list;
+  for (const auto& [key, cause] : causes) {
+    list.push_back(cause);
+  }
+  std::ranges::stable_sort(list, std::ranges::greater(), &Cause::sent_bytes);
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < std::min(kShownCauses, list.size()); ++i) {
+    const CollectiveReport& item = *list[i].first;
+    const std::string more =
+        list[i].count > 1 ? fmt::format(" and {} more", list[i].count - 1) : "";
+    rows.push_back({BytesText(list[i].sent_bytes), item.kind,
+                    FitText((item.why.empty() ? item.reason : item.why) + more, kNameColumns + 6),
+                    ShortPlaceText(item.place)});
+  }
+  if (!rows.empty()) {
+    page.Line("  most of it because of:");
+    page.Lines(TableLines(rows, {true}, 2 * kIndent));
+  }
+}
+
+/// One line if that fits or has to, else the text below code and place, wrapped.
 std::vector<std::string> DiagnosticLines(const DiagnosticReport& item, bool may_take_two) {
   std::string where = ShortPlaceText(item.place);
   if (item.count > 1) {
@@ -181,7 +259,9 @@ std::vector<std::string> DiagnosticLines(const DiagnosticReport& item, bool may_
   if (whole.size() <= kTerminalColumns || !may_take_two) {
     return {std::move(whole)};
   }
-  return {head + where, "    " + item.text};
+  std::vector<std::string> lines = WrappedLines("    " + item.text, kTerminalColumns, 2 * kIndent);
+  lines.insert(lines.begin(), head + where);
+  return lines;
 }
 
 void AddTime(Page& page, const TimeSummaryReport& time) {
@@ -202,7 +282,7 @@ void AddDiagnostics(Page& page, const SummaryReport& summary) {
   std::size_t spare = kDiagnosticLines - shown;
   for (std::size_t i = 0; i < shown; ++i) {
     const std::vector<std::string> lines = DiagnosticLines(summary.diagnostics[i], spare > 0);
-    spare -= lines.size() - 1;
+    spare -= std::min(spare, lines.size() - 1);
     page.Lines(lines);
   }
   if (shown < summary.diagnostics.size()) {
@@ -219,7 +299,9 @@ void AddFiles(Page& page, const SummaryReport& summary, const std::string& folde
     names += (names.empty() ? "" : ", ") + file;
   }
   page.Blank();
-  page.Line(folder.empty() ? "reports: " + names : fmt::format("reports in {}: {}", folder, names));
+  page.Wrapped(
+      folder.empty() ? "reports: " + names : fmt::format("reports in {}: {}", folder, names),
+      kIndent);
 }
 
 void AddVerbose(Page& page, const MemoryReport& memory) {
@@ -242,15 +324,16 @@ std::string TerminalSummary(const SummaryReport& summary, const std::optional<Me
                             const TerminalOptions& options) {
   Page page(options.color);
   AddHead(page, summary);
-  if (summary.error) {
-    AddError(page, *summary.error);
-  } else {
+  if (!summary.error) {
     AddOperators(page, summary);
   }
   if (memory) {
     AddMemory(page, *memory);
   }
   AddCommunication(page, summary);
+  if (options.communication != nullptr) {
+    AddCauses(page, *options.communication);
+  }
   if (summary.time) {
     AddTime(page, *summary.time);
   }

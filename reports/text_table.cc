@@ -141,4 +141,33 @@ std::vector<std::string> TableLines(const std::vector<std::vector<std::string>>&
   return lines;
 }
 
+std::vector<std::string> WrappedLines(std::string_view text, std::size_t width,
+                                      std::size_t indent) {
+  std::vector<std::string> lines;
+  while (DisplayWidth(text) > width) {
+    // The last blank of what fits; without one the whole word.
+    std::size_t end = std::string_view::npos;
+    for (std::size_t at = text.find(' ', 1); at != std::string_view::npos;
+         at = text.find(' ', at + 1)) {
+      if (end != std::string_view::npos && DisplayWidth(text.substr(0, at)) > width) {
+        break;
+      }
+      if (text.substr(0, at).find_first_not_of(' ') != std::string_view::npos) {
+        end = at;
+      }
+    }
+    if (end == std::string_view::npos) {
+      break;
+    }
+    lines.push_back((lines.empty() ? std::string() : std::string(indent, ' ')) +
+                    std::string(text.substr(0, end)));
+    text.remove_prefix(end + 1);
+    if (lines.size() == 1) {
+      width -= std::min(indent, width - 1);
+    }
+  }
+  lines.push_back((lines.empty() ? std::string() : std::string(indent, ' ')) + std::string(text));
+  return lines;
+}
+
 }  // namespace drydock::reports

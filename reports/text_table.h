@@ -14,6 +14,11 @@ namespace drydock::reports {
 /// Control characters, which names from outside may contain, become '?'.
 [[nodiscard]] std::string FitText(std::string_view text, std::size_t width);
 
+/// A sentence broken at blanks into lines of at most `width` columns where that is possible; all
+/// but the first begin with `indent` blanks.
+[[nodiscard]] std::vector<std::string> WrappedLines(std::string_view text, std::size_t width,
+                                                    std::size_t indent);
+
 /// Lines of a table with columns two blanks apart, each as wide as its widest cell.
 ///
 /// @param right  per column: flush right (numbers); missing = left

@@ -1,0 +1,76 @@
+"""import drydock: reports as objects; tables; what a notebook shows."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+import command
+
+PACKAGE = command.SOURCE / "launcher/python"
+
+
+def load():
+    os.environ["DRYDOCK_MSRUN"] = command.MSRUN
+    sys.path.insert(0, str(PACKAGE))
+    import drydock
+    return drydock
+
+
+class PythonPackageTest(command.CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.drydock = load()
+
+    def test_reports_become_objects(self):
+        self.write("net.py", command.network(shard="((1, 8), (8, 1))"))
+        result = self.drydock.dry_run("net.py", ranks=8, html=True, detail="full", cwd=self.folder)
+        self.assert_accepted(self.msrun("--worker_num=8", "--log_dir=out", "--detail=full", "net.py"))
+        self.assertTrue(result.ok)
+        self.assertEqual(result.status, 0)
+        self.assertEqual(json.loads(json.dumps(result.memory))["classes"], self.report("memory.json", "out")["classes"])
+        self.assertEqual(result.memory.classes[0].actual_peak_bytes, self.report("memory.json", "out")["classes"][0]["actual_peak_bytes"])
+        self.assertEqual(len(result.tensors()), len(result.memory.classes[0].tensors))
+        self.assertEqual(len(result.collectives()), result.summary.communication.count)
+        self.assertIn("iframe", result._repr_html_())
+        self.assertIn("drydock-data", result.html())
+
+    def test_a_rejected_program_is_an_answer(self):
+        self.write("net.py", command.network(shard="((3, 1), (1, 1))"))
+        result = self.drydock.dry_run("net.py", cwd=self.folder)
+        self.assertEqual((result.status, result.verdict, result.ok), (6, "rejected", False))
+        self.assertIsNone(result.memory)
+        self.assertEqual(result.summary.error.place.line, command.line_of(command.network(shard="((3, 1), (1, 1))"), "ops.MatMul"))
+        self.assertIn("rejected", result._repr_html_())
+
+    def test_wrong_use_is_an_exception(self):
+        with self.assertRaises(self.drydock.DryRunError) as caught:
+            self.drydock.dry_run("absent.py", cwd=self.folder)
+        self.assertEqual((caught.exception.status, caught.exception.code), (3, "NO_SCRIPT"))
+        with self.assertRaises(self.drydock.DryRunError) as caught:
+            self.drydock.dry_run("net.py", flags=["--nonsense"], cwd=self.folder)
+        self.assertEqual((caught.exception.status, caught.exception.code), (2, "USAGE"))
+
+    @unittest.skipUnless(importlib.util.find_spec("pandas"), "no pandas")
+    def test_tables_are_data_frames(self):
+        self.write("net.py", command.network())
+        frame = self.drydock.dry_run("net.py", cwd=self.folder).tensors()
+        self.assertEqual(type(frame).__name__, "DataFrame")
+
+    @unittest.skipUnless(importlib.util.find_spec("nbclient") and importlib.util.find_spec("ipykernel"), "no Jupyter kernel (nbclient, ipykernel)")
+    def test_a_notebook_shows_the_page(self):
+        self.write("net.py", command.network())
+        self.write("run.py", "import nbformat, nbclient, sys\n"
+                   "cell = nbformat.v4.new_code_cell('import drydock; drydock.dry_run(\"net.py\", html=True)')\n"
+                   "book = nbformat.v4.new_notebook(cells=[cell])\n"
+                   "nbclient.NotebookClient(book, kernel_name='python3').execute()\n"
+                   "print(book.cells[0].outputs[0].data['text/html'][:20])\n")
+        done = subprocess.run([sys.executable, "run.py"], cwd=self.folder, capture_output=True, text=True, timeout=command.SECONDS,
+                              env=dict(os.environ, PYTHONPATH=str(PACKAGE)))
+        self.assertEqual(done.stdout.strip(), '<iframe src="data:tex', done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
