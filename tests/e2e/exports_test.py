@@ -262,8 +262,10 @@ class ChakraTest(command.CommandTest):
             self.assertEqual(len(sent["collective"]), len([c for c in expected if c["exchange"] != "message"]))
             self.assertEqual(sorted(a["comm_size"][1] for a in sent["collective"]), sorted(c["payload_bytes"] for c in expected if c["exchange"] != "message"))
             for attributes in sent["collective"]:
-                self.assertEqual((attributes["comm_type"], attributes["pg_name"][0]), ((9, 0), 29))  # AllReduce
+                self.assertEqual((attributes["comm_type"][0], attributes["pg_name"][0]), (9, 29))
                 self.assertIn(rank, groups[attributes["pg_name"][1].decode()])
+            number = {"AllReduce": 0, "AllGather": 2}  # as the format has them
+            self.assertEqual(sorted(a["comm_type"][1] for a in sent["collective"]), sorted(number[c["kind"]] for c in expected if c["exchange"] != "message"))
             for attributes in sent["send"]:  # stages of 8 ranks
                 self.assertEqual((attributes["comm_src"], attributes["comm_dst"]), ((7, rank), (7, (rank + 8) % 16)))
 
