@@ -215,12 +215,8 @@ void AddStartFlags(FlagSet& flags, MsrunOptions& o) {
                 &o.mindspore_release);
 }
 
-void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
-  flags.AddText({"output", "DIR", "the same as --log_dir"}, &o.log_dir);
-  flags.AddSwitch({"json", "", "print the summary as JSON"}, &o.json);
-  flags.AddSwitch({"quiet", "", "print errors only"}, &o.quiet);
-  flags.AddSwitch({"verbose", "", "print what is being done, and MindSpore's own memory lines"},
-                  &o.verbose);
+/// What is written besides the summary.
+void AddReportFlags(FlagSet& flags, MsrunOptions& o) {
   flags.AddSwitch(Rare("sqlite", "", "write drydock.db: tables and views for SQL"), &o.sqlite);
   flags.AddSwitch(Rare("sarif", "", "write drydock.sarif: diagnostics for code scanners"),
                   &o.sarif);
@@ -241,6 +237,14 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
   flags.AddInt(Rare("devices_per_node", "N",
                     "for traffic between nodes (--local_worker_num) and times (profile)"),
                &o.devices_per_node);
+}
+
+void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
+  flags.AddText({"output", "DIR", "the same as --log_dir"}, &o.log_dir);
+  flags.AddSwitch({"json", "", "print the summary as JSON"}, &o.json);
+  flags.AddSwitch({"quiet", "", "print errors only"}, &o.quiet);
+  flags.AddSwitch({"verbose", "", "print what is being done, and MindSpore's own memory lines"},
+                  &o.verbose);
   flags.AddSwitch({"strict", "", "operators or features that are not handled are errors (exit 8)"},
                   &o.strict);
   flags.AddText({"hardware", "NAME|FILE", "device and network of --sim_level=3 (by device target)"},
@@ -442,6 +446,7 @@ Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
 void AddMsrunFlags(FlagSet& flags, MsrunOptions& options) {
   AddOriginalFlags(flags, options);
   AddStartFlags(flags, options);
+  AddReportFlags(flags, options);
   AddOwnFlags(flags, options);
 }
 
