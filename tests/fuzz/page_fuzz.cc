@@ -1,5 +1,5 @@
-// Reports that a page is made of: any text is refused or gives a page whose data are JSON and end no
-// script element.
+// Reports that a page is made of: any text is refused or gives a page whose data are JSON and end
+// no script element.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
