@@ -19,6 +19,24 @@ class InterpreterTest(command.CommandTest):
         self.write("jobs/size.py", "rows = 2\n")
         self.assert_accepted(self.msrun("--log_dir=out", "python3", "-u", "-m", "jobs.small", "--epochs", "3"))
 
+    def test_a_relative_import_of_a_script_is_told_how_to_work(self):
+        (self.folder / "jobs").mkdir()
+        self.write("jobs/small.py", "from .size import rows\n" + command.network())
+        self.write("jobs/size.py", "rows = 2\n")
+        run = self.msrun("--log_dir=out", "jobs/small.py")
+        self.assert_rejected(run, 6)
+        self.assertIn("python3 -m jobs.small", run.hint())
+        self.assert_accepted(self.msrun("--log_dir=out", *run.hint().split("[flags] ")[1].split()))
+
+    def test_what_is_no_script(self):
+        for name, text, word in (("run.ipynb", '{"cells": [], "metadata": null}', "notebook"), ("conf.yaml", "model: gpt\n", "configuration"),
+                                 ("run.sh", "export A=1\npython net.py\n", "shell script")):
+            self.write(name, text)
+            run = self.msrun("--log_dir=out", name)
+            self.assert_rejected(run, 6)
+            self.assertIn(name + " is no Python script", run.errors()[0])
+            self.assertIn(word, run.hint())
+
     def test_a_module_that_is_not_there(self):
         run = self.msrun("--log_dir=out", "python3", "-m", "jobs.large")
         self.assert_rejected(run, 3)

@@ -162,6 +162,8 @@ def add_hint(fields, error):
     package = error.name.split(".")[0] if isinstance(error, ModuleNotFoundError) and error.name else ""
     if os.path.splitext(sys.argv[0])[1] in NOT_PYTHON:
         fields["hint"] = NOT_PYTHON[os.path.splitext(sys.argv[0])[1]]
+        fields["message"] = "%s is no Python script (%s)" % (os.path.basename(sys.argv[0]), fields["message"])
+        fields["type"] = "SyntaxError"
         fields["reason"] = "script:not-python"
     elif package == "mindspore":
         from mindspore._drydock import names
@@ -172,6 +174,10 @@ def add_hint(fields, error):
         name, module = NO_SUCH_NAME.match(str(error)).groups()
         fields["hint"] = fields["hint"] or names.nearest([module], name)
         fields["reason"] = "script:no-such-name"
+    elif isinstance(error, ImportError) and str(error).startswith("attempted relative import"):
+        module = os.path.splitext(os.path.relpath(sys.argv[0]))[0].replace(os.sep, ".")
+        fields["hint"] = "run it as a module of its package: msrun [flags] python3 -m " + module
+        fields["reason"] = "script:missing-module"
     elif package and not fields["hint"] and (os.path.isdir(package) or os.path.isfile(package + ".py")):
         fields["hint"] = "'%s' is in the current folder, which Python does not search: set PYTHONPATH=." % package
         fields["reason"] = "script:missing-module"
