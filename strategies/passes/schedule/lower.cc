@@ -1,6 +1,8 @@
 #include "strategies/passes/schedule/lower.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <map>
 #include <set>
 #include <string>
@@ -26,6 +28,17 @@
 /// Source: graphs "graph_build" of MindSpore 2.10.
 namespace drydock::strategies {
 namespace {
+
+/// "0.125000", or all digits where six of them do not tell the number (1e-10 is not 0).
+std::string TextOf(double number) {
+  std::string text = std::to_string(number);
+  if (std::stod(text) != number) {
+    std::array<char, 32> digits = {};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    text.assign(digits.data(), end);
+  }
+  return text;
+}
 
 class ProgramLowering {
  public:
@@ -102,7 +115,7 @@ class ProgramLowering {
     const std::optional<std::vector<double>>& data =
         local_.constants[static_cast<std::size_t>(value.detail)].data;
     if (data && data->size() == 1) {
-      text = std::to_string(data->front());
+      text = TextOf(data->front());
     }
     return builder_.Constant(value.type, std::move(text));
   }

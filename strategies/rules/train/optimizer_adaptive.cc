@@ -7,6 +7,7 @@
 
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_rules.h"
+#include "strategies/rules/train/optimizer_kernels.h"
 #include "strategies/rules/train/optimizer_operands.h"
 
 /// Optimizer steps whose length adapts to each element's past gradients: RMSProp, AdaMax, Adadelta,
@@ -200,36 +201,40 @@ Result<std::vector<NdArray>> EvaluateLars(const EvaluateContext& context) {
   return std::vector<NdArray>{std::move(result)};
 }
 
-#define DRYDOCK_STEP(id, arguments, infer_fn, evaluate_fn, operations, positions)                  \
+Result<std::vector<KernelId>> LowerRmsProp(const LowerContext& context) {
+  return LowerToWeight(context, false);
+}
+
+#define DRYDOCK_STEP(id, arguments, infer_fn, lower_fn, evaluate_fn, operations, positions)        \
   DRYDOCK_OP(id, .family = "optimizer", .signature = #id arguments, .kind = OpKind::kUpdate,       \
-             .infer = infer_fn, .gradient = GradientNotNeeded, .values = "-",                      \
+             .infer = infer_fn, .gradient = GradientNotNeeded, .lower = lower_fn, .values = "-",   \
              .returns_success = true, .evaluate = evaluate_fn, .flops = FlopsPerInput<operations>, \
              .cost = CostFamily::kFree, .writes = positions)
 
 DRYDOCK_STEP(ApplyRMSProp,
              "(use_locking=False)"
              "(var, mean_square, moment, learning_rate, grad, decay, momentum, epsilon)",
-             (InferStep<8, 3, 4>), EvaluateRmsProp, 10, "0,1,2");
+             (InferStep<8, 3, 4>), LowerRmsProp, EvaluateRmsProp, 10, "0,1,2");
 DRYDOCK_STEP(
     ApplyCenteredRMSProp,
     "(use_locking=False)"
     "(var, mean_gradient, mean_square, moment, grad, learning_rate, decay, momentum, epsilon)",
-    (InferStep<9, 4, 4>), EvaluateCenteredRmsProp, 14, "0,1,2,3");
+    (InferStep<9, 4, 4>), nullptr, EvaluateCenteredRmsProp, 14, "0,1,2,3");
 DRYDOCK_STEP(ApplyAdaMax, "()(var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad)",
-             (InferStep<9, 3, 8>), EvaluateAdaMax, 10, "0,1,2");
+             (InferStep<9, 3, 8>), LowerWithOwnNumbers, EvaluateAdaMax, 10, "0,1,2");
 DRYDOCK_STEP(ApplyAdadelta, "()(var, accum, accum_update, lr, rho, epsilon, grad)",
-             (InferStep<7, 3, 6>), EvaluateAdadelta, 14, "0,1,2");
+             (InferStep<7, 3, 6>), nullptr, EvaluateAdadelta, 14, "0,1,2");
 DRYDOCK_STEP(ApplyProximalAdagrad, "(use_locking=False)(var, accum, lr, l1, l2, grad)",
-             (InferStep<6, 2, 5>), EvaluateProximalAdagrad, 12, "0,1");
+             (InferStep<6, 2, 5>), nullptr, EvaluateProximalAdagrad, 12, "0,1");
 DRYDOCK_STEP(ApplyAdamWithAmsgradV2,
              "(use_locking=False)"
              "(var, m, v, vhat, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad)",
-             (InferStep<11, 4, 10>), EvaluateAmsgrad, 14, "0,1,2,3");
+             (InferStep<11, 4, 10>), LowerWithOwnNumbers, EvaluateAmsgrad, 14, "0,1,2,3");
 
 DRYDOCK_STEP(AdamW,
              "()(var, m, v, max_v, gradient, step, lr, beta1, beta2, decay, eps, #amsgrad=False, "
              "#maximize=False)",
-             InferAdamW, EvaluateAdamW, 14, "0,1,2");
+             InferAdamW, nullptr, EvaluateAdamW, 14, "0,1,2");
 
 DRYDOCK_OP(LARSUpdate, .family = "optimizer",
            .signature =

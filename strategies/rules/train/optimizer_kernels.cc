@@ -141,4 +141,43 @@ Result<std::vector<KernelId>> LowerLamb(const LowerContext& context) {
   return std::vector<KernelId>{done, moment1, moment2};
 }
 
+namespace {
+
+/// Operands, each constant among them once more.
+std::vector<KernelId> OwnNumbers(const LowerContext& context) {
+  std::vector<KernelId> inputs(context.inputs.begin(), context.inputs.end());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ValueId operand = context.node.inputs[i];
+    if (operand != kNoValue && context.graph.at(operand).kind == ValueKind::kConstant) {
+      inputs[i] = context.builder.Constant(context.InputType(i), "");
+    }
+  }
+  return inputs;
+}
+
+}  // namespace
+
+Result<std::vector<KernelId>> LowerWithOwnNumbers(const LowerContext& context) {
+  const std::vector<KernelId> inputs = OwnNumbers(context);
+  return LowerByDefault({.builder = context.builder,
+                         .graph = context.graph,
+                         .node = context.node,
+                         .inputs = inputs,
+                         .state = context.state,
+                         .first_state = context.first_state});
+}
+
+std::vector<KernelId> LowerToWeight(const LowerContext& context, bool own) {
+  std::vector<KernelId> inputs =
+      own ? OwnNumbers(context) : std::vector(context.inputs.begin(), context.inputs.end());
+  std::vector<KernelId> results = {context.builder.Kernel({.name = context.node.op,
+                                                           .inputs = std::move(inputs),
+                                                           .results = {context.OutputType()},
+                                                           .shares = {0}})};
+  for (std::size_t i = 1; i < context.node.outputs.size(); ++i) {
+    results.push_back(context.inputs[i]);
+  }
+  return results;
+}
+
 }  // namespace drydock::strategies

@@ -14,4 +14,13 @@ namespace drydock::strategies {
 /// LowerFn of a Lamb step: the step of the moments, the norms of weight and step, the weight.
 [[nodiscard]] Result<std::vector<KernelId>> LowerLamb(const LowerContext& context);
 
+/// LowerFn of a step whose constants are those of its own: the optimizer holds them as numbers, and
+/// each kernel gets tensors of them.
+[[nodiscard]] Result<std::vector<KernelId>> LowerWithOwnNumbers(const LowerContext& context);
+
+/// The same of a step that gives the weight alone on Ascend; the states stand for their results.
+///
+/// @param own  its constants are its own
+[[nodiscard]] std::vector<KernelId> LowerToWeight(const LowerContext& context, bool own);
+
 }  // namespace drydock::strategies

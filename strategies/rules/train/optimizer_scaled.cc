@@ -83,20 +83,8 @@ Result<std::vector<NdArray>> EvaluateFtrl(const EvaluateContext& context) {
   return std::vector<NdArray>{std::move(weight), std::move(accum), std::move(linear)};
 }
 
-/// On Ascend the kernel gives the weight alone, and each has its own three numbers: the optimizer
-/// holds them as numbers, not as tensors.
 Result<std::vector<KernelId>> LowerFtrl(const LowerContext& context) {
-  KernelSpec spec{.name = context.node.op,
-                  .inputs = {context.inputs.begin(), context.inputs.end()},
-                  .results = {context.OutputType()},
-                  .shares = {0}};
-  for (std::size_t i = 5; i < spec.inputs.size(); ++i) {
-    if (context.graph.at(context.node.inputs[i]).kind == ValueKind::kConstant) {
-      spec.inputs[i] = context.builder.Constant(context.InputType(i), "");
-    }
-  }
-  const KernelId kernel = context.builder.Kernel(std::move(spec));
-  return std::vector<KernelId>{kernel, context.inputs[1], context.inputs[2]};
+  return LowerToWeight(context, true);
 }
 
 // ---- ApplyAdagrad: var, accum, lr, grad
