@@ -109,6 +109,26 @@ print("STEPPED", rate.last_epoch)
 '''
 
 
+DISTRIBUTED = HEAD + '''
+from mindspore.mint import distributed as dist
+dist.init_process_group()
+assert dist.is_initialized() and dist.get_world_size() == 8 and len(dist.get_process_group_ranks()) == 8
+pair = dist.new_group([0, 1])
+
+
+class Net(nn.Cell):
+    def construct(self, x, parts, out):
+        dist.all_reduce(x)                               # in place
+        dist.all_gather_into_tensor(out, x)
+        dist.reduce_scatter_tensor(parts, out)
+        return x * 2, parts, out
+
+
+for found in Net()(T(8, 4), T(8, 4), T(64, 4)):
+    print("SHAPE", found.shape)
+'''
+
+
 class Composed(TraceTest):
     def test_shapes(self):
         run = self.trace("ROWS = %r\n" % (ROWS,) + HEAD + ASK + "nn.Dense(6, 6)(m)\n")
@@ -124,6 +144,13 @@ class Composed(TraceTest):
     def test_names_that_mindspore_has_elsewhere_only(self):
         error = self.error(HEAD + "ops.normalize(m)\n")
         self.assertEqual((error["family"], error["type"]), ("user", "AttributeError"))
+
+    def test_collectives_that_write_in_place(self):
+        run = self.trace(DISTRIBUTED)
+        self.assertEqual([op for op in self.ops(run) if op in ("AllReduce", "AllGather", "ReduceScatter", "Muls")],
+                         ["AllReduce", "AllGather", "ReduceScatter", "Muls"])
+        shapes = [line for line in run.output.splitlines() if line.startswith("SHAPE")]
+        self.assertEqual(shapes, ["SHAPE (8, 4)", "SHAPE (8, 4)", "SHAPE (64, 4)"])
 
     def test_optimizers_of_experimental(self):
         run = self.trace(HEAD + TYPES)

@@ -104,8 +104,13 @@ class _StubLoader:
             found = answer(name)
             if not isinstance(found, Stub):
                 return found
-            above = getattr(sys.modules.get(module.__name__.rpartition(".")[0]), name, found)
-            return found if isinstance(above, Stub) else above
+            package = module.__name__.rpartition(".")[0]
+            while "." in package:  # what the module defines may be in any package above
+                above = getattr(sys.modules.get(package), name, found)
+                if not isinstance(above, Stub):
+                    return above
+                package = package.rpartition(".")[0]
+            return found
 
         module.__getattr__ = getattr_
 

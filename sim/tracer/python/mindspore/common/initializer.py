@@ -97,6 +97,40 @@ def initializer(init, shape=None, dtype=mstype.float32):
     return Tensor(shape=dims, dtype=dtype, init=init)
 
 
+def _calculate_fan_in_and_fan_out(shape):
+    """Inputs and outputs of an element of the result: channels times the elements of a window."""
+    if len(shape) < 2:
+        raise user_error(ValueError, "initializer:fan", "fan in and fan out need a shape of two dimensions at least, not %s" % (shape,))
+    window = values.count(tuple(shape)[2:])
+    return shape[1] * window, shape[0] * window
+
+
+def _calculate_correct_fan(shape, mode):
+    return _calculate_fan_in_and_fan_out(shape)[0 if mode.lower() == "fan_in" else 1]
+
+
+def _calculate_gain(nonlinearity, param=None):
+    """What keeps the variance over a layer with that activation."""
+    gains = {"tanh": 5.0 / 3, "relu": 2.0 ** 0.5, "leaky_relu": (2.0 / (1 + (0.01 if param is None else param) ** 2)) ** 0.5, "selu": 0.75}
+    return gains.get(nonlinearity, 1.0)
+
+
+def _assignment(arr, num):
+    """The array with the given elements; values are not kept."""
+    if hasattr(arr, "__setitem__") and getattr(arr, "shape", None):
+        arr[:] = num
+        return arr
+    return num
+
+
+def _register(*aliases):
+    """Decorator of an initializer's class: further names of it."""
+    def mark(kind):
+        _aliases.update({name.lower(): kind for name in aliases + (kind.__name__,)})
+        return kind
+    return mark
+
+
 class _CallableModule(types.ModuleType):
     """The module is also the function of its name."""
 

@@ -117,6 +117,41 @@ def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=
     return _handle(async_op)
 
 
+def broadcast(tensor, src=0, group=None, async_op=False):
+    session.warn_limit("mint.distributed.broadcast is not recorded", at_line=True)
+    return _handle(async_op)
+
+
+def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False):
+    from mindspore import ops
+    from mindspore.ops import operations as P
+    parts = P.AlltoAll(len(input_tensor_list), 0, 0, _group(group))(ops.concat(input_tensor_list))
+    for target, part in zip(output_tensor_list, ops.split(parts, input_tensor_list[0].shape[0], 0)):
+        _into(target, part)
+    return _handle(async_op)
+
+
+def send(tensor, dst=0, group=None, tag=0):
+    from mindspore.ops import operations as P
+    P.Send(tag, dst, group=_group(group))(tensor)
+
+
+def recv(tensor, src=0, group=None, tag=0):
+    from mindspore.ops import operations as P
+    _into(tensor, P.Receive(tag, src, list(tensor.shape), tensor.dtype, group=_group(group))(tensor))
+    return src
+
+
+def isend(tensor, dst=0, group=None, tag=0):
+    send(tensor, dst, group, tag)
+    return CommHandle()
+
+
+def irecv(tensor, src=0, group=None, tag=0):
+    recv(tensor, src, group, tag)
+    return CommHandle()
+
+
 def all_gather_object(object_list, obj, group=None):
     """Every rank has what this one has."""
     for position in range(len(object_list)):

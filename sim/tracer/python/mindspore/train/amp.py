@@ -257,4 +257,25 @@ def _step(network, optimizer, manager):
     return TrainOneStepCell(network, optimizer, manager.get_loss_scale()).set_train()
 
 
-__getattr__ = module_getattr(__name__)
+_LISTS = {"AMP_WHITE_LIST": get_white_list, "AMP_BLACK_LIST": get_black_list}
+_LISTS_OF_NAMES = {"AMP_AUTO_WHITE_LIST": _AUTO_WHITE, "AMP_AUTO_BLACK_LIST": _AUTO_BLACK}
+
+
+def _auto_black_list(network, black_list, dtype):
+    """Cells of the list keep float32, all others compute in the given type."""
+    _keep_float32(network, tuple(black_list), dtype)
+    return network
+
+
+def _auto_white_list(network, white_list, dtype):
+    """Cells of the list compute in the given type."""
+    return _white_cells(network, white_list, dtype)
+
+
+def __getattr__(name):
+    if name in _LISTS:
+        return _LISTS[name]()
+    return sorted(_LISTS_OF_NAMES[name]) if name in _LISTS_OF_NAMES else _others(name)
+
+
+_others = module_getattr(__name__)

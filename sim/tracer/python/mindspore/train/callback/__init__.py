@@ -209,4 +209,20 @@ class FlopsUtilizationCollector(_Silent):
     pass
 
 
+class ReduceLROnPlateau(_Silent):
+    pass
+
+
+class LambdaCallback(_Silent):
+    pass
+
+
+class History(_Silent):
+    pass
+
+
+class BackupAndRestore(_Silent):
+    pass
+
+
 __getattr__ = module_getattr("mindspore.train")
