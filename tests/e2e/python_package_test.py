@@ -66,7 +66,7 @@ class PythonPackageTest(command.CommandTest):
                    "cell = nbformat.v4.new_code_cell('import drydock; drydock.dry_run(\"net.py\", html=True)')\n"
                    "book = nbformat.v4.new_notebook(cells=[cell])\n"
                    "nbclient.NotebookClient(book, kernel_name='python3').execute()\n"
-                   "print(book.cells[0].outputs[0].data['text/html'][:20])\n")
+                   "print(book.cells[0].outputs[0].data['text/html'][:21])\n")
         done = subprocess.run([sys.executable, "run.py"], cwd=self.folder, capture_output=True, text=True, timeout=command.SECONDS,
                               env=dict(os.environ, PYTHONPATH=str(PACKAGE)))
         self.assertEqual(done.stdout.strip(), '<iframe src="data:tex', done.stderr)
