@@ -156,7 +156,7 @@ constexpr std::size_t kMostListed = 4096;
 
 void AddOthers(CommunicationReport& report, const LocalProgram& own,
                const std::vector<OtherProgram>& others, const CommunicationContext& context,
-               std::map<GroupPattern, std::int64_t>& ids) {
+               std::map<GroupPattern, std::int64_t>& ids, KnownUses& known) {
   for (const OtherProgram& other : others) {
     if (other.program == &own) {
       for (CollectiveReport& collective : report.collectives) {
@@ -165,7 +165,7 @@ void AddOthers(CommunicationReport& report, const LocalProgram& own,
     }
   }
   for (const OtherProgram& other : others) {
-    const std::vector<CollectiveUse> uses = strategies::CollectivesOf(*other.program);
+    const std::vector<CollectiveUse>& uses = known.Of(*other.program);
     if (other.program == &own || report.collectives.size() + uses.size() > kMostListed) {
       continue;
     }
@@ -228,7 +228,8 @@ CommunicationReport BuildCommunicationReport(const LocalProgram& program,
                                              std::optional<RankId> rank,
                                              const std::vector<OtherProgram>& others,
                                              const CommunicationContext& context) {
-  const std::vector<CollectiveUse> uses = strategies::CollectivesOf(program);
+  KnownUses known;
+  const std::vector<CollectiveUse>& uses = known.Of(program);
   const std::vector<GroupPattern> patterns = PatternsOf(uses);
   CommunicationReport report = {.run = context.run,
                                 .world_size = program.from->config.world_size,
@@ -252,9 +253,9 @@ CommunicationReport BuildCommunicationReport(const LocalProgram& program,
   }
   AddTotals(report);
   if (context.job != nullptr) {
-    report.job = BuildJobTraffic(*context.job, context.devices_per_node);
+    report.job = BuildJobTraffic(*context.job, context.devices_per_node, known);
   }
-  AddOthers(report, program, others, context, ids);
+  AddOthers(report, program, others, context, ids, known);
   if (rank) {
     report.rank = DescribeMembership(program, patterns, *rank);
   }

@@ -99,7 +99,8 @@ std::int64_t NodeTraffic::InterNodeBytes(const strategies::CollectiveUse& use,
   return ScaledUp(exchange.to_all ? use.sent_bytes / (size - 1) : use.sent_bytes, found->second, 1);
 }
 
-JobTrafficReport BuildJobTraffic(const strategies::JobProgram& job, std::int64_t devices_per_node) {
+JobTrafficReport BuildJobTraffic(const strategies::JobProgram& job, std::int64_t devices_per_node,
+                                 KnownUses& uses) {
   JobTrafficReport report = {
       .devices_per_node = devices_per_node,
       .nodes = (job.config.world_size + devices_per_node - 1) / devices_per_node};
@@ -107,7 +108,7 @@ JobTrafficReport BuildJobTraffic(const strategies::JobProgram& job, std::int64_t
   for (const strategies::RankClass& item : job.classes) {
     const strategies::LocalProgram& program = job.programs[item.described];
     const std::int64_t count = strategies::CountRanks(item.ranks);
-    for (const strategies::CollectiveUse& use : strategies::CollectivesOf(program)) {
+    for (const strategies::CollectiveUse& use : uses.Of(program)) {
       report.collectives = AddSaturated(report.collectives, count);
       report.sent_bytes = AddSaturated(report.sent_bytes, ScaledUp(use.sent_bytes, count, 1));
       report.inter_node_bytes =

@@ -71,8 +71,25 @@ class NodeTraffic {
 /// Ranks from the sender of a message to its receiver; 0 for what is no message.
 [[nodiscard]] std::int64_t MessageDistance(const strategies::Node& node);
 
+/// Collectives of programs, each looked for once: a stage with many micro batches launches a
+/// hundred thousand kernels.
+class KnownUses {
+ public:
+  [[nodiscard]] const std::vector<strategies::CollectiveUse>& Of(
+      const strategies::LocalProgram& program) {
+    const auto [found, added] = known_.try_emplace(&program);
+    if (added) {
+      found->second = strategies::CollectivesOf(program);
+    }
+    return found->second;
+  }
+
+ private:
+  std::map<const strategies::LocalProgram*, std::vector<strategies::CollectiveUse>> known_ = {};
+};
+
 /// The sum over all ranks of a job.
 [[nodiscard]] JobTrafficReport BuildJobTraffic(const strategies::JobProgram& job,
-                                               std::int64_t devices_per_node);
+                                               std::int64_t devices_per_node, KnownUses& uses);
 
 }  // namespace drydock::reports

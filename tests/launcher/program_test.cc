@@ -126,7 +126,7 @@ TEST_F(ProgramTest, ManualPageIsUpToDate) {
 }
 
 TEST_F(ProgramTest, WhatIsNotHandledIsEight) {
-  EXPECT_EQ(RunMsrun({"--sim_level=1", "python", "-m", "x"}), 8);
+  EXPECT_EQ(RunMsrun({"--sim_level=1", "python", "-c", "x"}), 8);
 }
 
 TEST_F(ProgramTest, TimesAreForAProfile) {
