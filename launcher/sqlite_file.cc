@@ -12,11 +12,12 @@
 namespace drydock::launcher {
 namespace {
 
-struct sqlite3;
-using Open = int (*)(const char*, sqlite3**);
-using Close = int (*)(sqlite3*);
-using Exec = int (*)(sqlite3*, const char*, void*, void*, char**);
-using Message = const char* (*)(sqlite3*);
+/// `sqlite3` of the library's header.
+struct Database;
+using Open = int (*)(const char*, Database**);
+using Close = int (*)(Database*);
+using Exec = int (*)(Database*, const char*, void*, void*, char**);
+using Message = const char* (*)(Database*);
 
 template <typename Function>
 Function Symbol(void* library, const char* name) {
@@ -48,7 +49,7 @@ class Sqlite {
 
   /// What went wrong; empty if nothing did.
   [[nodiscard]] std::string Run(const std::string& path, const std::string& statements) const {
-    sqlite3* database = nullptr;
+    Database* database = nullptr;
     std::string trouble;
     if (open_(path.c_str(), &database) != 0 ||
         exec_(database, statements.c_str(), nullptr, nullptr, nullptr) != 0) {
