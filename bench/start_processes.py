@@ -78,6 +78,7 @@ def commands(arguments, loop, size):
                     "--local_worker_num=" + count, "--join=True", "--quiet", "true"]
     yield "msrun with scheduler", [arguments.msrun, "--master_port=0", "--worker_num=" + count,
                                    "--local_worker_num=" + count, "--join=True", "--quiet", "true"]
+    yield "drydock mpirun", [os.path.join(os.path.dirname(arguments.msrun), "drydock"), "mpirun", "-n", count, "true"]
     yield "mpirun", ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", count, "sleep",
                      str(MPI_SLEEP_S)]
     yield "torchrun", [arguments.python, "-m", "torch.distributed.run", "--nnodes", "1", "--node_rank", "0",

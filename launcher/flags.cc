@@ -91,7 +91,8 @@ constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
     {"np", "worker_num"},
     {"world_size", "worker_num"},
     {"rdzv_endpoint", "master_addr"},
-    {"host", "master_addr"}};
+    {"host", "master_addr"},
+    {"hostfile", "master_addr"}};
 
 /// The flag of ours that another launcher calls `name`; empty if there is none.
 std::string NameHere(std::string_view name, const std::vector<std::string_view>& ours) {

@@ -2,6 +2,7 @@
 #include "launcher/msrun_options.h"
 #include "launcher/run/run_job.h"
 #include "launcher/simulate.h"
+#include "launcher/torchrun_words.h"
 
 namespace drydock::launcher {
 namespace {
@@ -20,6 +21,11 @@ class MsrunCommand : public Command {
     AddMsrunFlags(flags, options_);
     flags.AddSwitch({"list_operators", "", "print the operators that are handled, and end"},
                     &list_operators_);
+  }
+
+  [[nodiscard]] Result<std::vector<std::string>> Translate(std::span<const std::string> words,
+                                                           const FlagSet& flags) override {
+    return TranslateTorchrunWords(words, flags);
   }
 
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
