@@ -238,8 +238,10 @@ std::vector<KernelId> OneHotCrossEntropy(const LowerContext& context) {
 
 /// The gradient of the samples times the share of each in the incoming one.
 Result<std::vector<KernelId>> LowerScaledSparseCrossEntropy(const LowerContext& context) {
-  const KernelId gradient = OneHotCrossEntropy(context)[1];
+  const std::vector<KernelId> parts = OneHotCrossEntropy(context);
+  const KernelId gradient = parts[1];
   KernelBuilder& builder = context.builder;
+  builder.NoteResults(parts);
   const TensorType& type = context.OutputType(0);
   const TensorType samples = {.shape = {type.shape[0]}, .dtype = type.dtype};
   const TensorType one = {.shape = {1}, .dtype = DType::kInt64};
