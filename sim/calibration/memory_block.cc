@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/byte_reader.h"
+
 /// From the tracker's file to a table.
 ///
 /// A row is a block of memory: its size after rounding, what it is (`Kernel`: a result,
@@ -22,6 +24,7 @@
 namespace drydock::sim {
 namespace {
 
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 44;
 constexpr std::int64_t kSpareBytes = 32;  ///< That the pool leaves at least; see alignment.h.
 
 enum Column : std::uint8_t { kSize, kType, kProducer, kNode, kColumnCount };
@@ -119,14 +122,18 @@ class BlockReader {
     const std::string_view size = fields[columns_[kSize]];
     const auto [end, code] = std::from_chars(size.data(), size.data() + size.size(), bytes);
     if (code != std::errc() || end != size.data() + size.size() || bytes < 0 ||
-        bytes > (std::int64_t{1} << 44)) {
+        bytes > kMostBytes) {
       return FailAt(file_, line_, "'" + std::string(size.substr(0, 40)) + "' is no size in bytes",
+                    "the file is damaged; copy it anew when the job has ended");
+    }
+    if (!IsUtf8(fields[columns_[kNode]])) {
+      return FailAt(file_, line_, "the name of a kernel is no text",
                     "the file is damaged; copy it anew when the job has ended");
     }
     Launch& launch = launches_[std::string(fields[columns_[kProducer]])];
     launch.key.kernel = KernelOf(fields[columns_[kNode]]);
     if (workspace) {
-      launch.workspace_bytes += bytes;
+      launch.workspace_bytes = std::min(kMostBytes, launch.workspace_bytes + bytes);
     } else {
       launch.key.result_bytes.push_back(bytes);
     }

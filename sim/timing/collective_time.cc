@@ -269,7 +269,8 @@ GroupSpan SpanOf(const HardwareProfile& profile, std::span<const std::int64_t> r
 GroupSpan SpanOf(const HardwareProfile& profile, std::int64_t size, std::int64_t stride) {
   GroupSpan span;
   std::int64_t left = size;
-  std::int64_t step = stride;  // Between members, in units of the level below.
+  std::int64_t step =
+      std::max<std::int64_t>(1, stride);  // Between members, in units of the level below.
   std::int64_t below = 1;
   for (const NetworkLevel& level : profile.levels) {
     if (level.devices == 0) {

@@ -329,7 +329,7 @@ class ProfileReader {
     return {};
   }
 
-  Status CheckWhole(JsonView document) const {
+  [[nodiscard]] Status CheckWhole(JsonView document) const {
     if (profile_.usable_bytes > profile_.memory_bytes) {
       return FailAtJson(document, "hardware:memory", "'usable_bytes' is more than 'memory_bytes'",
                         "give what a framework gets of the memory");
@@ -425,12 +425,13 @@ Result<HardwareProfile> WithDevicesPerNode(HardwareProfile profile, std::int64_t
   const std::int64_t before = std::exchange(profile.devices_per_node, devices);
   std::int64_t inner = 1;
   for (NetworkLevel& level : profile.levels) {
-    if (level.devices == before) {
+    if (level.devices == before && devices > 0) {
       level.devices = devices;
     }
     const bool nested =
-        level.devices == 0 || (level.devices >= inner && level.devices % inner == 0);
-    if (devices < 1 || !nested) {
+        devices > 0 && inner > 0 &&
+        (level.devices == 0 || (level.devices >= inner && level.devices % inner == 0));
+    if (!nested) {
       return FailInput("hardware:devices-per-node",
                        std::to_string(devices) + " devices in a node do not fit level '" +
                            level.name + "' of hardware '" + profile.name + "'",

@@ -368,10 +368,10 @@ class Meetings {
     const auto here = static_cast<std::int32_t>(c);
     if (facts.half == PointToPoint::kSends) {
       const std::int32_t there = ClassOf(item.representative + distance);
-      messages_[{here, there, distance, tag}].first.push_back({c, t});
+      messages_[{here, there, distance, tag}].first.emplace_back(c, t);
     } else {
       const std::int32_t there = ClassOf(item.representative - distance);
-      messages_[{there, here, distance, tag}].second.push_back({c, t});
+      messages_[{there, here, distance, tag}].second.emplace_back(c, t);
     }
   }
 
