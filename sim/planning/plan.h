@@ -72,6 +72,9 @@ struct TrainingJob {
   double logit_bytes = 10;  ///< For each logit at the loss: 16-bit, 32-bit, gradient.
   bool eight_bit_products = false;
   bool causal = true;  ///< Fused attention skips what lies above the diagonal.
+  /// How often passes over memory read and write what fused kernels do once: 1 where they are
+  /// fused, more where each operator is a kernel of its own.
+  double memory_passes = 1;
   /// Every tensor part sends a stage's whole output on; else each sends its share.
   bool whole_messages = false;
   bool overlap_data = true;  ///< Gradient reduction runs beside the backward pass.

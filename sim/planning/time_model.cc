@@ -75,7 +75,8 @@ void AddProduct(const Scene& scene, double rows, double inner, double columns, B
 }
 
 /// A pass over memory; backward reads and writes half as much again.
-void AddVector(const Scene& scene, double bytes, BlockTime& time) {
+void AddVector(const Scene& scene, double fused_bytes, BlockTime& time) {
+  const double bytes = scene.job.memory_passes * fused_bytes;
   time.forward += scene.Vector(bytes);
   time.backward += scene.Vector(1.5 * bytes);
 }
