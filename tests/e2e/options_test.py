@@ -11,16 +11,12 @@ class LevelTest(command.CommandTest):
         super().setUp()
         self.write("net.py", command.network("((2, 4), (4, 1))"))
 
-    def test_level_2_is_not_supported(self):
-        run = self.msrun("--log_dir=out", "net.py", level="2")
-        self.assert_rejected(run, 8)
-        self.assertIn("sim_level 2", run.errors()[0])
-        self.assertIn("--sim_level=1", run.hint())
-
-    def test_level_3_is_not_supported(self):
-        run = self.msrun("--log_dir=out", "net.py", level="3")
-        self.assert_rejected(run, 8)
-        self.assertIn("sim_level 3", run.errors()[0])
+    def test_each_level_adds_its_reports(self):
+        for level, more in (("0", set()), ("1", {"memory.json"}), ("2", {"memory.json"}),
+                            ("3", {"memory.json", "timeline.json", "trace_view.json"})):
+            self.assert_accepted(self.msrun("--log_dir=" + level, "net.py", level=level))
+            self.assertEqual(set(self.files(level)), {"summary.json", "communication.json"} | more)
+            self.assertEqual(self.report("summary.json", level)["checked"]["simulation_level"], int(level))
 
     def test_level_4_does_not_exist(self):
         self.assert_rejected(self.msrun("--log_dir=out", "net.py", level="4"), 2)

@@ -40,7 +40,7 @@ class ReportsFolderTest(command.CommandTest):
     def test_rejected_run_leaves_no_report_of_the_one_before(self):
         self.write("net.py", command.network())
         self.play("--worker_num=8", "--detail=full")
-        self.assertEqual(self.files("out"), sorted(command.REPORTS + ["kernels.csv"]))
+        self.assertEqual(self.files("out"), sorted(command.REPORTS + ["kernels.csv", "profile.json"]))
         self.write("net.py", command.network(shard="((3, 1), (1, 1))"))
         self.assertEqual(self.msrun("--worker_num=8", "--log_dir=out", "net.py").status, 6)
         self.assertEqual(self.files("out"), ["summary.json"])
