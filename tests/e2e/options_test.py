@@ -12,7 +12,7 @@ class LevelTest(command.CommandTest):
         self.write("net.py", command.network("((2, 4), (4, 1))"))
 
     def test_each_level_adds_its_reports(self):
-        for level, more in (("0", set()), ("1", {"memory.json"}), ("2", {"memory.json"}),
+        for level, more in (("0", set()), ("1", {"memory.json"}), ("2", {"memory.json", "rank_0"}),
                             ("3", {"memory.json", "timeline.json", "trace_view.json"})):
             self.assert_accepted(self.msrun("--log_dir=" + level, "net.py", level=level))
             self.assertEqual(set(self.files(level)), {"summary.json", "communication.json"} | more)
