@@ -128,11 +128,11 @@ Result<std::vector<std::string>> ScriptArguments(const TrainingJob& job, const P
   add("micro_batches", MicroBatches(job, plan));
   add("optimizer_level", plan.optimizer_level);
   words.push_back("--recompute=" + std::string(RecomputeName(plan.recompute)));
-  words.push_back(job.attention == sim::AttentionKernel::kFused ? "--attention=fused"
-                                                                : "--attention=plain");
+  words.emplace_back(job.attention == sim::AttentionKernel::kFused ? "--attention=fused"
+                                                                   : "--attention=plain");
   const auto add_switch = [&](const char* name, bool on) {
     if (on) {
-      words.push_back("--" + std::string(name));
+      words.emplace_back("--" + std::string(name));
     }
   };
   add_switch("gated", model.gated);

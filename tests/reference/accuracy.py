@@ -150,9 +150,9 @@ PAGE = """# Beside published measurements
 
 Written by `make accuracy`; do not edit. Every figure of memory or time that [tests/vectors/published.json](../tests/vectors/published.json) states, beside what the closed
 forms of [planning](planning.md) say of the same configuration. Nothing is fitted to a case: each device has one profile ([sim/timing/hardware](../sim/timing/hardware)), whose
-efficiency curves and shares of links are the only fitted numbers (their `source` says by what). **They were fitted to figures of this page**: A100's to
+efficiency curves and shares of links are the only fitted numbers of devices (their `source` says by what). **They were fitted to figures of this page**: A100's to
 korthikanti-tab5 (with eight times the weight of others), ptdp-apr2021, bloom, mtnlg and vtrain-multi, H100's to all of H100, 910B's to mindformers. So the errors of these are what one
-set of numbers leaves over, not errors of a prediction; the others (ptdp-jan2021, ptdp-zero3, vtrain-single, torchtitan's A100 and H200) are. Memory of BLOOM has two
+set of numbers leaves over, not errors of a prediction; the others (ptdp-jan2021, ptdp-zero3, vtrain-single, torchtitan's A100) are. Memory of BLOOM has two
 numbers fitted to its own 39 figures. Programs have a few settings for all of their cases (`ASSUMED` in tests/reference/accuracy_cases.py), of which `memory_passes` = 6 for eager PyTorch was chosen by these figures. `DRYDOCK_VECTORS=FOLDER make accuracy` reads other cases of the same schema.
 
 Goals: memory within %(memory_mean)s %% in the mean and %(memory_worst)s %% at worst, time within %(time_mean)s %% and %(time_worst)s %%.
