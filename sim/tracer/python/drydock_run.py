@@ -184,6 +184,10 @@ def add_hint(fields, error):
     elif isinstance(error, ModuleNotFoundError) and not fields["hint"]:
         fields["hint"] = "install '%s' for %s, or choose another interpreter with --python" % (error.name, sys.executable)
         fields["reason"] = "script:missing-module"
+    elif isinstance(error, (ImportError, AttributeError)) and "partially initialized module" in str(error):
+        fields["hint"] = fields["hint"] or ("two modules import each other: move one of the imports into the function that needs it, "
+                                            "or what both need into a third module")
+        fields["reason"] = "script:circular-import"
     elif isinstance(error, SyntaxError):
         fields["reason"] = "script:syntax"
     elif of_zeros(error):

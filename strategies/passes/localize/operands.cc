@@ -77,6 +77,11 @@ Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
   if (it != draft.redistributed.end() && !apart) {
     return it->second;
   }
+  const std::optional<ExchangeKey> equal =
+      apart ? std::nullopt : KeyOfEqual(draft, local, user, *from, wanted);
+  if (equal && draft.redistributed.contains(*equal)) {
+    return draft.redistributed.at(*equal);
+  }
   const RedistributionLabel label =
       LabelOf(draft, value,
               ShortNameOf(draft, value) + " " + TupleText(CutsOf(*from)) + " -> " +
@@ -94,11 +99,38 @@ Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
     }
   } else {
     draft.redistributed.emplace(key, result);
+    if (equal && Communicates(draft, first_new_node)) {
+      draft.redistributed.emplace(*equal, result);
+    }
   }
   return result;
 }
 
 }  // namespace
+
+bool Communicates(const LocalDraft& draft, std::size_t first) {
+  const std::vector<Node>& nodes = draft.builder.graph().nodes;
+  return std::any_of(nodes.begin() + static_cast<std::ptrdiff_t>(first), nodes.end(),
+                     [](const Node& node) { return node.group.has_value(); });
+}
+
+std::optional<ExchangeKey> KeyOfEqual(const LocalDraft& draft, ValueId local, NodeId user,
+                                      const TensorLayout& from, const TensorLayout& to) {
+  std::string form =
+      LayoutKey(from) + " -> " + LayoutKey(to) + "@" + std::to_string(draft.traced.at(user).stage);
+  const Graph& graph = draft.builder.graph();
+  ValueId root = local;
+  while (graph.at(root).kind == ValueKind::kOutput) {
+    const Node& node = graph.at(graph.at(root).producer);
+    if (node.group || (!node.entry->is_cast && node.entry->kind != OpKind::kReshape)) {
+      break;
+    }
+    const TensorType& type = graph.at(root).type;
+    form += ";" + node.op + std::to_string(static_cast<int>(type.dtype)) + TupleText(type.shape);
+    root = node.inputs.front();
+  }
+  return root == local ? std::nullopt : std::optional(ExchangeKey(root, std::move(form)));
+}
 
 RedistributionLabel LabelOf(const LocalDraft& draft, ValueId value, std::string reason_text) {
   return {.producer_name = NameOf(draft, value),

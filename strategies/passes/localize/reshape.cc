@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "strategies/passes/localize/copies.h"
 #include "strategies/passes/localize/mirror.h"
+#include "strategies/passes/localize/operands.h"
 #include "strategies/passes/localize/redistribute.h"
 #include "strategies/passes/localize/weight_shard.h"
 
@@ -54,13 +55,21 @@ Result<ValueId> ReshapeChain(LocalDraft& draft, NodeId id, ValueId local, const 
   options.keep_reshape = true;
   options.cheapest = draft.config.redistribution == RedistributionSearch::kOptimal;
   const std::size_t before = draft.builder.graph().nodes.size();
-  DRYDOCK_TRY(const auto chain, InferRedistribution(*UsedLayout(draft, input), to, options));
+  const TensorLayout from = *UsedLayout(draft, input);
+  const std::optional<ExchangeKey> equal = KeyOfEqual(draft, local, id, from, to);
+  if (equal && draft.redistributed.contains(*equal)) {
+    return draft.redistributed.at(*equal);
+  }
+  DRYDOCK_TRY(const auto chain, InferRedistribution(from, to, options));
   DRYDOCK_TRY(const ValueId result,
               EmitRedistribution(draft.builder, local, chain, label, SpecOf(draft, id)));
   MarkCommunication(draft.builder, node, before);
   const std::size_t added = draft.builder.graph().nodes.size() - before;
   if (added > 1) {
     ++draft.redistribution_count;
+    if (equal && Communicates(draft, before)) {
+      draft.redistributed.emplace(*equal, result);
+    }
   } else if (added == 1) {
     // A single local Reshape is the user's own operator, not an inserted one.
     Node& reshape = draft.builder.mutable_graph().nodes.back();
