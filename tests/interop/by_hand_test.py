@@ -5,10 +5,55 @@ makes one). Skipped without it.
 """
 
 import signal
+import socket
+import struct
+import threading
 import time
 import unittest
 
 from mindspore_job import NEEDS_MINDSPORE, PYTHON, SECONDS, JobTest
+
+
+class Proxy:
+    """Passes connections on to a port and can reset them all."""
+
+    def __init__(self, target):
+        self.target = target
+        self.pairs = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                pair = (self.listener.accept()[0], socket.create_connection(("127.0.0.1", self.target)))
+            except OSError:
+                return
+            self.pairs.append(pair)
+            for source, target in (pair, pair[::-1]):
+                threading.Thread(target=self.pump, args=(source, target), daemon=True).start()
+
+    @staticmethod
+    def pump(source, target):
+        try:
+            while data := source.recv(65536):
+                target.sendall(data)
+        except OSError:
+            pass
+        for each in (source, target):
+            try:
+                each.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def reset(self):
+        pairs, self.pairs = self.pairs, []
+        for each in (end for pair in pairs for end in pair):
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            each.shutdown(socket.SHUT_RDWR)
+            each.close()
+        return len(pairs)
 
 
 @NEEDS_MINDSPORE
@@ -40,6 +85,25 @@ class ByHandTest(JobTest):
         self.assertLess(time.monotonic() - start, 30, "the verdict comes after MS_NODE_TIMEOUT")
         self.assertEqual(scheduler.wait(SECONDS), 1)
         self.assertIn("The node: 1 is timed out", self.text("scheduler.log"))
+
+    def test_a_reset_of_all_connections_ends_no_job(self):
+        """Workers come back after one or two pauses of 3 to 5 s; the job goes on as with MindSpore's own scheduler."""
+        scheduler = self.scheduler(2)
+        proxy = Proxy(self.port)
+        self.addCleanup(proxy.listener.close)
+        go = self.folder / "go"
+        target, self.port = self.port, proxy.port
+        workers = self.workers(2, WAIT_FOR=str(go))
+        self.port = target
+        for rank in range(2):
+            self.wait_text("worker_%d.log" % rank, "RESULT")
+        self.assertGreaterEqual(proxy.reset(), 4)  # two connections each
+        time.sleep(14)
+        self.assertEqual([process.poll() for process in workers + [scheduler]], [None] * 3)
+        go.touch()
+        self.assertEqual(self.statuses(workers), [0, 0])
+        self.assertEqual(scheduler.wait(SECONDS), 0, self.text("scheduler.log"))
+        self.assert_sum(2)
 
     def test_a_killed_scheduler_goes_on_where_it_was(self):
         go = self.folder / "go"
