@@ -40,7 +40,9 @@ Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config,
               UnrollMicroBatches(std::move(lowered), config.micro_batches, !piped));
   KernelGraph graph = std::move(unrolled.graph);
   if (piped) {
-    HoldResults(graph, local, static_cast<std::size_t>(config.micro_batches));
+    if (!StageCallsSharedGraph(local)) {  // Calls hand out results behind their reads themselves.
+      HoldResults(graph, local, static_cast<std::size_t>(config.micro_batches));
+    }
     DRYDOCK_RETURN_IF_ERROR(OrderPipeline(graph, local, config, stage, unrolled.ends));
     OverlapShards(graph, local, config);
   }
