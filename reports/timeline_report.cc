@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t kMostScopes = 1000;
 constexpr std::size_t kMostPathParts = 200;
-constexpr double kTera = 1e12;
 
 constexpr std::array<std::string_view, 7> kPatternNames = {
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all",
@@ -211,12 +210,11 @@ TimeSummaryReport SummaryOf(const TimelineReport& report) {
                             .exposed_share = report.exposed_share,
                             .bubble_share = report.bubble_share,
                             .assumed_numbers = std::ssize(report.hardware.assumed),
-                            .not_modelled = "host, data loading, checkpoints, congestion"};
+                            .not_modelled = "host, data, checkpoints, congestion"};
   const auto most =
       std::ranges::max_element(report.transfers, {}, &TransferTimeReport::exposed_seconds);
   if (most != report.transfers.end()) {
-    summary.most_exposed =
-        fmt::format("{} of {} ranks ({})", most->kind, most->group_size, most->level);
+    summary.most_exposed = fmt::format("{} x{} ({})", most->kind, most->group_size, most->level);
     summary.most_exposed_seconds = most->exposed_seconds;
   }
   if (!report.critical_path.empty()) {
@@ -237,19 +235,17 @@ std::vector<std::string> TimeLines(const TimeSummaryReport& time) {
   if (time.tokens_per_second) {
     head += fmt::format(", {} tokens/s", RateText(*time.tokens_per_second));
   }
-  std::string held = fmt::format("  critical path: {} {}", time.longest_line,
-                                 SecondsText(time.longest_line_seconds));
+  std::string held =
+      fmt::format("  critical {} {}", time.longest_line, SecondsText(time.longest_line_seconds));
   if (time.most_exposed_seconds > 0) {
     held +=
-        fmt::format("; exposed: {} {}", time.most_exposed, SecondsText(time.most_exposed_seconds));
+        fmt::format(", exposed {} {}", time.most_exposed, SecondsText(time.most_exposed_seconds));
   }
   return {
       std::move(head),
-      fmt::format("  computing {:.1f} %, exposed transfers {:.1f} %, bubble {:.1f} %; MFU {:.1f} "
-                  "%, HFU {:.1f} % of {:.0f} TFLOP/s",
+      fmt::format("  busy {:.1f} %, exposed {:.1f} %, bubble {:.1f} %; MFU {:.1f} %, HFU {:.1f} %",
                   100 * time.busy_share, 100 * time.exposed_share, 100 * time.bubble_share,
-                  100 * time.model_utilisation, 100 * time.hardware_utilisation,
-                  time.peak_flops / kTera),
+                  100 * time.model_utilisation, 100 * time.hardware_utilisation),
       std::move(held),
       fmt::format("  not modelled: {}; {} profile numbers assumed", time.not_modelled,
                   time.assumed_numbers)};
