@@ -192,11 +192,11 @@ class WhatifCommand : public Command {
       std::erase_if(run.flags, [&](const std::string& flag) {
         return WithUnderscores(flag.substr(0, flag.find('='))) == name;
       });
-      run.flags.push_back(name + "=" + value);
+      run.flags.push_back(change);
     }
     std::vector<std::string> words;
     for (const std::string& flag : run.flags) {
-      words.push_back("--" + flag);
+      words.push_back(std::string("--").append(flag));
     }
     words.insert(words.end(), {"--quiet", "--log_dir=" + target, run.subject});
     words.insert(words.end(), run.arguments.begin(), run.arguments.end());
