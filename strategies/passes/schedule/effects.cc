@@ -15,6 +15,8 @@
 ///     %7 = UpdateState(%5, %6, %2)                            %8 = Momentum(b, ..., %7)
 ///     %9 = UpdateState(%7, %8), on which what the step returns depends.
 /// A parameter that is first read behind an update (the powers of Adam) gets a Load of that state.
+/// Of several Loads of one later state all but the last read the first state, as nothing wrote
+/// their parameters (behind a BatchNorm, whose statistics are an effect, weight and bias of Dense).
 /// What is gathered from the shards of a weight is read by a Load in place of the weight. A weight
 /// that another stage sends is read without a Load: a state behind it is not one with later Loads.
 ///
@@ -24,7 +26,10 @@
 namespace drydock::strategies {
 
 EffectChain::EffectChain(KernelBuilder& builder, std::vector<KernelId> parameters)
-    : builder_(builder), parameters_(std::move(parameters)), reads_(parameters_.size()) {
+    : builder_(builder),
+      parameters_(std::move(parameters)),
+      reads_(parameters_.size()),
+      written_(parameters_.size(), false) {
   state_ = builder_.AddLeaf(KernelKind::kState, "U", {});
   first_state_ = state_;
 }
@@ -136,8 +141,22 @@ void EffectChain::NoteUse(KernelId load, KernelId user) {
   }
 }
 
+void EffectChain::LoadFromTheBeginning() {
+  if (effects_.empty() || state_ == first_state_ || loads_of_state_.size() < 2) {
+    return;
+  }
+  for (std::size_t i = 0; i + 1 < loads_of_state_.size(); ++i) {
+    const auto position = static_cast<std::size_t>(loads_of_state_[i]);
+    if (position < parameter_of_.size() && parameter_of_[position] != parameters_.size() &&
+        !written_[parameter_of_[position]]) {
+      builder_.graph().at(loads_of_state_[i]).inputs.back() = first_state_;
+    }
+  }
+}
+
 KernelId EffectChain::StateBefore(const std::vector<std::size_t>& written) {
   JoinTemporaries();
+  LoadFromTheBeginning();
   std::vector<KernelId> inputs = {state_};
   if (effect_pending_) {
     inputs.push_back(effects_.back());
@@ -162,6 +181,7 @@ void EffectChain::NoteEffect(KernelId update, const std::vector<std::size_t>& wr
   effect_pending_ = true;
   for (const std::size_t index : written) {
     reads_[index] = {};
+    written_[index] = true;
   }
 }
 

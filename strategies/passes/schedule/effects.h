@@ -48,6 +48,8 @@ class EffectChain {
   [[nodiscard]] KernelId Current();
   void JoinTemporaries();
   void JoinReceived();
+  /// Before `state_` is left behind: which of its Loads read the first state.
+  void LoadFromTheBeginning();
 
   struct Read {
     KernelId load = kNoKernel;         ///< Valid Load, kNoKernel = none since the last update.
@@ -57,6 +59,7 @@ class EffectChain {
   KernelBuilder& builder_;
   std::vector<KernelId> parameters_;
   std::vector<Read> reads_;                 ///< Per parameter.
+  std::vector<bool> written_;               ///< Per parameter: there was an update of it.
   std::vector<std::size_t> parameter_of_;   ///< Per kernel-graph node: what a Load reads.
   KernelId first_state_ = kNoKernel;        ///< The state at the beginning.
   KernelId state_ = kNoKernel;              ///< Last UpdateState (or the state at the beginning).
