@@ -64,6 +64,7 @@ struct MsrunOptions {
 
   Rendezvous rendezvous = Rendezvous::kAuto;
   Framework framework = Framework::kAuto;
+  LogLayout log_layout = LogLayout::kMsrun;
   std::int64_t max_restarts = 0;       ///< How often each rank is started again after a failure.
   std::int64_t grace_s = 10;           ///< From SIGTERM to SIGKILL when a job is ended.
   std::int64_t script_port = -1;       ///< MASTER_PORT of the scripts; -1: --master_port + 1.
@@ -74,14 +75,11 @@ struct MsrunOptions {
   std::string job_secret = {};         ///< File with what only launchers of this job know.
   std::string mindspore_release = {};  ///< Of the workers; empty: the installed one, as a guess.
 
-  // Set by the front doors of other launchers.
-  LogLayout log_layout = LogLayout::kMsrun;
+  std::optional<PaddleJob> paddle = {};  ///< Of `drydock paddle-launch`.
+
   bool merge_stderr = true;             ///< kMpirun: stderr into the same file.
   bool ends_with_first_failure = true;  ///< A rank's exit status other than 0 ends the others.
-
-  std::optional<PaddleJob> paddle = {};
-  bool script_is_paddles = false;  ///< By its imports.
-
+  bool script_is_paddles = false;       ///< By its imports.
   bool json = false;
   bool quiet = false;
   bool verbose = false;
