@@ -53,7 +53,6 @@ struct MsrunOptions {
   std::int64_t master_port = 8118;
   std::int64_t node_rank = -1;
   std::string log_dir = {};
-  bool join = false;
   std::int64_t cluster_time_out_s = 600;
   CoreBinding bind_core = {};
   std::int64_t sim_level = -1;    ///< -1: not a simulation.
@@ -65,11 +64,12 @@ struct MsrunOptions {
   Rendezvous rendezvous = Rendezvous::kAuto;
   Framework framework = Framework::kAuto;
   LogLayout log_layout = LogLayout::kMsrun;
+  bool join = false;
+  bool tag_output = false;             ///< Lines on the console begin with their rank.
+  bool wait_dns = false;               ///< An unknown --master_addr is looked up again.
   std::int64_t max_restarts = 0;       ///< How often each rank is started again after a failure.
   std::int64_t grace_s = 10;           ///< From SIGTERM to SIGKILL when a job is ended.
   std::int64_t script_port = -1;       ///< MASTER_PORT of the scripts; -1: --master_port + 1.
-  bool tag_output = false;             ///< Lines on the console begin with their rank.
-  bool wait_dns = false;               ///< An unknown --master_addr is looked up again.
   std::string tls_config = {};         ///< The scheduler serves TLS by this file; empty: plain TCP.
   std::string tls_password_file = {};  ///< First line: the server's password, second: the client's.
   std::string job_secret = {};         ///< File with what only launchers of this job know.
@@ -83,18 +83,20 @@ struct MsrunOptions {
   bool json = false;
   bool quiet = false;
   bool verbose = false;
-  bool html = false;                  ///< report.html is written.
-  bool export_csv = false;            ///< tensors.csv, kernels.csv, collectives.csv.
-  bool export_trace = false;          ///< memory_trace.json.
-  bool export_chakra = false;         ///< chakra.<rank>.et.
-  bool export_dot = false;            ///< graph.dot.
-  bool sqlite = false;                ///< drydock.db.
-  bool sarif = false;                 ///< drydock.sarif.
-  bool github = false;                ///< Diagnostics as annotations of GitHub Actions.
-  bool full_detail = false;           ///< Reports list every tensor and kernel.
+  bool html = false;            ///< report.html is written.
+  bool export_csv = false;      ///< tensors.csv, kernels.csv, collectives.csv.
+  bool export_trace = false;    ///< memory_trace.json.
+  bool export_chakra = false;   ///< chakra.<rank>.et.
+  bool export_dot = false;      ///< graph.dot.
+  bool sqlite = false;          ///< drydock.db.
+  bool sarif = false;           ///< drydock.sarif.
+  bool github = false;          ///< Diagnostics as annotations of GitHub Actions.
+  bool full_detail = false;     ///< Reports list every tensor and kernel.
+  bool strict = false;          ///< What is not handled is an error.
+  bool fail_on_memory = false;  ///< Exit 7 if a rank does not fit.
+  bool worker_num_given = false;
+  reports::IrStyle ir_style = reports::IrStyle::kR20;  ///< Look of IR dumps.
   std::int64_t devices_per_node = 0;  ///< 0: --local_worker_num, as the profile says.
-  bool strict = false;                ///< What is not handled is an error.
-  bool fail_on_memory = false;        ///< Exit 7 if a rank does not fit.
   std::string device_memory =
       {};  ///< "58GB": memory of one device; empty: the script's or the default.
   std::optional<strategies::CompatRelease> compat = {};
@@ -106,10 +108,8 @@ struct MsrunOptions {
   std::string python = {};             ///< Interpreter; empty: `python`, else `python3` from PATH.
   std::int64_t threads = 0;            ///< 0: one per processor.
   std::int64_t trace_timeout_s = 300;  ///< 0: none.
-  reports::IrStyle ir_style = reports::IrStyle::kR20;  ///< Look of IR dumps.
 
-  std::optional<OuterJob> outer = {};  ///< The job of processes of which this one is part.
-  bool worker_num_given = false;
+  std::optional<OuterJob> outer = {};         ///< The job of processes of which this one is part.
   std::vector<std::string> flags_given = {};  ///< "name=value" of those that change the result.
   std::string script = {};
   std::vector<std::string> script_args = {};
