@@ -8,7 +8,6 @@
 #include "launcher/flags.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -52,8 +51,6 @@ std::string Normalised(std::string_view name) {
 }
 
 constexpr std::string_view kConfig = "config";
-/// What only a command line asks for: DRYDOCK_VERSION is many an image's own variable.
-constexpr std::array<std::string_view, 3> kOfTheLine = {"help", "all_flags", "version"};
 constexpr std::size_t kMaxConfigBytes = 1 << 20;
 
 /// "worker_num" -> "DRYDOCK_WORKER_NUM".
@@ -198,8 +195,8 @@ Result<std::size_t> FlagSet::TakeFlag(std::span<const std::string> words, std::s
 Status FlagSet::TakeEnvironment(const Environment& environment) {
   for (Flag& flag : flags_) {
     const auto variable = environment.find(VariableOf(flag.spec.name));
-    if (std::ranges::find(kOfTheLine, flag.spec.name) == kOfTheLine.end() && !flag.given &&
-        variable != environment.end() && !variable->second.empty()) {
+    if (flag.spec.has_variable && !flag.given && variable != environment.end() &&
+        !variable->second.empty()) {
       flag.given = true;
       taken_.push_back({.flag = &flag, .value = variable->second, .place = variable->first});
     }

@@ -25,6 +25,8 @@ struct FlagSpec {
   std::string help = {};   ///< One line.
   FlagOrigin origin = FlagOrigin::kDrydock;
   bool rare = false;  ///< Left out of --help; in --all_flags and in the manual page.
+  /// Whether DRYDOCK_<NAME> gives its value; not where that variable means something else.
+  bool has_variable = true;
 };
 
 /// Where values come from that the command line does not give.

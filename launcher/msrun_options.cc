@@ -207,9 +207,13 @@ void AddStartFlags(FlagSet& flags, MsrunOptions& o) {
   flags.AddText(Rare("tls_password_file", "FILE",
                      "first line: password of the server certificate; second: of the client's"),
                 &o.tls_password_file);
-  flags.AddText(Rare("job_secret", "FILE",
-                     "first line: what only launchers of this job know (DRYDOCK_JOB_SECRET)"),
-                &o.job_secret);
+  flags.AddText(
+      {.name = "job_secret",
+       .value = "FILE",
+       .help = "first line: what only launchers of this job know (or DRYDOCK_JOB_SECRET has)",
+       .rare = true,
+       .has_variable = false},
+      &o.job_secret);
   flags.AddText(Rare("mindspore_release", "X.Y.Z",
                      "release of the workers (the installed one, then what they prove to be)"),
                 &o.mindspore_release);

@@ -114,9 +114,16 @@ int RunCommand(Command& command, std::span<const std::string> words, const Conte
   bool all_flags = false;
   bool version = false;
   command.AddFlags(flags);
-  flags.AddSwitch({"version", "", "print the version"}, &version);
-  flags.AddSwitch({"help", "", "print this text; --all_flags prints the rarer ones, too"}, &help);
-  flags.AddSwitch({.name = "all_flags", .help = "print all flags", .rare = true}, &all_flags);
+  // DRYDOCK_VERSION is many an image's own variable.
+  flags.AddSwitch({.name = "version", .help = "print the version", .has_variable = false},
+                  &version);
+  flags.AddSwitch({.name = "help",
+                   .help = "print this text; --all_flags prints the rarer ones, too",
+                   .has_variable = false},
+                  &help);
+  flags.AddSwitch(
+      {.name = "all_flags", .help = "print all flags", .rare = true, .has_variable = false},
+      &all_flags);
   std::string config;
   flags.AddText({.name = "config",
                  .value = "FILE",

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "launcher/commands.h"
@@ -34,6 +35,14 @@ void WaitFor(int fd, std::chrono::milliseconds time) {
   (void)::poll(&readable, 1, static_cast<int>(time.count()));
 }
 
+/// A flag whose variable is MindSpore's. A scheduler that msrun starts sees msrun's variables, too.
+FlagSpec OfCluster(std::string name, std::string value, std::string help) {
+  return {.name = std::move(name),
+          .value = std::move(value),
+          .help = std::move(help),
+          .has_variable = false};
+}
+
 /// `drydock scheduler`: the scheduler of a cluster whose workers are started by hand.
 class SchedulerCommand : public Command {
  public:
@@ -42,15 +51,19 @@ class SchedulerCommand : public Command {
     return "serve a job whose workers are started by hand (MS_SCHED_HOST, MS_WORKER_NUM, ...)";
   }
   void AddFlags(FlagSet& flags) override {
-    flags.AddText({"host", "IP", "address to listen at (MS_SCHED_HOST)"}, &host_);
-    flags.AddInt({"port", "PORT", "port to listen at (MS_SCHED_PORT); 0: a free one"}, &port_);
-    flags.AddInt({"worker_num", "N", "expected workers (MS_WORKER_NUM)"}, &worker_num_);
+    flags.AddText(OfCluster("host", "IP", "address to listen at (MS_SCHED_HOST)"), &host_);
+    flags.AddInt(OfCluster("port", "PORT", "port to listen at (MS_SCHED_PORT); 0: a free one"),
+                 &port_);
+    flags.AddInt(OfCluster("worker_num", "N", "expected workers (MS_WORKER_NUM)"), &worker_num_);
     flags.AddText({"log_dir", "DIR", "write scheduler.log there instead of to stderr"}, &log_dir_);
     flags.AddText({"tls_config", "FILE", "serve TLS, by MindSpore's configuration file"},
                   &tls_config_);
     flags.AddText({"tls_password_file", "FILE", "first line: password of the server certificate"},
                   &password_file_);
-    flags.AddText({"job_secret", "FILE", "first line: what only launchers of this job know"},
+    flags.AddText({.name = "job_secret",
+                   .value = "FILE",
+                   .help = "first line: what only launchers of this job know",
+                   .has_variable = false},
                   &secret_file_);
     flags.AddSwitch({.name = "follow_ranks",
                      .help = "end when the processes have whose numbers stdin has",

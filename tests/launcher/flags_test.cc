@@ -191,6 +191,15 @@ TEST_F(FlagFileTest, EnvironmentBeatsTheFile) {
   EXPECT_EQ(worker_num_, 2);
 }
 
+TEST_F(FlagFileTest, AVariableOfAnotherMeaningIsNoFlag) {
+  std::string secret;
+  flags_.AddText({.name = "job_secret", .value = "FILE", .help = "secret", .has_variable = false},
+                 &secret);
+  ASSERT_TRUE(ParseWith({}, "", {{"DRYDOCK_JOB_SECRET", "0123456789abcdef"}}));
+  EXPECT_EQ(secret, "");
+  EXPECT_FALSE(flags_.Given("job_secret"));
+}
+
 TEST_F(FlagFileTest, AFileThatIsNotThereIsNoneUnlessItIsNamed) {
   std::string config;
   flags_.AddText({"config", "FILE", "flags"}, &config);

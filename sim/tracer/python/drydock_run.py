@@ -216,14 +216,15 @@ def complete_programs():
 
 
 def leaves_networks(error=None):
-    """True if a failure of the script leaves whole networks behind: it was none of a network's, and where the script has an
-    optimizer, the training step is among them."""
+    """True if a failure of the script leaves whole networks behind: it was none of a network's and no loop without an end, and where
+    the script has an optimizer, the training step is among them."""
     import gc
-    from mindspore._drydock.errors import TracerDefect
+    from mindspore._drydock.errors import ENDLESS, TracerDefect
     from mindspore._drydock.session import session
     from mindspore.nn import Optimizer
     programs = complete_programs()
-    if not programs or isinstance(error, (TracerDefect, SyntaxError)) or any(error is known for known in session.failures):
+    if not programs or isinstance(error, (TracerDefect, SyntaxError)) or getattr(
+            error, "name", "") == ENDLESS or any(error is known for known in session.failures):
         return False
     return any(program.losses or program.has_updates for program in programs) or not any(
         isinstance(thing, Optimizer) for thing in gc.get_objects())

@@ -2,6 +2,7 @@
 
 
 ZEROS_HINT = "values that are computed are zeros in a dry run: mindspore.utils.dryrun.mock(value, function) gives others"
+ENDLESS = "control-flow.endless"  # a loop that waits for a value that no dry run has
 
 
 class Unsupported(Exception):

@@ -3,7 +3,7 @@ import contextlib
 import gc
 
 from mindspore._drydock import branches, examples
-from mindspore._drydock.errors import ZEROS_HINT, Unsupported, last_refusal
+from mindspore._drydock.errors import ENDLESS, ZEROS_HINT, Unsupported, last_refusal
 from mindspore._drydock.program import Program
 from mindspore._drydock.session import session
 from mindspore.common.parameter import Parameter
@@ -125,7 +125,7 @@ def _check_end(key):
     """A loop that waits for a value, such as an accuracy, never ends: all are zeros."""
     _repeated[key] = _repeated.get(key, 0) + 1
     if _repeated[key] > MAX_REPEATED:
-        raise Unsupported("control-flow.endless", "the script calls its network %d times, as if it waited for a value"
+        raise Unsupported(ENDLESS, "the script calls its network %d times, as if it waited for a value"
                           % MAX_REPEATED, ZEROS_HINT)
 
 
