@@ -11,6 +11,12 @@ TOOLS = os.path.abspath(os.path.join(ROOT, "tests", "tools"))
 PACKAGES = os.path.abspath(os.path.join(ROOT, "sim", "tracer", "python"))
 
 
+def recorder_environment(**variables):
+    """Environment of a process that loads the recorder, which a sanitizer's run-time may have to precede."""
+    preload = os.environ.get("DRYDOCK_TRACE_PRELOAD")
+    return dict(os.environ, **(dict(LD_PRELOAD=preload, ASAN_OPTIONS="detect_leaks=0") if preload else {}), **variables)
+
+
 class Trace:
     """Result of one run: `result` as the driver wrote it, `documents`, `output`."""
 
@@ -21,9 +27,7 @@ class Trace:
                 file.write(source)
             out = os.path.join(folder, "out")
             os.mkdir(out)
-            variables = dict(os.environ, RANK_SIZE=str(ranks), RANK_ID=str(rank), DEVICE_ID=str(rank % 8))
-            if os.environ.get("DRYDOCK_TRACE_PRELOAD"):
-                variables.update(LD_PRELOAD=os.environ["DRYDOCK_TRACE_PRELOAD"], ASAN_OPTIONS="detect_leaks=0")
+            variables = recorder_environment(RANK_SIZE=str(ranks), RANK_ID=str(rank), DEVICE_ID=str(rank % 8))
             variables.update(environment or {})
             done = subprocess.run([sys.executable, "-B", os.path.join(PACKAGES, "drydock_run.py"), out, "net.py"]
                                   + list(arguments), cwd=folder, env=variables, stdin=subprocess.DEVNULL,

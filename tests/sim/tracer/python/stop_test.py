@@ -8,7 +8,7 @@ import tempfile
 import time
 import unittest
 
-from helper import PACKAGES
+from helper import PACKAGES, recorder_environment
 
 SECONDS = 60
 
@@ -20,7 +20,7 @@ class Stop(unittest.TestCase):
             with open(os.path.join(folder, "net.py"), "w") as file:
                 file.write(source)
             child = subprocess.Popen([sys.executable, "-B", os.path.join(PACKAGES, "drydock_run.py"), folder, "net.py"], cwd=folder,
-                                     env=dict(os.environ, RANK_SIZE="8", RANK_ID="0"), stdin=subprocess.DEVNULL)
+                                     env=recorder_environment(RANK_SIZE="8", RANK_ID="0"), stdin=subprocess.DEVNULL)
             limit = time.monotonic() + SECONDS
             while not os.path.exists(os.path.join(folder, "runs")) and time.monotonic() < limit:
                 time.sleep(0.02)
