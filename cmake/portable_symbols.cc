@@ -8,7 +8,7 @@
 
 #include <sys/random.h>
 
-extern "C" std::uint32_t arc4random() noexcept;
+extern "C" __attribute__((visibility("hidden"))) std::uint32_t arc4random() noexcept;
 
 extern "C" std::uint32_t arc4random() noexcept {
   std::uint32_t word = 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does a wheel hold what its name promises?
 
-    check_wheel.py FILE.whl --glibc 2.34 --megabytes 25
+    check_wheel.py FILE.whl --glibc 2.34 --megabytes 30
 
 Every program and library inside needs no symbol of a newer glibc, no library that is neither in the wheel nor on every
 Linux system, and no path of the machine it was built on; unpacked it is smaller than the limit; man page, completions,
@@ -62,7 +62,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheel", type=Path)
     parser.add_argument("--glibc", default="2.34")
-    parser.add_argument("--megabytes", type=float, default=25)
+    parser.add_argument("--megabytes", type=float, default=30)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(arguments.wheel) as wheel:
         wheel.extractall(folder)

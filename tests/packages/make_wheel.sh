@@ -34,5 +34,5 @@ raw=$(ls "$out"/raw/*.whl)
 tagged=$($tools/bin/wheel tags --platform-tag "manylinux_${glibc/./_}_$machine" --remove "$raw" | tail -n 1)
 rm -f "$out"/drydock-*"_$machine.whl"
 mv "$out/raw/$tagged" "$out/"
-python3 -B tests/packages/check_wheel.py "$out/$tagged" --glibc $glibc --megabytes 25
+python3 -B tests/packages/check_wheel.py "$out/$tagged" --glibc $glibc --megabytes 30
 echo "$out/$tagged"
