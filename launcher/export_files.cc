@@ -1,3 +1,7 @@
+// What a dry run writes besides its JSON reports: which names the flags ask for, the files
+// themselves, and the removal of execution traces that an earlier run left, whose names depend on
+// its classes of ranks.
+
 #include "launcher/export_files.h"
 
 #include <filesystem>

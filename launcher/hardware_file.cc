@@ -1,3 +1,7 @@
+// From `--hardware NAME|FILE` to a profile: a name is a file of share/drydock/hardware, anything
+// that ends in .json is a file of the user's; the pure reader in sim/timing says what is wrong
+// inside.
+
 #include "launcher/hardware_file.h"
 
 #include <algorithm>

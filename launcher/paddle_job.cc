@@ -1,3 +1,7 @@
+// Which processes of a Paddle job with parameter servers this node runs: those whose endpoint has
+// an address of this machine, counted in the order of the lists (--servers, --workers,
+// --heter_workers).
+
 #include "launcher/paddle_job.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// A scheduler whose launcher is gone learns from process descriptors, not from its own children,
+// when the ranks of its node have ended. Their numbers come through the pipe that the launcher
+// closed last.
+
 #include "launcher/net/rank_ends.h"
 
 #include <fcntl.h>

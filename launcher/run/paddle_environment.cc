@@ -1,3 +1,6 @@
+// Variables of a Paddle process, beside those that every rank gets: its role, the endpoints of all
+// roles, its devices.
+
 #include "launcher/run/paddle_environment.h"
 
 #include <string>

@@ -1,3 +1,6 @@
+// What config.json, mindformers' YAML and Megatron's arguments have in common once they are
+// settings: bounded products, the width of a head, and the shape of a GPT as GPT-2 is one.
+
 #include "sim/planning/read_model_parts.h"
 
 #include <limits>

@@ -1,3 +1,7 @@
+// A hardware profile as text: the inverse of the reader, used where calibration writes a fitted
+// profile. Every number is written with its origin and source, so that a fitted file says as much
+// of itself as one that comes with the program.
+
 #include "sim/timing/hardware_text.h"
 
 #include <array>
