@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <utility>
 
 namespace drydock::launcher {
@@ -18,7 +19,7 @@ void Progress::Show(std::size_t done, const std::string& name) {
   if (done > 0) {
     const double left =
         spent.count() / static_cast<double>(done) * static_cast<double>(count_ - done);
-    text += ", about " + std::to_string(static_cast<long>(left + 0.5)) + " s left";
+    text += ", about " + std::to_string(std::lround(left)) + " s left";
   }
   line_.Say(text + ": " + name);
 }
