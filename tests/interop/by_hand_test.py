@@ -106,7 +106,8 @@ class ByHandTest(JobTest):
         self.port = target
         for rank in range(2):
             self.wait_text("worker_%d.log" % rank, "RESULT")
-        self.assertGreaterEqual(proxy.reset(), 4)  # two connections each
+        # A worker holds two connections, and may be opening one of them anew right now.
+        self.assertGreaterEqual(proxy.reset(), 2)
         time.sleep(14)
         self.assertEqual([process.poll() for process in workers + [scheduler]], [None] * 3)
         go.touch()
