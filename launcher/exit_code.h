@@ -7,8 +7,8 @@
 
 namespace drydock::launcher {
 
-/// Exit statuses of every command. Source: spec robustness G5. Ended by signal n: 128 + n, not in
-/// this list.
+/// Exit statuses of every command. Source: docs/robustness.md G5. Ended by signal n: 128 + n, not
+/// in this list.
 enum class ExitCode : int {
   kOk = 0,
   kRankFailed = 1,
@@ -21,7 +21,7 @@ enum class ExitCode : int {
   kUnsupported = 8,    ///< Something that is not handled here.
 };
 
-/// Failure of a command with a stable code (spec robustness section 4), e.g. "NO_SCRIPT".
+/// Failure of a command with a stable code (docs/errors.md), e.g. "NO_SCRIPT".
 /// The code decides the exit status, and the hint where none is given.
 [[nodiscard]] tl::unexpected<Error> FailCommand(std::string_view code, std::string message,
                                                 std::string hint = {});

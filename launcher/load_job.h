@@ -35,7 +35,7 @@ struct ScriptCall {
 
 /// Takes `python net.py --lr 1` and `python -u -m package.train` apart; any other first word is the
 /// script itself.
-/// Source: spec launcher 1.1
+/// Source: docs/launching.md
 /// @error USAGE        an interpreter without a script
 /// @error UNSUPPORTED  `python -c`, other flags of the interpreter
 [[nodiscard]] Result<ScriptCall> ScriptCallOf(const MsrunOptions& options);

@@ -38,7 +38,7 @@ bool EqualIgnoringCase(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-/// Source: spec launcher section 1, --bind_core.
+/// Source: docs/launching.md, --bind_core.
 Result<CoreBinding> ReadBinding(std::string_view word) {
   if (EqualIgnoringCase(word, "true") || EqualIgnoringCase(word, "false")) {
     return CoreBinding{.enabled = EqualIgnoringCase(word, "true")};
@@ -293,7 +293,7 @@ tl::unexpected<Error> Usage(std::string message, std::string hint = {}) {
   return FailCommand("USAGE", std::move(message), std::move(hint));
 }
 
-/// Simulation asked for by MindSpore's variable instead of a flag. Source: spec launcher section 3.
+/// Simulation asked for by MindSpore's variable instead of a flag. Source: docs/launching.md.
 Status TakeSimulationVariables(MsrunOptions& options, const Environment& environment) {
   const auto level = Variable(environment, "MS_SIMULATION_LEVEL");
   if (options.sim_level >= 0 || !level) {

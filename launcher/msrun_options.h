@@ -45,7 +45,7 @@ enum class LogLayout : std::uint8_t {
   kMpirun,   ///< 1/rank.<rank>/stdout and stderr, as of mpirun --output-filename.
 };
 
-/// Values of msrun's flags; names and defaults as in the original. Source: spec launcher section 1.
+/// Values of msrun's flags; names and defaults as in the original. Source: docs/launching.md.
 struct MsrunOptions {
   std::int64_t worker_num = 8;
   std::int64_t local_worker_num = 8;
@@ -121,7 +121,7 @@ void AddMsrunFlags(FlagSet& flags, MsrunOptions& options);
 /// Completes the options after parsing: script and arguments from the remaining words, simulation
 /// and release from the environment where no flag says so; then checks everything that can be
 /// checked without touching the system.
-/// @error USAGE, PORT_RANGE  spec robustness
+/// @error USAGE, PORT_RANGE  docs/robustness.md
 [[nodiscard]] Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& flags,
                                                       const Environment& environment);
 

@@ -12,7 +12,7 @@ namespace drydock::launcher {
 /// What MindSpore's variables say about a job's scheduler: MS_WORKER_NUM, MS_SERVER_NUM,
 /// MS_SCHED_HOST, MS_SCHED_PORT, MS_TOPO_TIMEOUT, MS_NODE_TIMEOUT, MS_DISABLE_HEARTBEAT,
 /// MS_ENABLE_RECOVERY, MS_RECOVERY_PATH, RANK_TABLE_FILE. Those that are not set keep the values of
-/// `defaults`. Source: spec cluster-protocol 9.
+/// `defaults`. Source: docs/protocol.md.
 /// @error USAGE, PORT_RANGE  a value that is no number or cannot be right
 [[nodiscard]] Result<SchedulerServerOptions> SchedulerJobOf(const Environment& environment,
                                                             SchedulerServerOptions defaults);

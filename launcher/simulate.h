@@ -12,7 +12,7 @@ namespace drydock::launcher {
 /// A rejected program is an error value like any other failure, but its summary is written and
 /// printed too, so that programs that read `--json` or summary.json see why.
 /// @return kOk, or kLimitExceeded with --fail_on_memory
-/// @error  spec robustness G5: kInvalidArgument (6), kUnsupported (8), NO_SCRIPT, LOG_DIR,
+/// @error  docs/robustness.md G5: kInvalidArgument (6), kUnsupported (8), NO_SCRIPT, LOG_DIR,
 /// REPORT_WRITE (3)
 [[nodiscard]] Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context);
 

@@ -13,7 +13,7 @@ namespace drydock::reports {
 /// same event_id are the two ends of an event. node_info names the primitive only.
 ///
 /// @param rank  0 <= rank < world size
-/// Source: spec memory-and-dump 8
+/// Source: mindspore ccsrc/debug/execute_order_tracker
 [[nodiscard]] std::string ExecuteOrderCsv(const strategies::LocalProgram& program, RankId rank);
 
 /// The communication among them, as `comm_execute_order.csv`: index (the row of the other file),

@@ -13,7 +13,7 @@
 namespace drydock::reports {
 
 /// How the text of an IR dump looks: as MindSpore 2.0 printed it or as releases of 2025 do.
-/// Source: spec memory-and-dump 7.2.
+/// Source: mindspore ccsrc/common/debug/anf_ir_dump.cc.
 enum class IrStyle : std::uint8_t { kR20, k2025 };
 
 /// "r2.0" or "2025". @error kInvalidArgument  anything else

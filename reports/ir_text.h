@@ -19,7 +19,7 @@ struct IrFile {
 /// The traced program with global shapes and the strategy of every operator.
 ///
 /// Training steps print the forward part as a sub-graph of its own, as MindSpore does.
-/// Source: spec memory-and-dump 7.2 and 7.3.
+/// Source: mindspore ccsrc/common/debug/anf_ir_dump.cc.
 [[nodiscard]] std::string StepParallelBeginText(const strategies::LocalProgram& program,
                                                 IrStyle style);
 

@@ -12,7 +12,7 @@ namespace drydock::launcher {
 /// Lets so many TLS handshakes be in progress at a time; the others wait in the order in which they
 /// came. A worker gives its connection 1.5 s: of a crowd that is served in turn some are in time,
 /// of one that is served all at once nobody. Whoever takes longer than the time allowed goes on but
-/// does not count any more: a stalled peer keeps nobody waiting. Source: spec robustness R-46.
+/// does not count any more: a stalled peer keeps nobody waiting. Source: docs/robustness.md R-46.
 class HandshakeGate {
  public:
   /// One handshake, also while it waits. 0 is none.

@@ -14,7 +14,7 @@ namespace drydock::launcher {
 inline constexpr std::string_view kStandardError = "-";
 
 /// scheduler.log: lines in the form of MindSpore's C++ logger, so that tools that search
-/// MindSpore's logs find what they look for. Source: spec cluster-protocol 11.
+/// MindSpore's logs find what they look for. Source: docs/protocol.md.
 class SchedulerLog {
  public:
   /// Creates or empties the file; kStandardError is stderr; without a path nothing is written.

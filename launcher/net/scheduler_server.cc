@@ -31,7 +31,7 @@ bool MayBeDropped(sim::SchedulerEventKind kind) {
 }
 
 /// Raises the soft limit as far as needed and allowed, and fits the limits to it.
-/// Source: spec robustness R-62.
+/// Source: docs/robustness.md R-62.
 Status FitDescriptors(std::uint32_t members, ShellLimits& limits,
                       std::vector<std::string>& warnings) {
   rlimit files = {};

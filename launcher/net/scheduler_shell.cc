@@ -13,16 +13,16 @@ namespace {
 
 /// How often slow peers and the loop itself are looked at.
 constexpr Duration kSweepPeriod = std::chrono::milliseconds(500);
-/// A gap this long means that the process was stopped: members could not be heard. Source: spec
-/// robustness R-30.
+/// A gap this long means that the process was stopped: members could not be heard. Source:
+/// docs/robustness.md R-30.
 constexpr Duration kStall = std::chrono::milliseconds(2500);
-/// At most one line about strangers in this time. Source: spec robustness R-12.
+/// At most one line about strangers in this time. Source: docs/robustness.md R-12.
 constexpr Duration kStrangerLogPeriod = std::chrono::seconds(1);
 /// At most so many connections give way at once.
 constexpr std::size_t kVictims = 64;
 /// At most so many lines about refusals a second: one connection can ask for thousands.
 constexpr std::size_t kRefusalLines = 20;
-// Source: spec cluster-protocol 2 and robustness R-12.
+// Source: docs/protocol.md, docs/robustness.md R-12.
 constexpr std::size_t kConnectionsPerMember = 8;
 constexpr std::size_t kConnectionsForStrangers = 64;
 

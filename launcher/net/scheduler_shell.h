@@ -21,7 +21,7 @@
 
 namespace drydock::launcher {
 
-/// What strangers and broken peers may cost. Source: spec robustness.
+/// What strangers and broken peers may cost. Source: docs/robustness.md.
 struct ShellLimits {
   std::size_t connections = 0;                             ///< Open at a time.
   std::size_t body_bytes = std::size_t{64} << 20U;         ///< Of one frame.

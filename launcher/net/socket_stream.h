@@ -18,7 +18,7 @@ namespace drydock::launcher {
 inline constexpr std::size_t kReadBytes = std::size_t{64} << 10U;
 
 /// TLS handshakes with accepted peers at a time, and how long one of them counts: more than twice
-/// what so many take when all peers answer at once. Source: spec robustness R-46
+/// what so many take when all peers answer at once. Source: docs/robustness.md R-46
 inline constexpr std::size_t kHandshakesAtOnce = 64;
 inline constexpr Duration kHandshakeCounts = std::chrono::milliseconds(100);
 
@@ -34,7 +34,7 @@ struct EventLoop::Native {
 };
 
 /// Small messages at once; a peer that vanished is noticed. What is accepted by a listening socket
-/// inherits its options. Source: spec cluster-protocol 2, robustness R-10.
+/// inherits its options. Source: docs/protocol.md, docs/robustness.md R-10.
 void SetSocketOptions(int fd);
 
 /// A stream over a socket, with a TLS session between if there is a context.

@@ -37,7 +37,7 @@ class TcpWorker {
   void Leave();
   [[nodiscard]] const sim::WorkerCore& core() const { return core_; }
   /// Why the last attempt to connect failed: "connection refused: the machine is up, but nobody
-  /// listens". Empty once connected. Source: spec robustness R-06
+  /// listens". Empty once connected. Source: docs/robustness.md R-06
   [[nodiscard]] const std::string& connect_trouble() const { return connect_trouble_; }
 
  private:

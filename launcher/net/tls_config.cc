@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20U;
 constexpr std::size_t kMaxPasswordBytes = 4096;
-// Source: spec cluster-protocol 12.
+// Source: docs/protocol.md.
 constexpr std::int64_t kMinWarnDays = 7;
 constexpr std::int64_t kMaxWarnDays = 180;
 

@@ -1,5 +1,5 @@
 // Reads PKCS#12, PEM and revocation lists and checks them as MindSpore does before any connection.
-// Source: spec cluster-protocol 12, robustness.
+// Source: docs/protocol.md, docs/robustness.md.
 #include "launcher/net/tls_material.h"
 
 #include <array>

@@ -15,11 +15,10 @@
 namespace drydock::launcher {
 namespace {
 
-/// 128 bits and more: RSA from 3072 on, no SHA-1, forward secrecy. Source: spec cluster-protocol
-/// 12.
+/// 128 bits and more: RSA from 3072 on, no SHA-1, forward secrecy. Source: docs/protocol.md.
 constexpr int kSecurityLevel = 3;
 
-/// The suites MindSpore accepts in a configuration. Source: spec cluster-protocol 12.
+/// The suites MindSpore accepts in a configuration. Source: docs/protocol.md.
 constexpr std::array<std::string_view, 9> kAllowedCiphers = {
     "ECDHE-RSA-AES128-GCM-SHA256",   "ECDHE-ECDSA-AES128-GCM-SHA256",
     "ECDHE-RSA-AES256-GCM-SHA384",   "ECDHE-ECDSA-AES256-GCM-SHA384",

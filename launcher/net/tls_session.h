@@ -17,7 +17,7 @@ namespace drydock::launcher {
 enum class TlsSide : std::uint8_t { kServer, kClient };
 
 /// Where TLS material is and what opens it. Passwords are wiped when the files have been read.
-/// Source: spec cluster-protocol 12.
+/// Source: docs/protocol.md.
 struct TlsFiles {
   std::string server_certificate = {};  ///< PKCS#12 with one key and one certificate.
   std::string client_certificate = {};  ///< The same, for workers.

@@ -23,7 +23,7 @@ struct MachineNuma {
 /// Processors of each accelerator: `cpus` / devices of them, taken from its NUMA node in order, and
 /// where that node has too few, from nodes without accelerators. Without any NUMA node slices of
 /// `cpus` by device number. Empty if there are no accelerators, or more than processors. Source:
-/// spec launcher 6.2
+/// docs/launching.md
 /// @param cpus  processors that may be used, in the order they are dealt out
 [[nodiscard]] std::vector<std::vector<int>> DeviceShares(const MachineNuma& machine,
                                                          const std::vector<int>& cpus);

@@ -17,7 +17,7 @@ namespace drydock::launcher {
 [[nodiscard]] Result<std::vector<int>> UsableCpus();
 
 /// Shares of `count` workers: the first q, the next q, ..., the last one the remainder too, where
-/// q = cpus / count; empty if there are fewer processors than workers. Source: spec launcher 6.2
+/// q = cpus / count; empty if there are fewer processors than workers. Source: docs/launching.md
 [[nodiscard]] std::vector<std::vector<int>> EqualShares(const std::vector<int>& cpus,
                                                         std::int64_t count);
 
@@ -26,7 +26,7 @@ namespace drydock::launcher {
 
 /// Gives each worker its processors: those listed for the device it uses (device i of
 /// ASCEND_RT_VISIBLE_DEVICES in ascending order, else its local index), else those of that device's
-/// NUMA node, else equal shares. Source: spec launcher 6
+/// NUMA node, else equal shares. Source: docs/launching.md
 /// @param cpus             as UsableCpus
 /// @param device_shares    as DeviceShares; empty: equal shares
 /// @param visible_devices  value of ASCEND_RT_VISIBLE_DEVICES; empty: none

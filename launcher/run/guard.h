@@ -10,7 +10,7 @@ namespace drydock::launcher {
 
 /// A small process that ends the job if we die without a word (SIGKILL, crash): it holds one end of
 /// a pipe to us and, at its end, kills every process that carries the job's mark, then leaves a
-/// note. Source: spec robustness R-57
+/// note. Source: docs/robustness.md R-57
 class Guard {
  public:
   /// @param mark       "NAME=value" in the environment of all processes of the job

@@ -54,7 +54,7 @@ struct WorkerSpec {
 /// Ranks of the local workers, where the flags decide them.
 ///
 /// All on one node: rank = local index. With --node_rank: node_rank * local_worker_num + index.
-/// Otherwise nothing. Source: spec launcher 2.2
+/// Otherwise nothing. Source: docs/launching.md
 [[nodiscard]] std::vector<std::optional<std::int64_t>> RanksOf(const MsrunOptions& options);
 
 /// True if this launcher starts all ranks of the job.
@@ -73,20 +73,20 @@ struct WorkerSpec {
 [[nodiscard]] bool HasLogs(const MsrunOptions& options);
 
 /// "worker_3.log" in the log folder. The stem is --worker_log_name with {ip} and {hostname} filled
-/// in; the number is the rank, or the local index where the rank is not known. Source: spec
-/// launcher 2.3
+/// in; the number is the rank, or the local index where the rank is not known. Source:
+/// docs/launching.md
 [[nodiscard]] std::string WorkerLogPath(const MsrunOptions& options, const HostFacts& host,
                                         const WorkerSpec& worker);
 
 /// Log of a worker that is started again for the `restart`-th time: "worker_3.r1.log" beside
-/// "worker_3.log". Source: spec robustness R-24
+/// "worker_3.log". Source: docs/robustness.md R-24
 [[nodiscard]] std::string RestartLogPath(const std::string& log_path, std::int64_t restart);
 
 /// The local workers with their ranks and log files.
 [[nodiscard]] std::vector<WorkerSpec> WorkersOf(const MsrunOptions& options, const HostFacts& host);
 
 /// True if the log of this worker is shown on the console: "-1" shows all, else the list holds its
-/// rank, or its local index where the rank is not known. Source: spec launcher 4, 15.6
+/// rank, or its local index where the rank is not known. Source: docs/launching.md
 [[nodiscard]] bool IsTailed(const MsrunOptions& options, const WorkerSpec& worker);
 
 }  // namespace drydock::launcher

@@ -12,13 +12,13 @@ namespace drydock::launcher {
 /// Lines of the first failing rank's log that the summary shows.
 inline constexpr std::size_t kSummaryLines = 20;
 
-/// First line about something that is waited for, and the pause between further ones. Source: spec
-/// robustness G1
+/// First line about something that is waited for, and the pause between further ones. Source:
+/// docs/robustness.md G1
 inline constexpr Duration kFirstNotice = std::chrono::seconds(10);
 inline constexpr Duration kNoticePause = std::chrono::seconds(30);
 
 /// What a person reads when a job is over: how it ended, which rank failed first with the end of
-/// its log, who failed later, who was ended by us. Source: spec robustness G3, R-26
+/// its log, who failed later, who was ended by us. Source: docs/robustness.md G3, R-26
 /// @param last_lines  end of the log of watch.first_failed(), at most kSummaryLines
 [[nodiscard]] std::string JobSummary(const JobWatch& watch,
                                      const std::vector<std::string>& last_lines, Duration took);

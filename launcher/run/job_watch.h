@@ -18,7 +18,7 @@ struct ProcessEnd {
   friend bool operator==(const ProcessEnd&, const ProcessEnd&) = default;
 };
 
-/// What became of a rank. Source: spec robustness G3
+/// What became of a rank. Source: docs/robustness.md G3
 enum class RankEnd : std::uint8_t {
   kNeverStarted,
   kRunning,
@@ -56,21 +56,21 @@ struct WatchRules {
   std::string host_name = {};
 };
 
-/// A rank that ended well is spoken of when others still run after this time. Source: spec
-/// robustness R-25
+/// A rank that ended well is spoken of when others still run after this time. Source:
+/// docs/robustness.md R-25
 inline constexpr Duration kEarlyEndNotice = std::chrono::seconds(60);
-/// Pause before a rank is started again for the first time; doubled each further time. Source: spec
-/// robustness R-24
+/// Pause before a rank is started again for the first time; doubled each further time. Source:
+/// docs/robustness.md R-24
 inline constexpr Duration kRestartPause = std::chrono::seconds(1);
 
-/// How long a killed process may take to vanish. Source: spec robustness R-59
+/// How long a killed process may take to vanish. Source: docs/robustness.md R-59
 inline constexpr Duration kKillTime = std::chrono::seconds(5);
 
 /// Supervision of the local ranks of a job as a state machine: ends of processes, signals, news of
 /// the cluster and time come in, orders come out. No processes, no clock.
 ///
 /// The first cause of a failure is kept; what happens after we began to end the job is its
-/// consequence. Source: spec robustness G3, G8, R-19, R-25, R-26, R-59
+/// consequence. Source: docs/robustness.md G3, G8, R-19, R-25, R-26, R-59
 class JobWatch {
  public:
   /// What the shell must do now.

@@ -14,7 +14,7 @@ namespace drydock::launcher {
 ///
 /// Workers write to files and never wait for the console; memory is bounded, since what the console
 /// does not take now stays in the file. A line longer than 64 KiB is cut in pieces.
-/// Source: spec launcher 4, robustness
+/// Source: docs/launching.md, docs/robustness.md
 class LogTail {
  public:
   /// @param console  where to; not owned

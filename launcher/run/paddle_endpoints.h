@@ -16,7 +16,7 @@ struct PaddleEndpoints {
   std::string joined = {};
 };
 
-/// Ports count up at each address from FLAGS_START_PORT, or 6070. Source: spec launcher 11.1
+/// Ports count up at each address from FLAGS_START_PORT, or 6070. Source: docs/launching.md
 /// @param rank_ips  address of every rank's node, by rank
 [[nodiscard]] PaddleEndpoints EndpointsOf(const std::vector<std::string>& rank_ips,
                                           const Environment& inherited);

@@ -77,7 +77,7 @@ struct ResolvedName {
 };
 
 /// Names are tried again only where they are known to appear late, within the time that the cluster
-/// has to form. Source: spec robustness R-03
+/// has to form. Source: docs/robustness.md R-03
 Result<ResolvedName> ResolvePatiently(const MsrunOptions& options, const Context& context) {
   const bool patient = options.wait_dns ||
                        Variable(context.environment, "KUBERNETES_SERVICE_HOST") ||
@@ -107,7 +107,7 @@ Result<ResolvedName> ResolvePatiently(const MsrunOptions& options, const Context
   }
 }
 
-/// Source: spec robustness R-05
+/// Source: docs/robustness.md R-05
 Status CheckLoopbackName(const MsrunOptions& options, const std::string& ip,
                          const std::vector<std::string>& own) {
   const bool is_alone =
@@ -249,7 +249,7 @@ void WarnOfOddities(const MsrunOptions& options, ScriptKind kind, const Context&
   }
 }
 
-/// Ranks read it where they are. Source: spec robustness G2
+/// Ranks read it where they are. Source: docs/robustness.md G2
 Status CheckRankTable(const MsrunOptions& options) {
   if (!options.rank_table_file.empty() && ::access(options.rank_table_file.c_str(), R_OK) != 0) {
     return FailCommand("USAGE", "argument --rank_table_file: " + options.rank_table_file + ": " +

@@ -79,7 +79,7 @@ std::vector<RankRecord> RecordsOf(const MsrunOptions& options, const CheckedJob&
 
 /// Port for rank 0 of the script: asked for, or the one behind the scheduler's, or any other if
 /// that one is taken and the others hear of it, on this node or because the launchers agree.
-/// Source: spec launcher 12
+/// Source: docs/launching.md
 Result<std::int64_t> ScriptPort(const MsrunOptions& options, const CheckedJob& job) {
   std::int64_t port = options.script_port;
   if (port < 0 && options.master_port > 0) {
@@ -159,7 +159,7 @@ struct Job {
   std::optional<std::int64_t> oom_kills = {};  ///< Of our control group before the start.
 };
 
-/// What happened to the job besides its ranks. Source: spec robustness
+/// What happened to the job besides its ranks. Source: docs/robustness.md
 void WarnOfSurroundings(const Job& job, const JobWatch& watch) {
   const std::string& log = job.checked.workers.front().log_path;
   if (HasLogs(job.options) && watch.ranks().front().pid != 0 && ::access(log.c_str(), F_OK) != 0) {
@@ -263,7 +263,7 @@ void FollowLogs(const MsrunOptions& options, const CheckedJob& job,
   }
 }
 
-/// How a rank of this job is started again. Source: spec robustness R-24
+/// How a rank of this job is started again. Source: docs/robustness.md R-24
 RestartRank RestarterOf(const Job& job, Supervisor& supervisor) {
   return [&job, &supervisor](std::size_t index, std::int64_t restart) -> Result<RestartedRank> {
     WorkerSpec worker = job.checked.workers[index];
@@ -335,7 +335,7 @@ std::string StartTimeOf(pid_t pid) {
   return at == std::string::npos ? "0" : line.substr(at + 1, line.find(' ', at + 1) - at - 1);
 }
 
-/// Starts the ranks and leaves them alone. Source: spec robustness R-58
+/// Starts the ranks and leaves them alone. Source: docs/robustness.md R-58
 Result<ExitCode> RunDetached(const Job& job, const std::optional<DetachedScheduler>& scheduler) {
   std::vector<pid_t> pids;
   const Status started =

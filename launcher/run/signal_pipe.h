@@ -8,7 +8,7 @@ namespace drydock::launcher {
 
 /// While this lives, the signals that a running job minds come as bytes from a descriptor: SIGINT,
 /// SIGTERM, SIGHUP (unless it was ignored: nohup), SIGQUIT, SIGTSTP, SIGCONT, SIGCHLD. Actions from
-/// before are put back at the end. One object at a time. Source: spec robustness
+/// before are put back at the end. One object at a time. Source: docs/robustness.md
 class SignalPipe {
  public:
   SignalPipe();

@@ -24,7 +24,7 @@ struct SpawnRequest {
 
 /// Starts a process in a session of its own, so that it can read our terminal without being stopped
 /// by it and is ended with its whole group. It gets default signal actions, no blocked signals and
-/// no descriptors but 0 to 2. Source: spec robustness
+/// no descriptors but 0 to 2. Source: docs/robustness.md
 ///
 /// The caller's thread waits until the program is loaded, so a failure is known at once, and memory
 /// is not copied: the time does not depend on our size.

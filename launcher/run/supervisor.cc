@@ -23,9 +23,9 @@ constexpr Duration kLogPause = std::chrono::milliseconds(200);
 /// A job that is over earlier never asks the system to tell, and looks more often.
 constexpr Duration kWatchDelay = std::chrono::seconds(1);
 constexpr Duration kEarlyLogPause = std::chrono::milliseconds(50);
-/// How long a cluster that is done may take to say so. Source: spec robustness R-27
+/// How long a cluster that is done may take to say so. Source: docs/robustness.md R-27
 constexpr Duration kWindUpTime = std::chrono::seconds(5);
-/// How long other nodes are given to hear of a failure. Source: spec robustness R-21
+/// How long other nodes are given to hear of a failure. Source: docs/robustness.md R-21
 constexpr Duration kTellTime = std::chrono::seconds(7);
 /// The same where launchers agree: they hear of it at once.
 constexpr Duration kAgentTellTime = std::chrono::milliseconds(1500);

@@ -32,8 +32,8 @@ struct RestartedRank {
 using RestartRank = std::function<Result<RestartedRank>(std::size_t, std::int64_t)>;
 
 /// Watches the processes of a job until all have ended: collects their ends, obeys JobWatch,
-/// follows their logs, tells who is missing. Sleeps in poll whenever nothing happens. Source: spec
-/// robustness G1, G8, G13
+/// follows their logs, tells who is missing. Sleeps in poll whenever nothing happens. Source:
+/// docs/robustness.md G1, G8, G13
 class Supervisor {
  public:
   /// All arguments must outlive the object.

@@ -9,7 +9,7 @@ namespace drydock::launcher {
 /// environment of its own are not found. Gives the number of processes that were ended.
 ///
 /// Uses system calls and memory of its own only, so that a forked child may call it.
-/// Source: spec robustness
+/// Source: docs/robustness.md
 [[nodiscard]] int EndMarkedProcesses(const std::string& assignment);
 
 }  // namespace drydock::launcher

@@ -19,7 +19,7 @@ struct TaskCommand {
 
 /// Command of the task: `python`, `python3` and `pytest` as they are; a Python script by the
 /// interpreter; an executable file (machine code, or one that names its interpreter), and the name
-/// of a program in PATH, directly. Source: spec launcher 1.1
+/// of a program in PATH, directly. Source: docs/launching.md
 /// @error NO_SCRIPT       missing, a folder, not readable, a pipe
 /// @error NO_INTERPRETER  neither python nor python3, or no pytest, in PATH
 [[nodiscard]] Result<TaskCommand> TaskCommandOf(const MsrunOptions& options,

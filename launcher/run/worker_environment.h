@@ -32,7 +32,7 @@ inline constexpr std::string_view kJobMarkName = "DRYDOCK_JOB";
 ///
 /// A worker whose rank is not known gets no rank from our own environment either. Without
 /// registration by the workers MS_ROLE and MS_SCHED_* are absent, since they would make MindSpore
-/// look for a scheduler. Source: spec launcher 2.1, 11.3, 12, 13
+/// look for a scheduler. Source: docs/launching.md
 /// @param inherited  our own environment
 [[nodiscard]] Environment WorkerEnvironment(const Environment& inherited,
                                             const MsrunOptions& options,
@@ -42,7 +42,7 @@ inline constexpr std::string_view kJobMarkName = "DRYDOCK_JOB";
 [[nodiscard]] std::vector<std::string> Assignments(const Environment& environment);
 
 /// Variables of an earlier job or of another launcher in our own environment that the flags
-/// overrule, for a warning. Source: spec robustness R-65
+/// overrule, for a warning. Source: docs/robustness.md R-65
 [[nodiscard]] std::vector<std::string> StaleVariables(const Environment& inherited,
                                                       const MsrunOptions& options);
 

@@ -13,7 +13,7 @@ namespace drydock::sim {
 
 /// Bytes in front of the four parts of a frame: magic and four big-endian lengths.
 inline constexpr std::size_t kFrameHeaderBytes = 20;
-/// Largest name, `to` and `from` (inclusive). Source: spec cluster-protocol 1.1.
+/// Largest name, `to` and `from` (inclusive). Source: docs/protocol.md.
 inline constexpr std::size_t kMaxFrameTextBytes = 1024;
 /// Largest body MindSpore accepts (inclusive): 2 GiB - 4 KiB.
 inline constexpr std::size_t kMaxFrameBodyBytes = 2'147'479'552;

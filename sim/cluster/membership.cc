@@ -29,7 +29,7 @@ bool HasControlCharacter(std::string_view text) {
   });
 }
 
-/// What no member may be called. Source: spec robustness R-36
+/// What no member may be called. Source: docs/robustness.md R-36
 std::optional<std::string> TextObjection(const RegistrationRequest& request) {
   if (request.node_id.empty()) {
     return "The node id is empty; set MS_NODE_ID to a rank or a unique text.";

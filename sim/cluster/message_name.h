@@ -7,7 +7,7 @@
 namespace drydock::sim {
 
 /// Every message of the protocol; the value is the number that stands, in decimal, in a frame's
-/// name. Source: spec cluster-protocol 1.3.
+/// name. Source: docs/protocol.md.
 enum class MessageName : std::uint8_t {
   kRegistration = 0,      ///< Worker asks to become a member.
   kUnregistration = 1,    ///< Worker leaves.

@@ -9,7 +9,7 @@
 namespace drydock::sim {
 
 /// Releases of MindSpore at which the behaviour of the cluster protocol changed.
-/// The wire format itself is the same in all of them. Source: spec cluster-protocol 16.
+/// The wire format itself is the same in all of them. Source: docs/protocol.md.
 enum class ProtocolVersion : std::uint8_t {
   kMindSpore20,    ///< 2.0: ranks in order of arrival, ids have no meaning.
   kMindSpore21,    ///< 2.1 - 2.2.11: numeric ids are ranks.

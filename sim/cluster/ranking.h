@@ -38,13 +38,13 @@ struct RankingInput {
 [[nodiscard]] bool IsAddress(std::string_view host_ip);
 
 /// Text by which addresses are ordered: hex digits of the bytes of an IPv4 or IPv6 address.
-/// Anything else sorts behind them, by its own text. Source: spec cluster-protocol 4.4.
+/// Anything else sorts behind them, by its own text. Source: docs/protocol.md.
 [[nodiscard]] std::string AddressKey(std::string_view host_ip);
 
 /// Final ranks of all members, in the order given.
 ///
 /// If every id is a number the ranks stay; otherwise all members are ranked anew, per role, by
-/// address and then id. Source: spec cluster-protocol 4.4.
+/// address and then id. Source: docs/protocol.md.
 [[nodiscard]] std::vector<std::uint32_t> FinalRanks(std::span<const RankingInput> members);
 
 /// Final ranks by a rank table: the device_id-th rank of the member's host.

@@ -42,7 +42,7 @@ struct SchedulerOutput {
   /// What Snapshot() gives has changed: with recovery on, store it before sending `replies`.
   bool snapshot_changed = false;
   /// Connections whose message had a body that is none: to be closed, since only the answer to a
-  /// registration can refuse. Source: spec robustness R-36
+  /// registration can refuse. Source: docs/robustness.md R-36
   std::vector<PeerId> broken_peers = {};
   /// Empties it for the next call.
   void Clear();
@@ -53,7 +53,7 @@ struct SchedulerOutput {
 /// No sockets, no clock, no threads: frames and time come in, frames come out, so that virtual
 /// ranks and TCP peers drive the same code. Every replying request gets exactly one reply, in order
 /// and at once, heartbeats after options.heartbeat_hold at the latest; nothing else is ever sent.
-/// Source: spec cluster-protocol 4, 7, 15.
+/// Source: docs/protocol.md.
 class SchedulerCore {
  public:
   /// A scheduler that starts at `now`, from a snapshot if there is one.

@@ -49,7 +49,7 @@ enum class EventLevel : std::uint8_t { kInfo, kWarning, kError };
 [[nodiscard]] EventLevel LevelOf(SchedulerEventKind kind);
 
 /// One line for scheduler.log, with the words users and MindSpore's own tools grep for.
-/// Source: spec cluster-protocol 11.
+/// Source: docs/protocol.md.
 [[nodiscard]] std::string EventText(const SchedulerEvent& event);
 
 }  // namespace drydock::sim

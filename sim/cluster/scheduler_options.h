@@ -13,8 +13,8 @@
 namespace drydock::sim {
 
 /// A real client before 2.4.10 can lose the first answer on a connection if it comes at once; a TCP
-/// shell holds the first reply of every accepted connection back by this much. Source: spec
-/// cluster-protocol 15.
+/// shell holds the first reply of every accepted connection back by this much. Source:
+/// docs/protocol.md.
 inline constexpr Duration kFirstReplyDelay = std::chrono::milliseconds(2);
 
 /// How long a scheduler over TCP keeps the answer to a heartbeat while the topology is not

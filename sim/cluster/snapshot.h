@@ -30,7 +30,7 @@ struct SchedulerSnapshot {
 
 /// Text of `recovery.dat`: a JSON object whose text member "compute_node_states" holds another JSON
 /// document, as MindSpore reads it. What MindSpore does not know (members of a topology that is not
-/// complete, members that left) stands in members of its own. Source: spec cluster-protocol 10.
+/// complete, members that left) stands in members of its own. Source: docs/protocol.md.
 [[nodiscard]] std::string EncodeSnapshot(const SchedulerSnapshot& snapshot);
 
 /// Reads such a text; empty text and `{}` are a first start: no nodes.

@@ -64,7 +64,7 @@ struct WorkerOutput {
 ///
 /// No sockets, no clock, no threads, as SchedulerCore. At most one request per connection is
 /// unanswered; after a reply time-out both connections are closed before anything else is asked, so
-/// that a late answer cannot be taken for another one. Source: spec cluster-protocol 5, 8, 15.
+/// that a late answer cannot be taken for another one. Source: docs/protocol.md.
 class WorkerCore {
  public:
   /// `options` must outlive the worker.

@@ -14,13 +14,13 @@ inline constexpr std::int64_t kPoolGranuleBytes = 512;
 ///
 /// Leaves at least 32 spare bytes, so 480 -> 512, 481 -> 1024 and 512 -> 1024.
 /// @param bytes  size of a tensor or workspace, bytes, >= 0
-/// Source: spec memory-and-dump 2.1
+/// Source: mindspore ccsrc/memory/mem_pool
 [[nodiscard]] std::int64_t ManagerAlignedBytes(std::int64_t bytes);
 
 /// Second rounding, done by the pool: up to the next multiple of 512, and 512 for nothing at all.
 ///
 /// @param bytes  size asked of the pool, bytes, >= 0
-/// Source: spec memory-and-dump 2.1
+/// Source: mindspore ccsrc/memory/mem_pool
 [[nodiscard]] std::int64_t PoolAlignedBytes(std::int64_t bytes);
 
 /// What a tensor of `bytes` occupies in the pool: both roundings, one after the other.

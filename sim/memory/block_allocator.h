@@ -21,7 +21,7 @@ struct PoolBlock {
 ///
 /// Buffers of a block are chained in address order and cover it without gaps; two idle neighbours
 /// never exist. Every operation costs O(log idle buffers).
-/// Source: spec memory-and-dump 2.2-2.4
+/// Source: mindspore ccsrc/memory/mem_pool
 class BlockAllocator {
  public:
   /// Number of a buffer, stable until it is freed or swallowed by a neighbour.

@@ -40,7 +40,7 @@ inline constexpr std::int64_t kSimulatedDeviceBytes = 64 * kGiB;
 /// GiB
 ///                     (the default of `set_memory`) means no limit. The device grows to a larger
 ///                     one.
-/// Source: spec memory-and-dump 1.1
+/// Source: mindspore ccsrc/plugin/res_manager/ascend/mem_manager
 [[nodiscard]] DeviceMemory SimulatedDevice(std::optional<std::int64_t> limit_bytes);
 
 /// Chips whose limits MindSpore knows.
@@ -49,7 +49,7 @@ enum class ChipFamily : std::uint8_t { kAscend910, kAscend910B, kAscend910C, kAs
 /// The user's limit as a real chip would honour it: only up to a constant of the chip (32 GiB for
 /// 910, 64 GiB for 910B and 910_93, 43 GiB for 310P); beyond that `variable_memory_bytes` counts.
 ///
-/// Source: spec memory-and-dump 1.1
+/// Source: mindspore ccsrc/plugin/res_manager/ascend/mem_manager
 [[nodiscard]] std::optional<std::int64_t> LimitOnChip(
     ChipFamily chip, std::optional<std::int64_t> limit_bytes,
     std::optional<std::int64_t> variable_memory_bytes);
@@ -60,7 +60,7 @@ enum class ChipFamily : std::uint8_t { kAscend910, kAscend910B, kAscend910C, kAs
 /// @param buffer_bytes  `HCCL_BUFFSIZE`, 200 MiB by default
 /// @param copies        buffers per communicator; MindSpore's documents say 1
 /// @error kInvalidArgument  the product does not fit 64 bits
-/// Source: spec memory-and-dump 3.1
+/// Source: mindspore ccsrc/plugin/res_manager/ascend/mem_manager
 [[nodiscard]] Result<std::int64_t> CollectiveLibraryBytes(std::int64_t group_count,
                                                           std::int64_t buffer_bytes = 200 * kMiB,
                                                           std::int64_t copies = 1);
@@ -77,7 +77,7 @@ struct PeakReport {
 
 /// Lines of MindSpore's memory report, word for word, sizes in whole MiB (truncated).
 ///
-/// Source: spec memory-and-dump 1.2
+/// Source: mindspore ccsrc/plugin/res_manager/ascend/mem_manager
 [[nodiscard]] std::vector<std::string> PeakReportLines(const PeakReport& report);
 
 /// The same as one text: every line is preceded by a newline, as MindSpore prints it.

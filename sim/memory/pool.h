@@ -56,7 +56,7 @@ struct AllocatorBlocks {
 ///
 /// Models the pool without virtual memory management and the two-pointer adapter, which is what a
 /// MindSpore dry run uses. A buffer is named by its address. Every operation costs O(log n).
-/// Source: spec memory-and-dump 2.1-2.5 and 2.8; mindspore:
+/// Source: mindspore ccsrc/memory/mem_pool; mindspore:
 /// mindspore/ccsrc/memory/mem_pool/abstract_dynamic_mem_pool.cc (behaviour only)
 class MemoryPool {
  public:

@@ -20,7 +20,7 @@ enum class PoolKind : std::uint8_t {
 ///
 /// Example: a dry run with `set_memory(init_size="2GB", increase_size="2GB")` has
 /// `block_unit_bytes = 2 * kGiB` and `initial_bytes = 2 * kGiB`.
-/// Source: spec memory-and-dump 2.5
+/// Source: mindspore ccsrc/memory/mem_pool
 struct PoolConfig {
   /// Dry run: a block larger than what is left is granted all the same, so memory never runs out.
   bool simulation = true;
@@ -41,7 +41,7 @@ struct PoolConfig {
 ///
 /// @param free_bytes     what is left below the lowest block, bytes, >= 0
 /// @param request_bytes  aligned request, bytes, 1 .. 2^60
-/// Source: spec memory-and-dump 2.5; mindspore:
+/// Source: mindspore ccsrc/memory/mem_pool; mindspore:
 /// mindspore/ccsrc/plugin/res_manager/ascend/mem_manager/abstract_ascend_memory_pool_support.cc
 [[nodiscard]] std::int64_t NextBlockBytes(const PoolConfig& config, PoolKind pool,
                                           std::int64_t free_bytes, std::int64_t request_bytes);

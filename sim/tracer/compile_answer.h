@@ -14,7 +14,7 @@ namespace drydock::sim {
 ///     layouts: {name: [device matrix, tensor map, slice shape, field size, uniform cut, group of
 ///               the optimizer's shards, shape]} of inputs and parameters,
 ///     strategies: {full name of a node: [cuts per operand]}
-/// Source: spec tracing-frontend 11.
+/// Source: docs/compatibility.md.
 [[nodiscard]] nlohmann::json CompileAnswer(const strategies::LocalProgram& program);
 
 /// Listing (graph_listing.h) of the forward program of one rank, before differentiation.

@@ -14,7 +14,7 @@ namespace drydock::sim {
 /// hands over as operands stand behind the tensors in the order of the signature. Several tensors
 /// that are one operand go through a MakeTuple, one result of several through a TupleGetItem; so do
 /// the inputs of the data set, `dataset` true.
-/// Source: spec tracing-frontend 11.
+/// Source: docs/compatibility.md.
 [[nodiscard]] nlohmann::json GraphListing(const strategies::Graph& rank_graph, bool dataset);
 
 }  // namespace drydock::sim

@@ -14,7 +14,7 @@ namespace drydock::sim {
 /// assumed alike, which the summary counts as a limit.
 inline constexpr std::size_t kMaxEqualTraces = 8;
 /// Runs of a script whose network depends on the rank, at most; more are unsupported.
-/// Source: spec tracing-frontend 9.3.
+/// Source: docs/compatibility.md.
 inline constexpr std::size_t kMaxTraces = 64;
 /// Largest graph document that a script may leave, bytes.
 inline constexpr std::int64_t kMaxDocumentBytes = std::int64_t{512} << 20U;

@@ -42,7 +42,7 @@ enum class DType : std::uint8_t {
 [[nodiscard]] bool IsFloating(DType dtype);
 [[nodiscard]] bool IsComplex(DType dtype);
 
-/// Common type of two operands. Source: spec operators 3.17 `promote`.
+/// Common type of two operands. Source: mindspore ops/infer `promote`.
 /// @error kInvalidArgument  the two do not combine (uint16 with int32, ...)
 [[nodiscard]] Result<DType> PromoteDTypes(DType a, DType b);
 

@@ -147,7 +147,7 @@ struct Graph {
 [[nodiscard]] std::optional<SourcePlace> ShardPlaceOf(const Graph& graph, const Node& node);
 
 /// Full names of all nodes, "<scope>/<op>-op<n>"; n counts per scope and operator in node order.
-/// Source: spec tracing-frontend 5.3.
+/// Source: docs/compatibility.md.
 [[nodiscard]] std::vector<std::string> FullNames(const Graph& graph);
 
 /// True for what is applied in a Cell that the script recomputes: scopes of such Cells begin with

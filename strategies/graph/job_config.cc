@@ -15,8 +15,8 @@ constexpr CompatRelease kNewest = {};
 constexpr CompatRelease kOldest = {.major = 2, .minor = 0};
 /// First release that repeats the data set on the right; compiled with the wheels.
 constexpr CompatRelease kDatasetOnRight = {.major = 2, .minor = 8};
-/// First release in which fully_use_devices is off by default. Source: spec compiler-passes 2
-/// and 3.5.
+/// First release in which fully_use_devices is off by default. Source: mindspore
+/// ops_info/operator_info.cc.
 constexpr CompatRelease kPartialDevicesDefault = {.major = 2, .minor = 5};
 
 constexpr std::array<std::string_view, 5> kModeNames = {
@@ -63,7 +63,7 @@ Status CheckWorldSize(std::int64_t n) {
 }
 
 /// The reference refuses sizes that are neither 1, 2, 4 nor a multiple of 8 in graph-sharding
-/// modes. Source: spec layout-and-redistribution section 5.
+/// modes. Source: mindspore ccsrc/frontend/parallel/device_manager.cc.
 Status CheckDeviceCount(const JobConfig& config) {
   const std::int64_t n = config.world_size;
   if (config.any_device_count || !CutsOperators(config.mode) || n == 1 || n == 2 || n == 4 ||

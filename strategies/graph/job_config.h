@@ -30,7 +30,7 @@ enum class SearchMode : std::uint8_t {
 };
 
 /// MindSpore release whose defaults are emulated, the newest known one unless another is asked for.
-/// Source: spec compiler-passes.
+/// Source: mindspore ccsrc/frontend/parallel/step_parallel.cc.
 struct CompatRelease {
   std::int32_t major = 2;
   std::int32_t minor = 10;
@@ -129,7 +129,7 @@ struct JobConfig {  // NOLINT(clang-analyzer-optin.performance.Padding)
 [[nodiscard]] Status ValidateJob(const JobConfig& config);
 
 /// Shape the compiler sees for data-set input `index` whose per-rank shape is `local`: local times
-/// the cuts of the dataset strategy. Source: spec layout-and-redistribution section 6.
+/// the cuts of the dataset strategy. Source: mindspore ops_info/virtual_dataset_info.cc.
 [[nodiscard]] Result<TensorType> GlobalInputType(const TensorType& local, std::size_t index,
                                                  const JobConfig& config);
 

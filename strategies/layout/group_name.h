@@ -8,11 +8,11 @@
 namespace drydock::strategies {
 
 /// Hash of libstdc++'s std::hash<std::string> on 64-bit, independent of the library in use.
-/// Source: spec layout-and-redistribution section 4.2. Example: "0-1-2-3" -> 6301172352641561019.
+/// Source: mindspore group_manager.cc. Example: "0-1-2-3" -> 6301172352641561019.
 [[nodiscard]] std::uint64_t NameHash(std::string_view text);
 
 /// `prefix` + hash of "<node_fullname>_<index>"; redistribution operators append their own name.
-/// Source: spec layout-and-redistribution section 4.4.
+/// Source: mindspore ccsrc/frontend/parallel/group_manager.cc.
 [[nodiscard]] std::string InstanceName(std::string_view prefix, std::string_view node_fullname,
                                        std::int64_t index);
 

@@ -6,8 +6,8 @@
 
 /// Interleaved layouts: every rank r holds K = `interleave` copies of an operator's slices and
 /// plays the virtual ranks r * K .. r * K + K - 1. Patterns and expressions of such layouts speak
-/// of virtual ranks; these functions bring them back to real ones. Source: spec
-/// layout-and-redistribution 2.1.
+/// of virtual ranks; these functions bring them back to real ones. Source: mindspore
+/// ccsrc/frontend/parallel/tensor_layout/tensor_layout.cc.
 namespace drydock::strategies {
 
 /// The expression for copy number `copy` of `copies` in terms of the real rank.

@@ -31,7 +31,7 @@ struct LayoutStep {
 /// @param from  valid layout
 /// @param to_map  valid tensor map for the same device matrix and shape
 /// @param enable_alltoall  kPermute instead of kConcat followed by kSplit
-/// Source: spec layout-and-redistribution section 8.4.
+/// Source: mindspore ccsrc/frontend/parallel/tensor_layout/redistribution_operator_infer.cc.
 [[nodiscard]] std::vector<LayoutStep> InferSteps(const PlainLayout& from,
                                                  const std::vector<std::int64_t>& to_map,
                                                  bool enable_alltoall);

@@ -25,7 +25,7 @@ namespace drydock::strategies {
 /// Coarsest shape that both refine to by splitting entries; nullopt if there is none.
 ///
 /// Example: {8, 4} and {2, 16} -> {2, 4, 4}; {2, 3} and {3, 2} have none.
-/// Source: spec layout-and-redistribution section 8.2.
+/// Source: mindspore ccsrc/frontend/parallel/tensor_layout/redistribution_layout_transfer.cc.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> UnifyShape(
     const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b);
 
@@ -54,7 +54,7 @@ struct UnifiedLayouts {
 /// Both layouts refined to a common device matrix and shape; nullopt if they are not expandable.
 ///
 /// Expects squeezed layouts of equal device and element counts.
-/// Source: spec layout-and-redistribution section 8.3.
+/// Source: mindspore ccsrc/frontend/parallel/tensor_layout/redistribution_layout_transfer.cc.
 [[nodiscard]] std::optional<UnifiedLayouts> UnifyLayouts(const PlainLayout& from,
                                                          const PlainLayout& to);
 

@@ -11,7 +11,7 @@ namespace drydock::strategies {
 
 /// The user's `Layout(device_matrix, alias_name, rank_list)`: a device matrix with named axes.
 ///
-/// Source: spec layout-and-redistribution section 2.
+/// Source: mindspore ccsrc/frontend/parallel/tensor_layout/tensor_layout.cc.
 struct NamedLayout {
   std::vector<std::int64_t> device_matrix = {};
   std::vector<std::string> alias_name = {};

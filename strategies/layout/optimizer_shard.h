@@ -10,7 +10,7 @@ namespace drydock::strategies {
 
 /// How the parallel optimizer divides a parameter among its replicas.
 ///
-/// Source: spec layout-and-redistribution section 13.
+/// Source: mindspore ccsrc/frontend/parallel/parallel_optimizer.
 struct OptimizerShard {
   Shape slice_shape = {};          ///< What each rank stores, elements.
   GroupPattern gather_group = {};  ///< AllGather that restores the parameter's slice.

@@ -10,10 +10,10 @@ namespace {
 constexpr std::size_t kFirst = 4;  ///< Up to 3 dimensions the order ascends.
 constexpr std::size_t kLast = 24;
 
-// Row n - 4: order for n dimensions. Rows 4 to 12 are measured (spec
-// layout-and-redistribution 8.4); the others follow from the published algorithm of that hash map
-// (robin_hood 3.11.5: Murmur3 mixing of the key, 80 % load, doubling), which also gives the
-// measured rows.
+// Row n - 4: order for n dimensions. Rows 4 to 12 are measured (mindspore
+// ccsrc/frontend/parallel/tensor_layout/redistribution_operator_infer.cc); the others follow from
+// the published algorithm of that hash map (robin_hood 3.11.5: Murmur3 mixing of the key, 80 %
+// load, doubling), which also gives the measured rows.
 constexpr std::array<std::array<std::uint8_t, kLast>, kLast - kFirst + 1> kOrder = {{
     {0, 1, 3, 2},
     {0, 1, 4, 3, 2},

@@ -22,14 +22,14 @@ struct PlainLayout {
 /// first.
 ///
 /// Example: shape {8}, axes {2, 1} of extents 2 and 2 -> shape {2, 4}, map {2, 1}.
-/// Source: spec layout-and-redistribution section 2.
+/// Source: mindspore ccsrc/frontend/parallel/tensor_layout/tensor_layout.cc.
 [[nodiscard]] PlainLayout ExtendedForm(const TensorLayout& layout);
 
-/// Without device axes of size 1. Source: spec layout-and-redistribution section 1.3.
+/// Without device axes of size 1. Source: mindspore tensor_layout/tensor_layout.cc.
 [[nodiscard]] PlainLayout StandardForm(const PlainLayout& layout);
 
 /// Without dimensions of size 1; shape {1} if nothing else is left.
-/// Source: spec layout-and-redistribution section 8.1.
+/// Source: mindspore ccsrc/frontend/parallel/tensor_layout/redistribution_layout_transfer.cc.
 [[nodiscard]] PlainLayout Squeezed(const PlainLayout& layout);
 
 /// Shape of the slice each rank holds, elements.

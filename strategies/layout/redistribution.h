@@ -34,7 +34,7 @@ struct RedistributionOp {
 };
 
 /// Cost of a redistribution in elements moved, before the element size is applied.
-/// Source: spec layout-and-redistribution section 8.9.
+/// Source: mindspore ccsrc/frontend/parallel/tensor_layout/tensor_redistribution.cc.
 struct RedistributionCost {
   double forward_communication = 0;
   double backward_communication = 0;
@@ -58,7 +58,7 @@ struct RedistributionOptions {
 /// Both layouts lie on the same number of devices and have equal element counts; shapes may differ
 /// (Reshape).
 /// @error kInvalidArgument  device or element counts differ, or a layout is invalid
-/// Source: spec layout-and-redistribution section 8.
+/// Source: mindspore ccsrc/frontend/parallel/tensor_layout/tensor_redistribution.cc.
 [[nodiscard]] Result<std::vector<RedistributionOp>> InferRedistribution(
     const TensorLayout& from, const TensorLayout& to, const RedistributionOptions& options);
 

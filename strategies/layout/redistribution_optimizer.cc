@@ -1,6 +1,6 @@
-// Peephole optimizer of redistributions (spec layout-and-redistribution section 8.7). The passes
-// run in the order the reference runs them; each one keeps the data and changes only how it is
-// reached.
+// Peephole optimizer of redistributions (mindspore
+// ccsrc/frontend/parallel/tensor_layout/tensor_transform.cc). The passes run in the order the
+// reference runs them; each one keeps the data and changes only how it is reached.
 
 #include <algorithm>
 #include <cstddef>

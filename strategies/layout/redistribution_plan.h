@@ -34,7 +34,7 @@ struct RedistributionPlan {
   Shape start = {};        ///< Local shape before the first operation.
   std::vector<LayoutStep> steps = {};
   /// What the cost model takes as the elements of each step: the local tensor when the inference
-  /// that produced the step began. (The table of spec section 8.9 reads as if it were the tensor in
+  /// that produced the step began. (One could read the cost model as if it were the tensor in
   /// front of the step; the executed vectors show otherwise.)
   std::vector<std::int64_t> step_elements = {};
   std::vector<PlanOp> ops = {};        ///< The steps and the Reshapes between and around them.
@@ -62,7 +62,7 @@ struct RedistributionPlan {
 [[nodiscard]] Shape ShapeAfter(const PlanOp& op, const Shape& input);
 
 /// Communication first, slicing last, neighbours merged; the same effect in fewer operators.
-/// Source: spec layout-and-redistribution section 8.7.
+/// Source: mindspore ccsrc/frontend/parallel/tensor_layout/tensor_transform.cc.
 [[nodiscard]] std::vector<PlanOp> OptimizePlan(std::vector<PlanOp> ops, const Shape& start);
 
 }  // namespace drydock::strategies

@@ -11,7 +11,7 @@ namespace drydock::strategies {
 /// The pipeline stage a rank belongs to and its place in it.
 ///
 /// Stages own consecutive entries of the job's device list.
-/// Source: spec layout-and-redistribution section 5.
+/// Source: mindspore ccsrc/frontend/parallel/device_manager.cc.
 struct StagePlace {
   std::int64_t stage_count = 0;
   std::int64_t stage = 0;

@@ -19,7 +19,7 @@ using Shape = std::vector<std::int64_t>;
 /// lists the device axes that cut dimension d, outermost cut first, counted from the right (0 =
 /// innermost); an empty list means "not cut". Most dimensions have at most one axis; several come
 /// from `Layout`. Example: shape {64, 32} cut {2, 4} on 8 devices: device_matrix {2, 4}, tensor_map
-/// {{1}, {0}}. Source: spec layout-and-redistribution sections 1 and 2.
+/// {{1}, {0}}. Source: mindspore ccsrc/frontend/parallel/tensor_layout/tensor_layout.cc.
 struct TensorLayout {
   std::vector<std::int64_t> device_matrix = {};
   std::vector<std::vector<std::int64_t>> tensor_map = {};
@@ -47,11 +47,11 @@ struct Range {
 /// Layout of a tensor that every one of `device_count` ranks holds whole.
 [[nodiscard]] TensorLayout ReplicatedLayout(std::int64_t device_count, Shape shape);
 
-/// Checks the rules of spec section 1.2 (and 2 for several axes per dimension).
+/// Checks that extents, axes and maps fit together (several axes per dimension, too).
 /// @error kInvalidArgument  which rule is broken, with the numbers
 [[nodiscard]] Status ValidateLayout(const TensorLayout& layout);
 
-/// The same layout without device axes of size 1 (spec section 1.3); equal ownership.
+/// The same layout without device axes of size 1 (standard form); equal ownership.
 [[nodiscard]] TensorLayout Standardize(const TensorLayout& layout);
 
 /// True if every rank owns the same slice under both (same shape, same ownership).

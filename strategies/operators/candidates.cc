@@ -6,7 +6,7 @@
 #include "strategies/operators/sharding.h"
 #include "strategies/operators/strategy_check.h"
 
-/// Default and candidate strategies (spec operators 1.5, compiler-passes section 2).
+/// Default and candidate strategies (mindspore ops_info/operator_info.cc).
 namespace drydock::strategies {
 namespace {
 
@@ -75,8 +75,8 @@ std::vector<std::vector<std::int64_t>> WithOddPart(
   return result;
 }
 
-/// Correction of spec operators 1.5: reduce the batch cut to what divides all extents it applies
-/// to.
+/// Correction of mindspore ops_info/operator_info.cc: reduce the batch cut to what divides all
+/// extents it applies to.
 void ReduceToDivisor(const StrategyEntries& entries, std::int64_t devices, Strategy& strategy) {
   std::int64_t common = devices;
   for (std::size_t i = 0; i < strategy.size(); ++i) {

@@ -14,7 +14,7 @@ namespace drydock::strategies {
 /// A redistribution operator as checkpoint tools exchange it: ("Reshape", shape),
 /// ("AllConcat", ranks ++ {axis}), ("StridedSlice", begin ++ end ++ strides).
 ///
-/// Source: spec layout-and-redistribution section 14.4.
+/// Source: mindspore python/mindspore/parallel/_parallel_serialization.py.
 struct TransformOp {
   std::string name = {};
   std::vector<std::int64_t> args = {};

@@ -10,7 +10,7 @@ namespace drydock::strategies {
 /// the first operand and of every result is a multiple of the devices, else replicated.
 ///
 /// The reference looks at the first result only and fails later where another one does not divide.
-/// Source: spec operators 1.1, point 4.
+/// Source: mindspore ccsrc/frontend/parallel/step_parallel_utils.cc.
 [[nodiscard]] const OpEntry& FallbackRule(const OpEntry& entry, const OpView& view,
                                           std::int64_t stage_devices);
 

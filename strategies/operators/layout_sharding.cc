@@ -8,7 +8,8 @@
 #include "strategies/operators/sharding_parts.h"
 
 /// The rule engine for named layouts: what the user gives are device axes per dimension, so that
-/// the rule only has to say which dimensions belong together. Source: spec operators 1.6.
+/// the rule only has to say which dimensions belong together. Source: mindspore
+/// ops_info/operator_info.cc.
 namespace drydock::strategies {
 namespace {
 
@@ -249,7 +250,7 @@ void Scatter(OpSharding& sharding, std::size_t output, const TensorLayout& scatt
 }
 
 /// Output layouts may repeat what follows from the inputs, or ask for the scattered form.
-/// Source: spec operators 1.6 and 3.6.
+/// Source: mindspore ops_info/operator_info.cc.
 Status ApplyOutLayouts(const OpEntry& entry, const OpView& view, const AxisDevices& axis_devices,
                        const std::vector<TensorLayout>& out_layouts, OpSharding& sharding) {
   for (std::size_t i = 0; i < out_layouts.size() && i < sharding.outputs.size(); ++i) {
@@ -276,7 +277,8 @@ Status ApplyOutLayouts(const OpEntry& entry, const OpView& view, const AxisDevic
   return {};
 }
 
-/// Operators whose layouts are the user's own responsibility. Source: spec operators 3.14.
+/// Operators whose layouts are the user's own responsibility. Source: mindspore
+/// ops_info/batch_parallel_info.cc.
 Result<OpSharding> ShardingAsGiven(const OpEntry& entry, const OpView& view,
                                    const std::vector<TensorLayout>& in_layouts,
                                    const std::vector<TensorLayout>& out_layouts,

@@ -51,7 +51,7 @@ struct ForwardCommunication {
 
 /// Where the dimensions of an operator's tensors lie in its iteration space.
 ///
-/// Notation of spec operators section 2, with axes numbered in device-matrix order. A dimension
+/// As of an einsum, with axes numbered in device-matrix order. A dimension
 /// tied to axis `a` takes that axis' cut; equal axes tie strategies. Extents of 1 that broadcast
 /// are left uncut (empty DimAxes) by the rule function, which sees the shapes. Example: MatMul
 /// [m,k],[k,n] -> [m,n]: axis_count 3, inputs {{{0},{1}},{{1},{2}}}, outputs {{{0},{2}}}, forward

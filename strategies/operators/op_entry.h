@@ -36,14 +36,14 @@ enum class OpKind : std::uint8_t {
   kTransparent,  ///< A kernel without a sharding rule: local values in, local values out (Cast).
   kUpdate,  ///< Writes parameters in place (optimizers, Assign); outputs share storage of input 0.
   kCollective,  ///< Communication between the ranks of the node's group.
-  kReshape,     ///< Layout decided by its neighbours (spec layout-and-redistribution 8.8).
+  kReshape,     ///< Layout decided by its neighbours (mindspore ops_info/reshape_info.cc).
   kGradient,    ///< Placeholder expanded by differentiation: (loss, wrt...) -> gradients.
   kDataset,     ///< Where data enters: strategy given by dataset_strategy.
   kNoGradient,  ///< Stops gradients (StopGradient): otherwise a view.
 };
 
 /// How one operator is derived for the strategy search.
-/// Source: spec compiler-passes 4.2.
+/// Source: mindspore ccsrc/frontend/parallel/auto_parallel/operator_costmodel.cc.
 enum class CostFamily : std::uint8_t {
   kCast,          ///< comp S(in0), backward par(0)
   kActivation,    ///< comp S(in0), backward par(0)
@@ -90,8 +90,8 @@ struct OpEntry {  // NOLINT(clang-analyzer-optin.performance.Padding)
   bool knows_result = false;
   KernelFusion fusion = {};  ///< One kernel for the operator and the one before it.
   InferFn infer = nullptr;
-  ShardFn shard = nullptr;  ///< Null: no sharding rule (fallback of spec operators 1.1).
-  /// Without a rule: replicated even where the batch divides (spec operators 1.1).
+  ShardFn shard = nullptr;  ///< Null: no sharding rule; passes/choose/assign.cc says what then.
+  /// Without a rule: replicated even where the batch divides (mindspore stand_alone_info.cc).
   bool replicated_without_rule = false;
   DefaultStrategyFn default_strategy = nullptr;  ///< Null: the batch rule on input 0 (1.5).
   LocalizeFn localize = nullptr;                 ///< Null: the same operator on local values.
@@ -120,7 +120,7 @@ struct OpEntry {  // NOLINT(clang-analyzer-optin.performance.Padding)
   bool reads_part = false;
   bool elementwise = false;  ///< Follows its input's strategy in elementwise_op_strategy_follow.
   bool accepts_out_strategy = false;
-  bool accepts_layout = false;       ///< Named layouts instead of a strategy (spec operators 1.6).
+  bool accepts_layout = false;       ///< Named layouts instead of a strategy.
   bool accepts_out_layout = false;   ///< And layouts of the results that differ from the inferred.
   bool accepts_interleaved = false;  ///< And layouts whose interleaved axis cuts (section 1.6).
   bool layouts_as_given = false;  ///< Takes layouts of all inputs and results as they are (Custom).

@@ -16,8 +16,8 @@
 namespace drydock::strategies {
 namespace {
 
-/// Any operator may say on which side its repetition goes. Source: spec layout-and-redistribution
-/// 3.2.
+/// Any operator may say on which side its repetition goes. Source: mindspore
+/// ops_info/operator_info.cc.
 constexpr std::string_view kRepeatOnRight = "repeated_num_in_dev_matrix_right_";
 
 TensorLayout LayoutOf(const OpSharding& sharding, const TensorAxes& axes,

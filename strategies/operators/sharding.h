@@ -17,11 +17,11 @@ struct DeviceContext {
 
 /// Turns an operator's axis mapping and a strategy into layouts, groups and communication.
 ///
-/// @error kInvalidArgument  a check of spec operators 1.3 or of the operator's rule fails; reason
-/// is
+/// @error kInvalidArgument  a check of mindspore ops_info/operator_info.cc or of the operator's
+/// rule fails; reason is
 ///                          "<Op>:strategy-<what>", the hint names the nearest legal strategy
 /// @error kUnsupported      the rule does not handle this form
-/// Source: spec operators 1.3 and 1.4; spec layout-and-redistribution section 3.
+/// Source: mindspore ops_info/operator_info.cc.
 [[nodiscard]] Result<OpSharding> DeriveSharding(const OpEntry& entry, const OpView& view,
                                                 const Strategy& strategy,
                                                 const DeviceContext& devices);
@@ -33,13 +33,13 @@ struct DeviceContext {
                                              const DeviceContext& devices);
 
 /// The same from named layouts, one per tensor input, on one device matrix that fills the stage.
-/// Source: spec operators 1.6.
+/// Source: mindspore ops_info/operator_info.cc.
 [[nodiscard]] Result<OpSharding> DeriveShardingFromLayouts(
     const OpEntry& entry, const OpView& view, const std::vector<TensorLayout>& in_layouts,
     const std::vector<TensorLayout>& out_layouts, const DeviceContext& devices);
 
 /// Strategy of an operator the user said nothing about: batch parallel, reduced to what divides.
-/// Source: spec operators 1.5.
+/// Source: mindspore ops_info/operator_info.cc.
 [[nodiscard]] Result<Strategy> DefaultStrategy(const OpEntry& entry, const OpView& view,
                                                const DeviceContext& devices);
 
@@ -49,7 +49,7 @@ struct CandidateScope {
   bool searched_only = false;      ///< Axes that the search leaves whole are not cut.
 };
 
-/// All candidate strategies, in the reference's order. Source: spec compiler-passes section 2.
+/// All candidate strategies, in the reference's order. Source: mindspore ops_info/operator_info.cc.
 [[nodiscard]] Result<std::vector<Strategy>> EnumerateStrategies(const OpEntry& entry,
                                                                 const OpView& view,
                                                                 const DeviceContext& devices,

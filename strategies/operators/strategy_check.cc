@@ -52,7 +52,7 @@ Status CheckShape(const OpView& view, const Strategy& strategy, const StrategyEn
   return {};
 }
 
-/// One cut against its extent and the number of devices (spec operators 1.3).
+/// One cut against its extent and the number of devices (mindspore ops_info/operator_info.cc).
 Status CheckCut(const ShardRule& rule, const OpView& view, const DimPlace& where, std::int64_t cut,
                 const DeviceContext& devices) {
   const auto begin = [&] {

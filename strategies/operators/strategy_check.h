@@ -38,8 +38,8 @@ struct StrategyEntries {
 /// Extent of each axis: greatest common divisor of the extents tied to it (1 broadcasts).
 [[nodiscard]] std::vector<std::int64_t> AxisExtents(const ShardRule& rule, const OpView& view);
 
-/// Cut of each axis under a strategy that passed CheckCutRange; also checks everything of spec
-/// operators 1.3 and the rule.
+/// Cut of each axis under a strategy that passed CheckCutRange; also checks everything of mindspore
+/// ops_info/operator_info.cc and the rule.
 /// @error kInvalidArgument  reason
 /// "<Op>:strategy-entries|rank|divisible|power|axis|uncut|product"
 [[nodiscard]] Result<std::vector<std::int64_t>> AxisCuts(const ShardRule& rule, const OpView& view,

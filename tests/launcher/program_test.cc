@@ -342,7 +342,7 @@ TEST_F(ProgramTest, OperatorsAreListed) {
   ASSERT_NE(matmul, table["operators"].end());
   EXPECT_EQ((*matmul)["sharding"], true);
   EXPECT_EQ((*matmul)["reference"], true);
-  // [m, k] x [k, n] -> [m, n]; cutting k leaves partial sums (spec operators section 2).
+  // [m, k] x [k, n] -> [m, n]; cutting k leaves partial sums (docs/sharding.md).
   EXPECT_EQ((*matmul)["may_be_cut"]["inputs"], nlohmann::json::parse(R"([["a","b"],["b","c"]])"));
   EXPECT_EQ((*matmul)["may_be_cut"]["outputs"], nlohmann::json::parse(R"([["a","c"]])"));
   EXPECT_EQ((*matmul)["communication"],

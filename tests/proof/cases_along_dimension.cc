@@ -1,7 +1,7 @@
 #include "tests/proof/proof_case.h"
 
 // Operators that work along dimensions: sorting, running sums, unit lengths, Cholesky factors, and
-// reductions of the newer kind. Source: spec operators 3.4 and 3.5.
+// reductions of the newer kind. Source: mindspore ops_info/activation_info.cc.
 namespace drydock::strategies::proof {
 namespace {
 

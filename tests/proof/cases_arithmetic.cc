@@ -1,6 +1,7 @@
 #include "tests/proof/proof_case.h"
 
-// Element-wise operators of several tensors that broadcast. Source: spec operators 3.2 and 3.3.
+// Element-wise operators of several tensors that broadcast. Source: mindspore
+// ops_info/arithmetic_info.cc.
 namespace drydock::strategies::proof {
 namespace {
 

@@ -1,6 +1,7 @@
 #include "tests/proof/proof_case.h"
 
-// Tensors made of numbers, and transforms of frequencies. Source: spec operators 3.4 and 3.12.
+// Tensors made of numbers, and transforms of frequencies. Source: mindspore
+// ops_info/activation_info.cc.
 namespace drydock::strategies::proof {
 namespace {
 

@@ -1,7 +1,8 @@
 #include "base/checked.h"
 #include "tests/proof/proof_case.h"
 
-// Operators without a rule of their own. Source: spec operators 1.1 and 3.14.
+// Operators without a rule of their own. Source: mindspore
+// ccsrc/frontend/parallel/step_parallel_utils.cc.
 namespace drydock::strategies::proof {
 namespace {
 

@@ -17,8 +17,8 @@ ProofCase CrossEntropyCase(Draw& draw) {
           .weighed = {true, false}};
 }
 
-/// Every rank takes the mean over its own samples (spec operators 3.12): only together they are the
-/// whole's.
+/// Every rank takes the mean over its own samples (mindspore ops_info/loss_info.cc): only together
+/// they are the whole's.
 ProofCase SparseCrossEntropyCase(Draw& draw) {
   const Shape shape = {draw.Extent(), draw.Extent()};
   return {.operands = {Floats(shape), Indices({shape[0]}, shape[1])}, .per_rank = {true}};

@@ -36,7 +36,8 @@ ProofCase BiasAddCase(Draw& draw) {
 }
 
 ProofCase DropoutCase(Draw& draw) {
-  // Nothing is dropped: masks of different ranks differ from the whole mask (spec operators 3.13).
+  // Nothing is dropped: masks of different ranks differ from the whole mask (mindspore
+  // ops_info/scatter_math_ops_info.cc).
   return {.operands = {Floats(draw.AnyShape(1, 4))}, .attrs = {{"keep_prob", 1.0}}};
 }
 

@@ -1,7 +1,7 @@
 #include "tests/proof/proof_case.h"
 
-// Operators that move elements: padding, repeating, splitting, stacking, triangles. Source: spec
-// operators 3.8.
+// Operators that move elements: padding, repeating, splitting, stacking, triangles. Source:
+// mindspore ops_info/reshape_info.cc.
 namespace drydock::strategies::proof {
 namespace {
 

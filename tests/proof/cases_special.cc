@@ -3,7 +3,7 @@
 
 #include "tests/proof/proof_case.h"
 
-// Element-wise operators of one tensor. Source: spec operators 3.1.
+// Element-wise operators of one tensor. Source: mindspore ops_info/elementary_function_info.cc.
 namespace drydock::strategies::proof {
 namespace {
 

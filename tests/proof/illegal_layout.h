@@ -12,8 +12,8 @@
 /// Named layouts that break one rule each, for tests that nothing illegal is accepted.
 namespace drydock::strategies::proof {
 
-/// One way to break the layouts of an operator's operands. Source: spec operators 1.6, spec
-/// layout-and-redistribution 1.2 and 2.
+/// One way to break the layouts of an operator's operands. Source: mindspore
+/// ops_info/operator_info.cc, mindspore ccsrc/frontend/parallel/tensor_layout/tensor_layout.cc.
 enum class LayoutBreak : std::uint8_t {
   kFewerLayouts,      ///< One operand without layout.
   kMoreLayouts,       ///< One layout too many.

@@ -100,7 +100,7 @@ bool IsOwnLabelOfRule(const Error& error, std::string_view op, LayoutBreak how) 
   }
   const std::string_view label = std::string_view(error.reason).substr(begin.size());
   if (op == "Tile" && label == "divisible") {
-    return true;  // Of the multiple that is cut (spec operators 3.8).
+    return true;  // Of the multiple that is cut (mindspore ops_info/reshape_info.cc).
   }
   return std::ranges::none_of(kAllBreaks, [&](Break known) { return CodeOf(known) == label; });
 }

@@ -11,7 +11,7 @@
 /// Strategies that break one rule each, for tests that nothing illegal is accepted.
 namespace drydock::strategies::proof {
 
-/// One way to break a legal strategy. Source: spec operators 1.3 and section 2.
+/// One way to break a legal strategy. Source: mindspore ops_info/operator_info.cc.
 enum class Break : std::uint8_t {
   kFewerEntries,   ///< One entry missing.
   kMoreEntries,    ///< One entry too many.

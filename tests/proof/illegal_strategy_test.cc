@@ -30,10 +30,10 @@ std::string_view LabelOf(const Error& error, std::string_view op) {
 }
 
 /// Labels of single rules, which look at a strategy as a whole before its cuts are checked one by
-/// one, and the operators that may give them: windows that do not part evenly (spec operators
-/// 3.10), parts of heads and of packed
-/// sequences (3.11), rows of tables (3.7), a batch on all devices or none (3.14),
-/// groups of rows.
+/// one, and the operators that may give them: windows that do not part evenly
+/// (conv2d_info.cc), parts of heads and of packed sequences (flash_attention_score_info.cc), rows
+/// of tables (gather_info.cc), a batch on all devices or none (batch_parallel_info.cc), groups of
+/// rows.
 bool IsOwnLabel(std::string_view op, std::string_view label) {
   using Names = std::set<std::string_view>;
   static const Names kWindows = {"AvgPool", "AvgPool3D",           "MaxPool",         "MaxPool3D",
@@ -68,8 +68,8 @@ bool MayBeSeenFirst(Break how) {
 }
 
 /// General labels that a rule gives before the general checks see the strategy: of the multiple
-/// that is cut, of the result's extent (spec operators 3.8, 3.10), of the rows that all devices
-/// share (3.7).
+/// that is cut, of the result's extent (reshape_info.cc, conv2d_info.cc), of
+/// the rows that all devices share (gather_info.cc).
 const std::set<std::pair<std::string_view, std::string_view>>& GeneralLabelsOfRules() {
   static const std::set<std::pair<std::string_view, std::string_view>> kLabels = {
       {"Tile", "divisible"},

@@ -39,7 +39,8 @@ TEST(ProofCheck, NoticesAGradientThatIsNoSlope) {
 }
 
 TEST(ProofCheck, NoticesAValueThatEveryRankHasForItself) {
-  // A cut sparse cross entropy is the mean over a rank's own samples (spec operators 3.12).
+  // A cut sparse cross entropy is the mean over a rank's own samples (mindspore
+  // ops_info/loss_info.cc).
   EXPECT_GE(Failures(*FindProof("SparseSoftmaxCrossEntropyWithLogits"),
                      [](ProofProgram& program) { program.per_rank_outputs.clear(); }),
             5);

@@ -204,7 +204,8 @@ Result<ValueId> StepBuilder::UpdateSource(const Operand& operand, ValueId weight
 Result<ValueId> StepBuilder::Term(ValueId output, bool alone) {
   const TensorType type = builder_.TypeOf(output);
   const OpEntry& entry = *builder_.graph().at(subject_).entry;
-  // Without a rule, or per rank, a loss is not divided by its replicas (spec operators 1.9).
+  // Without a rule, or per rank, a loss is not divided by its replicas (mindspore
+  // ops_info/operator_info.cc).
   const bool may_be_loss =
       entry.kind == OpKind::kCompute && entry.shard != nullptr && program_.per_rank_outputs.empty();
   if (IsPlaceholderLoss(entry)) {

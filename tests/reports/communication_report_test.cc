@@ -83,7 +83,7 @@ TEST(CommunicationReport, TotalsAreSumsByKindPhaseAndAxis) {
                                           CommunicationTotal{"axis 0 of (2, 4)", 2, 768, 768}));
 }
 
-// Names: spec layout-and-redistribution, worked example of section 12.
+// Names: docs/sharding.md, worked example of section 12.
 TEST(CommunicationReport, GroupsHaveTheNamesMindSporeGivesThem) {
   const CommunicationReport report = QuickStartReport();
   ASSERT_EQ(report.group_patterns.size(), 2U);

@@ -23,8 +23,8 @@ struct ParsedIrNode {
   std::vector<std::string> places = {};
 };
 
-/// Nodes of a dump or an excerpt of one, in order. Written for these tests from the grammar of spec
-/// memory-and-dump 7.2, not from our writer.
+/// Nodes of a dump or an excerpt of one, in order. Written for these tests from the grammar of
+/// mindspore ccsrc/common/debug/anf_ir_dump.cc, not from our writer.
 [[nodiscard]] std::vector<ParsedIrNode> ParseIrNodes(std::string_view text);
 
 /// First node of that operator and instance name (empty = any), or an empty one.

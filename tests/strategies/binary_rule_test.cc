@@ -127,7 +127,7 @@ TEST_P(Promotion, FollowsTheTable) {
   EXPECT_EQ((*types)[0].dtype, GetParam().out);
 }
 
-// Spec operators 3.17 `promote` and table.
+// mindspore ops/infer `promote` and table.
 INSTANTIATE_TEST_SUITE_P(
     All, Promotion,
     testing::Values(PromotionCase{"Add", DType::kInt64, DType::kFloat16, DType::kFloat16},

@@ -36,7 +36,8 @@ TEST(AlltoAllOp, MovesTheCut) {
   EXPECT_EQ((*InferOp("AlltoAll", {{.shape = {8, 3}}}, attrs))[0].shape, (Shape{2, 12}));
 }
 
-// ---- Gradients (spec layout-and-redistribution section 9) ---------------------------------------
+// ---- Gradients (mindspore python/mindspore/ops/_grad_experimental/grad_comm_ops.py)
+// ---------------------------------------
 
 const GroupPattern kGroup{.digits = {{.stride = 2, .extent = 4}}};
 

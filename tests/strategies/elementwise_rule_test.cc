@@ -113,7 +113,7 @@ TEST_P(UnaryType, FollowsTheTable) {
   EXPECT_EQ((*types)[0], (TensorType{.shape = {2, 3}, .dtype = GetParam().out}));
 }
 
-// Spec operators 3.17 and the dtype fields of operators.json.
+// mindspore ops/infer and the dtype fields of operators.json.
 INSTANTIATE_TEST_SUITE_P(All, UnaryType,
                          testing::Values(TypeCase{"Exp", DType::kInt32, DType::kFloat32},
                                          TypeCase{"Exp", DType::kFloat16, DType::kFloat16},

@@ -84,10 +84,10 @@ TEST_P(EntryFacts, GradientIsGivenOrExplicitlyNone) {
   }
 }
 
-/// The reference's default does not look at what an operator wants, so some fail (spec operators
-/// 1.5): those that take all devices or none, where the extent only divides by some; those that
-/// list one of two tied operands; Tile, whose entry describes the multiples while the correction
-/// looks at the operand.
+/// The reference's default does not look at what an operator wants, so some fail (mindspore
+/// ops_info/operator_info.cc): those that take all devices or none, where the extent only divides
+/// by some; those that list one of two tied operands; Tile, whose entry describes the multiples
+/// while the correction looks at the operand.
 bool DefaultMayFail(std::string_view op) {
   static const std::set<std::string_view> kOps = {"BatchParallel",
                                                   "Embedding",

@@ -5,8 +5,8 @@
 #include "tests/strategies/gradient_check.h"
 #include "tests/strategies/op_cases.h"
 
-// Table look-ups: shapes, values, gradients, and which strategies select which mode (spec
-// operators 3.7).
+// Table look-ups: shapes, values, gradients, and which strategies select which mode (mindspore
+// ops_info/gather_info.cc).
 namespace drydock::strategies {
 namespace {
 
@@ -218,8 +218,8 @@ TEST(GatherRule, RepeatedRowsPutTheRepetitionOnTheLeft) {
 }
 
 TEST(GatherRule, PartsByHandShiftTheIndicesOfEachRank) {
-  // Spec operators 3.7, mode MANUAL: D = cuts of the table, no communication. Part 1 serves columns
-  // 2 and 3 of the indices; its offset is 8 rows, or what the script says.
+  // mindspore ops_info/gather_info.cc, mode MANUAL: D = cuts of the table, no communication. Part 1
+  // serves columns 2 and 3 of the indices; its offset is 8 rows, or what the script says.
   const OpEntry& entry = *FindOp("Gather");
   const std::vector<Shape> shapes = {{16, 8}, {4, 4}};
   cases::OpCase one = cases::CaseFrom(entry, shapes, {{4, 4, 8}}, kRows);

@@ -12,9 +12,9 @@
 #include "tests/strategies/gradient_check.h"
 #include "tests/strategies/sharded_run.h"
 
-/// Tables that a script cuts by hand into parts of different length (spec operators 3.7, mode
-/// MANUAL): every rank has a table of its own length, and all together compute what one device
-/// does.
+/// Tables that a script cuts by hand into parts of different length (mindspore
+/// ops_info/gather_info.cc, mode MANUAL): every rank has a table of its own length, and all
+/// together compute what one device does.
 namespace drydock::strategies {
 namespace {
 

@@ -122,7 +122,7 @@ TEST(Interleaved, ElementwiseRowsRunOncePerCopy) {
 }
 
 /// Element-wise operators that take the form; all of the reference's unary and binary rules do
-/// (spec operators 1.6).
+/// (mindspore ops_info/operator_info.cc).
 std::vector<const OpEntry*> InterleavedElementwise() {
   std::vector<const OpEntry*> entries;
   for (const OpEntry* entry : AllOps()) {

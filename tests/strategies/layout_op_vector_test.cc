@@ -5,7 +5,7 @@
 #include "strategies/passes/compile_job.h"
 #include "tests/strategies/op_cases.h"
 
-/// The `op_*` cases of layout.json (spec layout-and-redistribution section 16) through the rule
+/// The `op_*` cases of layout.json (docs/sharding.md) through the rule
 /// engine: device matrices, maps, slices, forward communication, mirrors, loss divisors and refused
 /// strategies that the reference's own unit tests assert.
 namespace drydock::strategies::cases {

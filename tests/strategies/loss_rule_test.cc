@@ -112,7 +112,7 @@ TEST_F(Normalisation, CutNormalisedDimensionIsLegalForRmsNormOnly) {
   for (const Node& node : program->nodes) {
     ops.push_back(node.op);
   }
-  // Spec operators 3.9: the order in which the operator is taken apart.
+  // mindspore ops_info/layer_norm_info.cc: the order in which the operator is taken apart.
   EXPECT_EQ(ops, (std::vector<std::string>{"Square", "ReduceMean", "AllReduce", "Div", "Add",
                                            "Rsqrt", "Mul", "Mul"}));
   EXPECT_EQ(GroupRanks(*program->nodes[2].group, 3, 0), (std::vector<std::int64_t>{2, 3}));

@@ -226,7 +226,7 @@ TEST_P(MatMulDefault, CutsTheBatch) {
   EXPECT_EQ(*strategy, one.strategy);
 }
 
-// Spec operators 3.6, "Defaults".
+// mindspore ops_info/matmul_info.cc, "Defaults".
 INSTANTIATE_TEST_SUITE_P(
     All, MatMulDefault,
     testing::Values(DefaultCase{"MatMul", {16, 8}, {8, 4}, false, {{8, 1}, {1, 1}}},

@@ -5,7 +5,7 @@
 #include "strategies/operators/builder.h"
 #include "strategies/passes/compile_job.h"
 
-/// What a network that is not trained returns (spec layout-and-redistribution section 6).
+/// What a network that is not trained returns (mindspore ops_info/virtual_dataset_info.cc).
 namespace drydock::strategies {
 namespace {
 

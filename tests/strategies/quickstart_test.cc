@@ -9,7 +9,7 @@
 #include "strategies/program/agreement.h"
 
 // The fully connected network of MindSpore's parallel quick start on 8 ranks; the expected numbers
-// are the worked example of spec layout-and-redistribution section 12 and the published dump of
+// are the worked example of docs/sharding.md and the published dump of
 // rank 0.
 namespace drydock::strategies {
 namespace {
@@ -104,8 +104,8 @@ TEST(Quickstart, EveryRankHasTheWorkedExamplesSlicesAndGroups) {
 }
 
 TEST(Quickstart, TodaysDefaultLeavesDevicesUnused) {
-  // Spec compiler-passes 3.5: with fully_use_devices off, ReLU ((2, 1)) and MatMul2 ((2, 1), (1,
-  // 4)).
+  // mindspore ccsrc/frontend/parallel/auto_parallel/graph_costmodel.cc: with fully_use_devices off,
+  // ReLU ((2, 1)) and MatMul2 ((2, 1), (1, 4)).
   JobConfig job = QuickstartJob();
   job.fully_use_devices = {};
   const Result<LocalProgram> program = Compile(QuickstartNetwork(), job);

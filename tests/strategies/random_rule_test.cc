@@ -78,7 +78,8 @@ std::vector<std::string> SeedsOf(const Strategy& strategy, std::int64_t seed) {
 }
 
 TEST(RandomRule, SlicesDrawFromTheirOwnSeeds) {
-  // Spec operators 3.12: seed += rank / repeat. 4 x 2 slices: no repetition.
+  // mindspore ops_info/random_distribute_info.cc: seed += rank / repeat. 4 x 2 slices: no
+  // repetition.
   EXPECT_EQ(SeedsOf({{4, 2}}, 10),
             (std::vector<std::string>{"10", "11", "12", "13", "14", "15", "16", "17"}));
 }

@@ -290,7 +290,7 @@ TEST_P(ShapeDefault, FollowsTheSpec) {
   EXPECT_EQ(*strategy, one.strategy);
 }
 
-// Spec operators 3.8 and column "dflt" of section 8.
+// mindspore ops_info/reshape_info.cc and column "dflt" of section 8.
 INSTANTIATE_TEST_SUITE_P(
     All, ShapeDefault,
     testing::Values(

@@ -263,7 +263,8 @@ TEST_P(ShardedOperator, RanksTogetherComputeTheWhole) {
 }
 
 TEST(ShardedOperatorCheck, NoticesALossThatEveryRankKeepsForItself) {
-  // Spec operators 3.14: a cut sparse cross entropy is the mean over a rank's own samples only.
+  // mindspore ops_info/batch_parallel_info.cc: a cut sparse cross entropy is the mean over a rank's
+  // own samples only.
   const Case one = {
       "", "SparseSoftmaxCrossEntropyWithLogits", {{{8, 5}}, {{8}, 5}}, {}, {{8, 1}, {8}}};
   EXPECT_NE(Difference(StepOf(one).Make()), "");

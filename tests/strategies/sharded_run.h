@@ -22,7 +22,7 @@ struct CompiledStep {
 struct Comparison {
   double tolerance = 1e-9;  ///< On |difference| / max(1, |value|).
   /// Outputs of which the ranks that hold the same slice hold partial sums: gradients by anything
-  /// but parameters, which have no mirror (spec operators 1.9).
+  /// but parameters, which have no mirror (mindspore ops_info/operator_info.cc).
   std::vector<std::size_t> partial_outputs = {};
   /// Outputs whose mean over all ranks is to be compared: losses over a rank's own samples.
   std::vector<std::size_t> mean_outputs = {};

@@ -130,7 +130,7 @@ TEST_P(SliceMask, GivesTheShape) {
                               .attrs = GetParam().attrs}));
 }
 
-// Spec operators 3.17, the walk over input dimension i and list position j.
+// mindspore ops/infer, the walk over input dimension i and list position j.
 INSTANTIATE_TEST_SUITE_P(
     All, SliceMask,
     testing::Values(

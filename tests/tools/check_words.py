@@ -15,6 +15,9 @@ FORBIDDEN = (
         r"[p]roxy\.golang\.org|[c]rates\.io|[g]hcr\.io|[d]ocker\.io|[r]epo\.maven\.apache\.org)\b")),
     ("folder that is not in the tree", re.compile(
         r"(?<!\w)(?:\.\./)*[s]hared/(?:spec|style|vectors|reference|tools|design|hooks)\b")),
+    ("document that is not in the tree", re.compile(
+        r"\b[s]pec (?:section |operators|compiler-passes|cluster-protocol|robustness|launcher|memory-and-dump|layout-and|tracing-)",
+        re.IGNORECASE)),
     ("number of a ticket", re.compile(r"\b[i]ssues? #?\d+\b", re.IGNORECASE)),
 )
 

@@ -14,7 +14,7 @@ class CheckWordsTest(tree_fixture.TreeTest):
 
     def test_every_kind_is_found_with_its_line(self):
         for text in ("/wo" "rk/main/x", "/ro" "ot/.cache/", "/ho" "me/jane/net.py", "https://py" "pi.org/simple",
-                     "de" "b.debian.org", "../sha" "red/spec/x.md", "sha" "red/design.md", "is" "sue #12", "Is" "sue 7"):
+                     "de" "b.debian.org", "../sha" "red/spec/x.md", "sha" "red/design.md", "is" "sue #12", "Is" "sue 7", "sp" "ec operators 3.11", "Sp" "ec section 2"):
             with self.subTest(text=text):
                 problems = self.problems(f"first\n{text}\n")
                 self.assertEqual(len(problems), 1, problems)

@@ -125,7 +125,7 @@ Result<NodePlan> PlanReshape(const Graph& graph, const Node& node, const JobConf
 }
 
 /// The rule that reads what the user said about a node: its own, or the one that takes layouts as
-/// they are. Source: spec operators 1.1, point 2.
+/// they are. Source: mindspore ccsrc/frontend/parallel/step_parallel_utils.cc.
 Result<const OpEntry*> GivenRule(const Node& node) {
   DRYDOCK_TRY(const bool as_given, IsSelfDefined(node));
   return as_given ? FindOp(ops::kSelfDefineShard) : node.entry;
@@ -179,7 +179,8 @@ Result<NodePlan> PlanGiven(const Graph& graph, const Node& node, const JobConfig
   return NodePlan{};
 }
 
-/// What an operator without a rule gets. Source: spec operators 1.1, point 4.
+/// What an operator without a rule gets. Source: mindspore
+/// ccsrc/frontend/parallel/step_parallel_utils.cc.
 Result<NodePlan> PlanFallback(const Graph& graph, const Node& node, const JobConfig& config) {
   OpViewStorage storage;
   const OpView view = ViewOf(graph, node, storage);
@@ -267,7 +268,7 @@ Result<OpSharding> ShardNode(const Graph& graph, const Node& node, const Strateg
 namespace {
 
 /// All interleaved layouts of a network share one number of copies.
-/// Source: spec layout-and-redistribution 2.1.
+/// Source: mindspore ccsrc/frontend/parallel/tensor_layout/tensor_layout.cc.
 Status CheckCopies(const Graph& graph, const Node& node, const NodePlan& plan,
                    std::int64_t& copies) {
   const std::int64_t own = plan.sharding ? plan.sharding->interleave : 1;

@@ -33,7 +33,7 @@ struct Assignment {
 /// Strategies given by the user and by the data set; nothing else is decided yet.
 ///
 /// @error kInvalidArgument  a user strategy is illegal, or a node must not have one
-/// Source: spec operators 1.2.
+/// Source: mindspore ops_info/operator_info.cc.
 [[nodiscard]] Result<Assignment> AssignGiven(const Graph& graph, const std::vector<Region>& regions,
                                              const JobConfig& config);
 

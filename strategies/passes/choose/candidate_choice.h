@@ -14,7 +14,7 @@ namespace drydock::strategies {
 ///
 /// @param costs  of the connection, one per candidate
 /// @param old_chooser  releases up to 2.0 look at communication alone where there is some
-/// Source: spec compiler-passes 3.3.
+/// Source: mindspore ccsrc/frontend/parallel/auto_parallel/graph_costmodel.cc.
 [[nodiscard]] std::optional<std::size_t> BestByOneConnection(
     const std::vector<Candidate>& candidates, const std::vector<EdgeCost>& costs, bool old_chooser);
 
@@ -22,7 +22,7 @@ namespace drydock::strategies {
 /// operator's computation and its communication; of equal ones the first.
 ///
 /// @param costs  sums over the connections, one per candidate
-/// Source: spec compiler-passes 3.3.
+/// Source: mindspore ccsrc/frontend/parallel/auto_parallel/graph_costmodel.cc.
 [[nodiscard]] std::optional<std::size_t> BestByAllConnections(
     const std::vector<Candidate>& candidates, const std::vector<EdgeCost>& costs);
 

@@ -26,7 +26,7 @@ class CostMemory {
       : enable_alltoall_(enable_alltoall), by_first_tensor_(by_first_tensor) {}
 
   /// Cost of redistributing a tensor. Not possible: no redistribution exists.
-  /// Source: spec compiler-passes 3.2.
+  /// Source: mindspore ccsrc/frontend/parallel/auto_parallel/graph_costmodel.cc.
   [[nodiscard]] EdgeCost Between(const TensorLayout& from, const TensorLayout& to, DType dtype);
 
   /// A tensor meets two layouts whose cost is not asked for yet: if it is the first one, it
@@ -34,7 +34,7 @@ class CostMemory {
   void Note(const TensorLayout& from, const TensorLayout& to, DType dtype);
 
   /// Not possible: no redistribution exists, or one would be needed on an identity connection.
-  /// Source: spec compiler-passes 3.2.
+  /// Source: mindspore ccsrc/frontend/parallel/auto_parallel/graph_costmodel.cc.
   [[nodiscard]] EdgeCost OfEdge(const PropagationEdge& edge, const OpSharding& producer,
                                 const OpSharding& consumer);
 

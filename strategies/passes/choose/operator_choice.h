@@ -15,7 +15,7 @@ namespace drydock::strategies {
 
 /// Decides operators one by one while strategies are propagated.
 ///
-/// Source: spec compiler-passes 3.3.
+/// Source: mindspore ccsrc/frontend/parallel/auto_parallel/graph_costmodel.cc.
 class OperatorChoice {
  public:
   /// Graph, configuration, connections and assignment outlive the choice, which writes to the last

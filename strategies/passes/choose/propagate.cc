@@ -177,7 +177,8 @@ class Propagation {
   }
 
   /// From a decided operator to a Reshape, or from a Reshape to an operator. Where no candidate
-  /// has the layout in question, nothing is decided. Source: spec compiler-passes 3.3.
+  /// has the layout in question, nothing is decided. Source: mindspore
+  /// ccsrc/frontend/parallel/auto_parallel/graph_costmodel.cc.
   Status PassReshape(NodeId current, NodeId next, std::size_t e, std::deque<NodeId>& queue) {
     const PropagationEdge& edge = links_.edges[e];
     if (IsReshape(current) && IsReshape(next)) {

@@ -12,7 +12,7 @@ namespace drydock::strategies {
 ///
 /// Decides every forward operator with a rule that has no plan yet; the others stay as they are.
 /// @error kInvalidArgument  nothing to start from
-/// Source: spec compiler-passes sections 2 and 3.
+/// Source: mindspore ops_info/operator_info.cc.
 [[nodiscard]] Status PropagateStrategies(const Graph& graph, const std::vector<Region>& regions,
                                          const JobConfig& config, Assignment& assignment);
 

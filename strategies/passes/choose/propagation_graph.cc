@@ -56,7 +56,7 @@ double ComputationBytes(CostFamily family, const OpView& view, const OpSharding&
   return 0;
 }
 
-/// Pure data parallelism is preferred among equals. Source: spec compiler-passes section 2.
+/// Pure data parallelism is preferred among equals. Source: mindspore ops_info/operator_info.cc.
 void Sweeten(const JobConfig& config, Candidate& candidate) {
   const Strategy& strategy = candidate.sharding.strategy;
   if (strategy.empty() || strategy.front().empty() ||

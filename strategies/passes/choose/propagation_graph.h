@@ -24,7 +24,7 @@ struct PropagationEdge {
   std::int32_t tensor = 0;  ///< Index among the consumer's present operands.
   DType dtype = DType::kFloat32;
   /// No redistribution is wanted here: an element-wise producer under
-  /// elementwise_op_strategy_follow. Source: spec compiler-passes 3.1.
+  /// elementwise_op_strategy_follow. Source: mindspore graph_costmodel.cc.
   bool identity = false;
   bool from_weight = false;  ///< The producer stands for a weight that several operators use.
 };
@@ -44,12 +44,12 @@ struct PropagationGraph {
                                                 const std::vector<Region>& regions,
                                                 bool elementwise_follow);
 
-/// One way to cut an operator, with what it costs. Source: spec compiler-passes sections 2 and 4.2.
+/// One way to cut an operator, with what it costs. Source: mindspore ops_info/operator_info.cc.
 [[nodiscard]] Candidate CandidateWithCosts(const Node& node, const OpView& view,
                                            const JobConfig& config, OpSharding sharding);
 
 /// All legal candidates of a node in enumeration order, with costs.
-/// Source: spec compiler-passes sections 2 and 4.2.
+/// Source: mindspore ops_info/operator_info.cc.
 [[nodiscard]] Result<std::vector<Candidate>> CandidatesOf(const Graph& graph, const Node& node,
                                                           const JobConfig& config);
 
@@ -64,7 +64,7 @@ struct EdgeCost {
 };
 
 /// Messages are charged for latency: up to a threshold a constant, above it a bias (bytes).
-/// Source: spec compiler-passes 3.2.
+/// Source: mindspore ccsrc/frontend/parallel/auto_parallel/graph_costmodel.cc.
 [[nodiscard]] double WithLatency(double bytes);
 
 /// The last release that searches in the older way: whole devices, its own order of costs.

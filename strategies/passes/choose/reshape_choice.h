@@ -27,7 +27,7 @@ struct ReshapeLayouts {
 /// It has pairs of layouts: one its producer can leave by, one some consumer can enter by. A
 /// decided neighbour fixes one side; of the pairs with this side the one of least computation
 /// without communication, or else the one of least communication, fixes the other side.
-/// Source: spec compiler-passes 3.3, mindspore/ccsrc/frontend/parallel/ops_info/reshape_info.cc
+/// Source: mindspore auto_parallel/graph_costmodel.cc, ops_info/reshape_info.cc
 class ReshapeChoice {
  public:
   /// @param given  plans before anything was propagated: these operators have one candidate

@@ -13,7 +13,7 @@ namespace drydock::strategies {
 ///
 /// @param copies  one local value per copy, in layout `from`
 /// @return one local value per copy, in layout `to`; equal ones are the same value
-/// Source: spec layout-and-redistribution 2.1.
+/// Source: mindspore ccsrc/frontend/parallel/tensor_layout/tensor_layout.cc.
 [[nodiscard]] Result<std::vector<ValueId>> EmitCopyRedistribution(
     GraphBuilder& builder, const std::vector<ValueId>& copies, const TensorLayout& from,
     const TensorLayout& to, const RedistributionLabel& label, const NodeSpec& base);

@@ -19,7 +19,7 @@ namespace drydock::strategies {
 ///
 /// @param graph  global shapes; optimizer states name their weight
 /// @error kInvalidArgument  the parts do not fit the table, two look-ups cut it differently, or one
-/// has no strategy (no search gives it one, spec operators 3.7)
+/// has no strategy (no search gives it one, mindspore ops_info/gather_info.cc)
 /// @error kUnsupported      an operator reads the table that cannot work on parts of their own
 /// length
 [[nodiscard]] Result<std::vector<HandCut>> TakeHandCuts(Graph& graph);

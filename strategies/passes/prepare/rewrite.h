@@ -37,7 +37,7 @@ enum class Region : std::uint8_t {
 
 /// Puts a node that asks for data parallel (for whole tensors with `full_batch`) behind every
 /// forward result whose first dimension divides by `device_count` (by 1 with `full_batch`). The new
-/// nodes come last. Source: spec layout-and-redistribution section 6.
+/// nodes come last. Source: mindspore ops_info/virtual_dataset_info.cc.
 [[nodiscard]] Graph AppendOutputNodes(Graph graph, const std::vector<Region>& regions,
                                       std::int64_t device_count, bool full_batch);
 

@@ -11,7 +11,7 @@
 #include "strategies/operators/op_entry.h"
 
 /// Where batch, heads, sequence and head dimension lie in the operands of attention operators.
-/// Source: spec operators 3.11.
+/// Source: mindspore ops_info/flash_attention_score_info.cc.
 namespace drydock::strategies {
 
 enum class AttentionLayout : std::uint8_t { kBsh, kSbh, kBnsd, kBsnd, kTnd, kTh };

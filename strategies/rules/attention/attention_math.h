@@ -12,7 +12,7 @@
 namespace drydock::strategies {
 
 /// Which key positions a query position sees (attribute sparse_mode).
-/// Source: spec operators 3.11.
+/// Source: mindspore ops_info/flash_attention_score_info.cc.
 enum class SparseMode : std::uint8_t {
   kDefault = 0,          ///< Mask given in full, within pre_tokens and next_tokens; no mask: all.
   kAllMask = 1,          ///< Mask given in full.

@@ -10,7 +10,7 @@
 #include "strategies/rules/attention/attention_form.h"
 #include "strategies/rules/attention/attention_math.h"
 
-/// What the forms of flash attention share. Source: spec operators 3.11.
+/// What the forms of flash attention share. Source: mindspore flash_attention_score_info.cc.
 namespace drydock::strategies {
 
 /// Operands of the forward operator by position of the call.

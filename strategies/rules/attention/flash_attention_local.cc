@@ -7,7 +7,8 @@
 #include "strategies/rules/common/local_emit.h"
 
 /// Flash attention in the program of one rank: its heads, the band of keys that its own queries
-/// see, and where its own packed sequences end. Source: spec operators 3.11.
+/// see, and where its own packed sequences end. Source: mindspore
+/// ops_info/flash_attention_score_info.cc.
 namespace drydock::strategies {
 namespace {
 

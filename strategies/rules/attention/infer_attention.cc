@@ -13,7 +13,8 @@
 
 /// Fused attention for inference: prompts (all queries), increments (one query) and both in one.
 /// They share the arithmetic of flash attention; quantised operands and paged caches have shapes,
-/// layouts and memory, but no reference execution. Source: spec operators 3.11.
+/// layouts and memory, but no reference execution. Source: mindspore
+/// ops_info/fused_infer_attention_score_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -11,7 +11,8 @@
 #include "strategies/rules/common/local_emit.h"
 
 /// Caches of keys and values for inference, written in place. Positions are whole on every rank; a
-/// rank with a part of the batch uses its own part of them. Source: spec operators 3.11.
+/// rank with a part of the batch uses its own part of them. Source: mindspore
+/// ops_info/kv_cache_mgr_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -15,7 +15,8 @@
 /// Attention of one query per sample to keys and values that lie in blocks of a cache, which all
 /// samples share: query (b, 1, hidden), caches (blocks, block size, hidden) or (blocks, block size,
 /// heads, dim), block_tables (b, blocks of the sample), context_lens (b; behind those of the batch
-/// there may be more, which are not read). Inference only. Source: spec operators 3.11.
+/// there may be more, which are not read). Inference only. Source: mindspore
+/// ops_info/paged_attention_info.cc.
 namespace drydock::strategies {
 namespace {
 

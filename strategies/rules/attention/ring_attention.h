@@ -8,7 +8,7 @@
 #include "strategies/rules/attention/attention_math.h"
 
 /// Attention over a sequence that is cut on all operands: keys and values pass from rank to rank.
-/// Source: spec operators 3.11; spec compiler-passes, ring attention.
+/// Source: mindspore ops_info/flash_attention_score_info.cc, ring attention.
 namespace drydock::strategies {
 
 /// True if the operator's keys are cut like its queries (attributes enable_ring_attention and

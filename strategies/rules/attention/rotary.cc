@@ -11,7 +11,8 @@
 #include "strategies/rules/common/local_emit.h"
 
 /// Rotary position embedding: x * cos + rotated(x) * sin, where the rotation swaps halves (or
-/// neighbours) of the last dimension, which therefore stays whole. Source: spec operators 3.11.
+/// neighbours) of the last dimension, which therefore stays whole. Source: mindspore
+/// ops_info/rotary_position_embedding_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -10,7 +10,8 @@
 /// Block-sparse attention with a fixed pattern: MatmulDDS (scores of local and global blocks) and
 /// DSDMatmul (their product with the values), on tensors in blocks of 16 x 16. Batch and heads may
 /// be cut. There is no reference execution: which blocks the kernels compute is not published.
-/// Source: spec operators 3.6; shapes: mindspore python/mindspore/ops/operations/_inner_ops.py.
+/// Source: mindspore ops_info/dsd_matmul_info.cc; shapes: mindspore
+/// python/mindspore/ops/operations/_inner_ops.py.
 namespace drydock::strategies {
 namespace {
 

@@ -47,7 +47,7 @@ namespace drydock::strategies {
 [[nodiscard]] Status ExpectRank(const OpView& op, std::size_t input, std::size_t least,
                                 std::size_t most);
 
-/// Axis counted from the left; negative ones count from the right. Source: spec operators 3.17
+/// Axis counted from the left; negative ones count from the right. Source: mindspore ops/infer
 /// `norm`.
 /// @error kInvalidArgument  "<op>:axis-out-of-range"  outside [-rank, rank)
 [[nodiscard]] Result<std::size_t> NormalisedAxis(const OpView& op, std::int64_t axis,
@@ -69,7 +69,7 @@ namespace drydock::strategies {
 
 // ---- Shape inference ----------------------------------------------------------------------------
 
-/// Shape two operands broadcast to. Source: spec operators 3.17 `bcast`.
+/// Shape two operands broadcast to. Source: mindspore ops/infer `bcast`.
 /// @error kInvalidArgument  "<op>:shape-mismatch"  names both shapes and the dimension
 [[nodiscard]] Result<Shape> BroadcastShapes(const OpView& op, const Shape& a, const Shape& b);
 
@@ -103,29 +103,29 @@ namespace drydock::strategies {
 /// Dimension d lies on axis first + d.
 [[nodiscard]] TensorAxes AxesInOrder(std::size_t rank, AxisIndex first = 0);
 
-/// One input, every dimension may be cut, all outputs like the input. Source: spec operators 3.1.
+/// One input, every dimension may be cut, all outputs like the input (activation_info.cc).
 [[nodiscard]] Result<ShardRule> ShardElementwise(const OpView& op, const Strategy& strategy);
 
 /// Nothing is cut: every rank holds all operands and results whole.
 [[nodiscard]] Result<ShardRule> ShardWhole(const OpView& op, const Strategy& strategy);
 
-/// Operands that broadcast to the output. Source: spec operators 3.2.
+/// Operands that broadcast to the output. Source: mindspore ops_info/arithmetic_info.cc.
 [[nodiscard]] Result<ShardRule> ShardBroadcast(const OpView& op, const Strategy& strategy);
 
-/// Operands of one shape and one strategy. Source: spec operators 3.3.
+/// Operands of one shape and one strategy. Source: mindspore ops_info/addn_info.cc.
 [[nodiscard]] Result<ShardRule> ShardSameShape(const OpView& op, const Strategy& strategy);
 
 /// As ShardElementwise, with the dimensions `whole` uncut; `what` names them in messages ("the axis
-/// of the softmax"). Source: spec operators 3.4.
+/// of the softmax"). Source: mindspore ops_info/activation_info.cc.
 [[nodiscard]] ShardRule AxisLocalRule(const OpView& op, std::span<const std::size_t> whole,
                                       const std::string& what);
 
 /// One input reduced over `reduced`: forward communication over those axes that are cut.
-/// Source: spec operators 3.5.
+/// Source: mindspore ops_info/reduce_base_method_info.cc.
 [[nodiscard]] ShardRule ReduceRule(const OpView& op, std::span<const std::size_t> reduced,
                                    bool keep_dims, std::string reduce_op, bool mean);
 
-// ---- Default strategies (spec operators 1.5) ----------------------------------------------------
+// ---- Default strategies (mindspore ops_info/operator_info.cc) -----------------------------------
 
 /// No dimension of any input is cut.
 [[nodiscard]] Strategy WholeStrategy(const OpView& op);
@@ -154,7 +154,7 @@ namespace drydock::strategies {
 /// Elements as a floating-point number (no overflow).
 [[nodiscard]] double Elements(const TensorType& type);
 
-/// `PerElement` operations for each element of input 0. Source: spec operators 5.
+/// `PerElement` operations for each element of input 0. Source: docs/timing.md.
 template <int PerElement>
 [[nodiscard]] double FlopsPerInput(const OpView& op) {
   return PerElement * Elements(op.inputs[0]);

@@ -61,8 +61,8 @@ struct OwnRows {
 };
 
 /// Rewrites global row numbers for a rank that owns `rows` rows starting at rows * (its digit on
-/// `axis`): own = min(relu(index - begin), rows - 1), is_own = (index - begin == own). Source: spec
-/// operators 3.7.
+/// `axis`): own = min(relu(index - begin), rows - 1), is_own = (index - begin == own). Source:
+/// mindspore ops_info/gather_info.cc.
 [[nodiscard]] Result<OwnRows> EmitOwnRows(const LocalizeContext& context, ValueId indices,
                                           std::int64_t rows, AxisIndex axis);
 

@@ -10,7 +10,7 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// Activation functions and their gradient kernels. The kernels read what the reference's kernels
-/// read, because that decides which tensors stay alive until backward (spec operators section 4).
+/// read, because that decides which tensors stay alive until backward (mindspore ops/infer).
 namespace drydock::strategies {
 namespace {
 

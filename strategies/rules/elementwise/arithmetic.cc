@@ -11,7 +11,8 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// More element-wise operators of tensors that broadcast: remainders and quotients of all kinds,
-/// sums with a factor, comparisons with a tolerance, blends. Source: spec operators 3.2.
+/// sums with a factor, comparisons with a tolerance, blends. Source: mindspore
+/// ops_info/arithmetic_info.cc.
 namespace drydock::strategies {
 namespace {
 
@@ -111,7 +112,7 @@ Result<std::vector<NdArray>> EvaluateDivMod(const EvaluateContext& context) {
 
 // ---- Sums with a factor: input + alpha * other, input + value * tensor1 * tensor2
 
-/// Attribute alpha must suit the operands' type. Source: spec operators 3.17.
+/// Attribute alpha must suit the operands' type. Source: mindspore ops/infer.
 Result<std::vector<TensorType>> InferWithAlpha(const OpView& op) {
   DRYDOCK_TRY(auto types, InferBroadcast(op));
   const auto alpha = op.attrs->find("alpha");

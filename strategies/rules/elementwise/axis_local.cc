@@ -9,7 +9,7 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// Operators that work along dimensions named by an attribute, which therefore stay whole: scaling
-/// to unit length, reversing, gated linear units. Source: spec operators 3.4.
+/// to unit length, reversing, gated linear units. Source: mindspore ops_info/activation_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -9,7 +9,8 @@
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
 
-/// Element-wise operators of two tensors that broadcast. Source: spec operators 3.2.
+/// Element-wise operators of two tensors that broadcast. Source: mindspore
+/// ops_info/arithmetic_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -7,8 +7,8 @@
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_rules.h"
 
-/// Operators on the bits of integers, and the greatest common divisor. No gradients. Source: spec
-/// operators 3.1 and 3.2.
+/// Operators on the bits of integers, and the greatest common divisor. No gradients. Source:
+/// mindspore ops_info/activation_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -10,7 +10,8 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// Operators of broadcasting tensors that do not fit the two-operand pattern: interpolation, fill
-/// under a mask, outer product, copy in place, polar coordinates. Source: spec operators 3.2.
+/// under a mask, outer product, copy in place, polar coordinates. Source: mindspore
+/// ops_info/arithmetic_info.cc.
 namespace drydock::strategies {
 namespace {
 

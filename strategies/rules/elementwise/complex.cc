@@ -7,7 +7,7 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// Complex numbers made of real ones and taken apart again. No reference execution: it holds real
-/// numbers only. Source: spec operators 3.2, Polar.
+/// numbers only. Source: mindspore ops_info/arithmetic_info.cc, Polar.
 namespace drydock::strategies {
 namespace {
 

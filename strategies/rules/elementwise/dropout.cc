@@ -13,8 +13,9 @@
 #include "strategies/rules/common/local_emit.h"
 #include "strategies/rules/elementwise/random_numbers.h"
 
-/// Dropout and its relatives (spec operators 3.12). What is dropped is a function of the seeds and
-/// of the element's position in the slice: ranks with equal seeds and slices drop the same.
+/// Dropout and its relatives (mindspore ops_info/random_distribute_info.cc). What is dropped is a
+/// function of the seeds and of the element's position in the slice: ranks with equal seeds and
+/// slices drop the same.
 namespace drydock::strategies {
 namespace {
 

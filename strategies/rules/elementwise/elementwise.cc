@@ -5,7 +5,8 @@
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
 
-/// Element-wise functions of one tensor and their gradient kernels. Source: spec operators 3.1.
+/// Element-wise functions of one tensor and their gradient kernels. Source: mindspore
+/// ops_info/activation_info.cc.
 namespace drydock::strategies {
 namespace {
 

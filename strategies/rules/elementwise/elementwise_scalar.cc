@@ -13,7 +13,7 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// Element-wise functions of one tensor and plain numbers, which are attributes and take no part in
-/// the sharding. Source: spec operators 3.1.
+/// the sharding. Source: mindspore ops_info/activation_info.cc.
 namespace drydock::strategies {
 namespace {
 
@@ -146,7 +146,7 @@ DType NumberDType(const AttrMap& attrs, const char* name) {
   return std::holds_alternative<bool>(it->second.value) ? DType::kBool : DType::kInt64;
 }
 
-/// The tensor's type, or the number's if that is of a higher class. Source: spec operators 3.17.
+/// The tensor's type, or the number's if that is of a higher class. Source: mindspore ops/infer.
 template <const NumberAttr& N>
 Result<std::vector<TensorType>> InferWithNumber(const OpView& op) {
   DRYDOCK_TRY(auto types, InferSame(op));

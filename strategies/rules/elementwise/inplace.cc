@@ -10,7 +10,8 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// InplaceAdd, InplaceSub, InplaceUpdate: rows of x named by attribute `indices` are combined with
-/// the rows of v. In spite of the name the result is a new tensor. Source: spec operators 3.13.
+/// the rows of v. In spite of the name the result is a new tensor. Source: mindspore
+/// ops_info/inplace_op_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -10,7 +10,7 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// Operators of several tensors that share one strategy, and the bias of a channel dimension.
-/// Source: spec operators 3.3 and 3.9.
+/// Source: mindspore ops_info/addn_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -7,8 +7,8 @@
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
 
-/// PReLU: a slope for negative numbers, one for all channels or one for each. Source: spec
-/// operators 3.9.
+/// PReLU: a slope for negative numbers, one for all channels or one for each. Source: mindspore
+/// ops_info/layer_norm_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -12,8 +12,8 @@
 #include "strategies/rules/common/common_rules.h"
 #include "strategies/rules/elementwise/random_numbers.h"
 
-/// Operators that make random numbers (spec operators 3.12). Ranks that hold different slices draw
-/// from different seeds, ranks that repeat a slice from equal ones.
+/// Operators that make random numbers (mindspore ops_info/random_distribute_info.cc). Ranks that
+/// hold different slices draw from different seeds, ranks that repeat a slice from equal ones.
 namespace drydock::strategies {
 namespace {
 

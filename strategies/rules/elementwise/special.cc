@@ -10,7 +10,7 @@
 #include "strategies/rules/elementwise/special_functions.h"
 
 /// Special functions: Bessel, gamma, zeta and beta functions, the inverse error function. Source:
-/// spec operators 3.1 to 3.3.
+/// mindspore ops_info/elementary_function_info.cc.
 namespace drydock::strategies {
 namespace {
 

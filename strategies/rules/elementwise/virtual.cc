@@ -177,7 +177,7 @@ DRYDOCK_OP_NAMED(VirtualDiv, "_VirtualDiv", .family = "virtual",
 
 // ---- Data set -----------------------------------------------------------------------------------
 
-/// Every input is an output. Source: spec operators 3.14.
+/// Every input is an output. Source: mindspore ops_info/batch_parallel_info.cc.
 Result<std::vector<TensorType>> InferAll(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, std::string::npos));
   return std::vector<TensorType>(op.inputs.begin(), op.inputs.end());

@@ -9,7 +9,8 @@
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
 
-/// Cholesky factor of the last two dimensions, which stay whole. Source: spec operators 3.4.
+/// Cholesky factor of the last two dimensions, which stay whole. Source: mindspore
+/// ops_info/batch_parallel_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -20,7 +20,8 @@
 namespace drydock::strategies {
 namespace {
 
-/// Batch of both operands on one axis, nothing else. Source: spec operators 3.14, BatchParallel.
+/// Batch of both operands on one axis, nothing else. Source: mindspore
+/// ops_info/batch_parallel_info.cc, BatchParallel.
 Result<ShardRule> ShardBatchOfBoth(const OpView& op, const Strategy& strategy) {
   const bool batched = op.inputs[0].shape.size() > 2;
   const bool cut = !strategy.empty() && !strategy[0].empty() && strategy[0][0] > 1;

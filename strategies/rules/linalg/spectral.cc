@@ -16,7 +16,7 @@
 
 /// Discrete Fourier and cosine transforms, and the shifts that go with them. Transformed dimensions
 /// stay whole. Reference execution for what is real on both sides: cosine transforms and shifts.
-/// Source: spec operators 3.4.
+/// Source: mindspore ops_info/fft_info.cc.
 namespace drydock::strategies {
 namespace {
 

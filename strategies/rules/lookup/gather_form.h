@@ -21,7 +21,7 @@ struct GatherForm {
 /// @error kInvalidArgument  axis or batch_dims out of range, or axis inside the batch dimensions
 [[nodiscard]] Result<GatherForm> GatherFormOf(const OpView& op);
 
-/// How a look-up is spread over ranks. Source: spec operators 3.7.
+/// How a look-up is spread over ranks. Source: mindspore ops_info/gather_info.cc.
 enum class GatherMode : std::uint8_t {
   kBatch,           ///< Batch dimensions tied, looked-up dimension whole.
   kNormal,          ///< Looked-up dimension whole, everything else free.

@@ -9,8 +9,8 @@
 #include "strategies/rules/lookup/gather_form.h"
 
 /// Look-ups in a table whose parts belong to parts of the indices: attribute manual_split (rows of
-/// each part) or manual_split_with_offset (rows and offset of each part). Source: spec operators
-/// 3.7, mode MANUAL.
+/// each part) or manual_split_with_offset (rows and offset of each part). Source: mindspore
+/// ops_info/gather_info.cc, mode MANUAL.
 namespace drydock::strategies {
 
 /// Rule for a cut table.

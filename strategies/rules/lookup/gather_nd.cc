@@ -13,7 +13,7 @@
 #include "strategies/rules/lookup/scatter_form.h"
 
 /// Look-up by coordinates: GatherNd, its counterpart ScatterNd, and Index (one tensor of numbers
-/// for each looked-up dimension). Source: spec operators 3.7.
+/// for each looked-up dimension). Source: mindspore ops_info/gathernd_info.cc.
 namespace drydock::strategies {
 namespace {
 

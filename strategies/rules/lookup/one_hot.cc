@@ -10,8 +10,8 @@
 #include "strategies/rules/common/common_rules.h"
 #include "strategies/rules/common/local_emit.h"
 
-/// One-hot codes (spec operators 3.12). The first strategy entry describes the result; cut classes
-/// make every rank code its own classes only.
+/// One-hot codes (mindspore ops_info/onehot_info.cc). The first strategy entry describes the
+/// result; cut classes make every rank code its own classes only.
 namespace drydock::strategies {
 namespace {
 

@@ -15,7 +15,7 @@
 /// Operators that write rows of a tensor at given places: Scatter* and ScatterNd* in a parameter,
 /// TensorScatter* in a copy. Indices are whole on every rank; where the written dimensions are cut,
 /// each rank writes what falls into its slice and neutralises the rest, without communication.
-/// Source: spec operators 3.13.
+/// Source: mindspore ops_info/scatter_ops_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -13,7 +13,8 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// Rows with equal number combined into one row: sum, product, maximum, minimum. Cut rows leave
-/// partial results that one AllReduce completes. Source: spec operators 3.13.
+/// partial results that one AllReduce completes. Source: mindspore
+/// ops_info/unsorted_segment_op_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -12,7 +12,7 @@
 #include "strategies/rules/matmul/matmul_form.h"
 
 /// Distances of all pairs of rows: x1 [*b, p, k], x2 [*b, r, k] -> [*b, p, r], in the norm of
-/// attribute p. Source: spec operators 3.6.
+/// attribute p. Source: mindspore ops_info/cdist_info.cc.
 namespace drydock::strategies {
 namespace {
 

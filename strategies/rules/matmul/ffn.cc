@@ -13,7 +13,7 @@
 
 /// Fused feed-forward network for inference: activation(x w1 + b1) w2 + b2, per expert if experts
 /// are given. Only the hidden dimension f may be cut; the sum over it is completed by an AllReduce,
-/// to which b2 is added once. Source: spec operators 3.6.
+/// to which b2 is added once. Source: mindspore ops_info/f_f_n_info.cc.
 namespace drydock::strategies {
 namespace {
 

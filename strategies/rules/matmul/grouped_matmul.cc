@@ -18,7 +18,7 @@
 /// Several matrix products in one kernel. group_type -1: x[i] w[i]; 0: consecutive rows of one x
 /// use one matrix each of w [e, k, n]; 2: consecutive columns of x [m, k] with the same rows of w
 /// [k, n] give one matrix each. group_list holds the ends of the groups; with rows cut into s it
-/// holds s such lists, one for each slice. Source: spec operators 3.6 and 3.17.
+/// holds s such lists, one for each slice. Source: mindspore ops_info/grouped_matmul_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -15,7 +15,7 @@
 
 /// Matrix products of quantised numbers, for inference. Sharded like a product; scales and addends
 /// of the columns follow n, scales of the rows follow m. Addends count once where k is cut: only
-/// the first rank of a k-group adds them. Source: spec operators 3.6.
+/// the first rank of a k-group adds them. Source: mindspore ops_info/quant_batch_matmul_info.cc.
 namespace drydock::strategies {
 namespace {
 

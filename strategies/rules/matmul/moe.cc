@@ -12,7 +12,8 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// Routing of tokens to experts. The routers cut their groups of tokens; everything else is whole
-/// on every rank. Inference only: no gradients. Source: spec operators 3.15.
+/// on every rank. Inference only: no gradients. Source: mindspore
+/// ops_info/moe_init_routing_info.cc.
 namespace drydock::strategies {
 namespace {
 

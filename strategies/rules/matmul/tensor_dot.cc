@@ -13,7 +13,7 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// Products that contract any pairs of dimensions.
-/// Source: spec operators 3.6.
+/// Source: mindspore ops_info/tensordot_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -8,8 +8,8 @@
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
 
-/// Running sums, products and extremes along one dimension, which stays whole. Source: spec
-/// operators 3.4.
+/// Running sums, products and extremes along one dimension, which stays whole. Source: mindspore
+/// ops_info/activation_info.cc.
 namespace drydock::strategies {
 namespace {
 

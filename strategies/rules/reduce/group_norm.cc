@@ -12,7 +12,7 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// Normalisation over groups of channels of each sample: only samples are independent.
-/// Source: spec operators 3.9.
+/// Source: mindspore ops_info/group_norm_info.cc.
 namespace drydock::strategies {
 namespace {
 

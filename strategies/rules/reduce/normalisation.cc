@@ -13,9 +13,9 @@
 #include "strategies/rules/common/common_rules.h"
 #include "strategies/rules/common/local_emit.h"
 
-/// Normalisation over the last dimensions (spec operators 3.9). Layer normalisation needs them
-/// whole; root mean square normalisation may cut them and is then taken apart into simple operators
-/// with an AllReduce.
+/// Normalisation over the last dimensions (mindspore ops_info/layer_norm_info.cc). Layer
+/// normalisation needs them whole; root mean square normalisation may cut them and is then taken
+/// apart into simple operators with an AllReduce.
 namespace drydock::strategies {
 namespace {
 

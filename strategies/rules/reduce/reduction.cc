@@ -12,8 +12,8 @@
 #include "strategies/rules/common/common_rules.h"
 #include "strategies/rules/reduce/reduction_form.h"
 
-/// Reductions over listed dimensions (spec operators 3.5): any dimension may be cut; what is cut
-/// and reduced leaves partial results that an AllReduce completes.
+/// Reductions over listed dimensions (mindspore ops_info/reduce_base_method_info.cc): any dimension
+/// may be cut; what is cut and reduced leaves partial results that an AllReduce completes.
 namespace drydock::strategies {
 namespace {
 

@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "strategies/operators/op_entry.h"
 
-/// What reductions over listed dimensions share. Source: spec operators 3.5.
+/// What reductions over listed dimensions share. Source: mindspore reduce_base_method_info.cc.
 namespace drydock::strategies {
 
 /// Which dimensions a reduction removes and how its result looks.

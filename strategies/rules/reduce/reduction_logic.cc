@@ -12,7 +12,8 @@
 #include "strategies/rules/reduce/reduction_form.h"
 
 /// Reductions whose partial results need more than a collective of their own type: any and all,
-/// which are combined as integers, and sums of squares. Source: spec operators 3.5.
+/// which are combined as integers, and sums of squares. Source: mindspore
+/// ops_info/reduce_base_method_info.cc.
 namespace drydock::strategies {
 namespace {
 

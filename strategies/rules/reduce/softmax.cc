@@ -10,8 +10,8 @@
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
 
-/// Operators that work along one dimension, which therefore stays whole (spec operators 3.4):
-/// softmax and its logarithm.
+/// Operators that work along one dimension, which therefore stays whole (mindspore
+/// ops_info/activation_info.cc): softmax and its logarithm.
 namespace drydock::strategies {
 namespace {
 

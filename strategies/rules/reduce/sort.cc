@@ -11,7 +11,7 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// Sorting along one dimension, which stays whole. Results: values and where they were. Source:
-/// spec operators 3.4.
+/// mindspore ops_info/topk_info.cc.
 namespace drydock::strategies {
 namespace {
 

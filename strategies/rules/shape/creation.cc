@@ -13,7 +13,8 @@
 #include "strategies/rules/common/local_emit.h"
 
 /// Operators that make tensors from numbers. A strategy describes the result; each rank makes its
-/// slice. Numbers that decide how long the result is are attributes. Source: spec operators 3.12.
+/// slice. Numbers that decide how long the result is are attributes. Source: mindspore
+/// ops_info/fillv2_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -12,7 +12,7 @@
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
 
-/// Joining and splitting along one dimension. Source: spec operators 3.8.
+/// Joining and splitting along one dimension. Source: mindspore ops_info/concat_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -12,7 +12,7 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// Padding. The attribute `paddings` lists a pair (before, after) for each of the last dimensions,
-/// last dimension first; negative numbers cut off. Source: spec operators section 8, PadV3.
+/// last dimension first; negative numbers cut off. Source: mindspore ops_info/pad_info.cc, PadV3.
 namespace drydock::strategies {
 namespace {
 

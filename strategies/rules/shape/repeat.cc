@@ -11,7 +11,7 @@
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
 
-/// Operators that repeat a tensor: BroadcastTo and Tile. Source: spec operators 3.8.
+/// Operators that repeat a tensor: BroadcastTo and Tile. Source: mindspore ops_info/tile_info.cc.
 namespace drydock::strategies {
 namespace {
 

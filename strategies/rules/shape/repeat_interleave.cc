@@ -14,7 +14,7 @@
 
 /// Operators that repeat single elements along one dimension, or of the flattened tensor. A slice
 /// repeated is the slice of the repeated tensor, so the dimension may be cut where all elements
-/// are repeated alike. Source: spec operators 3.1 and section 8.
+/// are repeated alike. Source: mindspore ops_info/tile_info.cc.
 namespace drydock::strategies {
 namespace {
 

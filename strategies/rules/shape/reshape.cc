@@ -12,7 +12,7 @@
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
 
-/// Operators that only rename or reorder dimensions. Source: spec operators 3.8.
+/// Operators that only rename or reorder dimensions. Source: mindspore ops_info/reshape_info.cc.
 namespace drydock::strategies {
 namespace {
 

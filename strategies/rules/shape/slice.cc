@@ -12,7 +12,8 @@
 #include "strategies/rules/shape/slice_plan.h"
 
 /// Slices and their gradients: the gradient is placed where the slice was taken, zeros elsewhere.
-/// Source: spec operators 3.8; spec layout-and-redistribution section 9.
+/// Source: mindspore ops_info/strided_slice_info.cc, mindspore
+/// python/mindspore/ops/_grad_experimental/grad_comm_ops.py.
 namespace drydock::strategies {
 namespace {
 

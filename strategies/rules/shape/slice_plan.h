@@ -27,7 +27,7 @@ struct SliceStep {
 /// The steps of a StridedSlice of a tensor of `shape`, in output order, from the attributes begin,
 /// end, strides and the five masks.
 /// @error kInvalidArgument  lists of unequal or too great length, stride 0, shrunk index out of
-/// range Source: spec operators 3.17, StridedSlice.
+/// range Source: mindspore ops/infer, StridedSlice.
 [[nodiscard]] Result<std::vector<SliceStep>> PlanStridedSlice(const OpView& op, const Shape& shape);
 
 /// Bit i of a mask attribute; bits beyond 62 are never set.

@@ -9,8 +9,8 @@
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
 
-/// Stacking along a new dimension, and taking apart again. The new dimension is whole. Source: spec
-/// operators section 8, Stack.
+/// Stacking along a new dimension, and taking apart again. The new dimension is whole. Source:
+/// docs/operators.md, Stack.
 namespace drydock::strategies {
 namespace {
 

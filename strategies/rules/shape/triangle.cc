@@ -8,7 +8,7 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// Lower and upper triangle of the last two dimensions. Each rank shifts the diagonal by the place
-/// of its slice. Source: spec operators section 8, Tril and Triu.
+/// of its slice. Source: mindspore ops_info/tril_info.cc, Tril and Triu.
 namespace drydock::strategies {
 namespace {
 

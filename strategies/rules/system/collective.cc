@@ -15,7 +15,7 @@
 
 /// Collectives between the ranks of a node's group (attribute `rank_size` = ranks in it) and their
 /// gradients, which are collectives of the same group. They cannot be evaluated by one rank alone.
-/// Source: spec layout-and-redistribution section 9; spec operators 3.16.
+/// Source: mindspore python/mindspore/ops/_grad_experimental/grad_comm_ops.py, mindspore ops_info/.
 namespace drydock::strategies {
 namespace {
 

@@ -12,7 +12,7 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// Ends of a network besides the data set's entry (virtual.cc): GetNext takes tensors from a queue,
-/// _VirtualOutput marks what a network returns. Source: spec operators 3.14.
+/// _VirtualOutput marks what a network returns. Source: mindspore ops_info/virtual_dataset_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -9,7 +9,7 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// What happens to operators without a rule: the pseudo rules, and the entry that stands for
-/// everything outside the table. Source: spec operators 1.1 and 3.14.
+/// everything outside the table. Source: mindspore ccsrc/frontend/parallel/step_parallel_utils.cc.
 namespace drydock::strategies {
 namespace {
 

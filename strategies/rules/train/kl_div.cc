@@ -13,7 +13,8 @@
 #include "strategies/rules/common/local_emit.h"
 
 /// KLDivLoss: labels * (log(labels) - logits), whole or as one number. Any dimension may be cut;
-/// the parts of the one number are summed by an AllReduce. Source: spec operators 3.12.
+/// the parts of the one number are summed by an AllReduce. Source: mindspore
+/// ops_info/kldiv_loss_info.cc.
 namespace drydock::strategies {
 namespace {
 

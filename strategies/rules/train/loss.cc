@@ -14,7 +14,7 @@
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
 
-/// Losses of classifiers (spec operators 3.12). The class dimension is never cut.
+/// Losses of classifiers (mindspore ops_info/loss_info.cc). The class dimension is never cut.
 namespace drydock::strategies {
 namespace {
 
@@ -136,7 +136,7 @@ Result<std::vector<TensorType>> InferSparseCrossEntropy(const OpView& op) {
 
 /// Purely data parallel: every rank keeps the mean over its own samples, which is no sum and no
 /// mean over all of them; the loss is not divided either. A cut batch must use all devices. Source:
-/// spec operators 3.14.
+/// mindspore ops_info/batch_parallel_info.cc.
 Result<ShardRule> ShardSparseCrossEntropy(const OpView& op, const Strategy& strategy) {
   const bool cut = !strategy.empty() && !strategy[0].empty() && strategy[0][0] > 1;
   if (cut && op.device_count > 0 && strategy[0][0] != op.device_count) {

@@ -5,7 +5,8 @@
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_rules.h"
 
-/// Assignments to parameters: operand 0 is written in place. Source: spec operators 3.2.
+/// Assignments to parameters: operand 0 is written in place. Source: mindspore
+/// ops_info/arithmetic_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -6,9 +6,9 @@
 #include "strategies/rules/common/common_rules.h"
 
 /// The placeholder loss that stands behind a network in tests of strategies: one element out of
-/// whatever comes in. It has no rule: every rank takes it of its own slice (spec operators 1.1).
-/// Its value is never asked for; here it is the sum, so that its gradient is the incoming one
-/// everywhere.
+/// whatever comes in. It has no rule: every rank takes it of its own slice (mindspore
+/// ccsrc/frontend/parallel/step_parallel_utils.cc). Its value is never asked for; here it is the
+/// sum, so that its gradient is the incoming one everywhere.
 namespace drydock::strategies {
 namespace {
 

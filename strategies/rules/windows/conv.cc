@@ -14,7 +14,7 @@
 /// Convolutions of two and three spatial dimensions and their input gradients, which are operators
 /// of their own. With x (n, ci, s...) and weight (co, ci, taps...) the iteration space is [n, ci,
 /// s..., co]; cutting ci leaves partial sums, cutting rows or columns needs border rows of the
-/// neighbours. Source: spec operators 3.10.
+/// neighbours. Source: mindspore ops_info/conv2d_info.cc.
 namespace drydock::strategies {
 namespace {
 

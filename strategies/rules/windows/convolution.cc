@@ -13,7 +13,7 @@
 
 /// Convolution with explicit padding, optional bias, and its transposed form. Rows and columns stay
 /// whole; cutting the input channels leaves partial sums, to which the bias is added once, behind
-/// the AllReduce. Source: spec operators 3.10.
+/// the AllReduce. Source: mindspore ops_info/conv2d_info.cc.
 namespace drydock::strategies {
 namespace {
 

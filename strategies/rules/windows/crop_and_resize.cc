@@ -16,7 +16,7 @@
 
 /// Parts of images (NHWC) resampled to one size; boxes are fractions of the image. Images may be
 /// spread over ranks: each rank answers for its own images, zeros for the others, and an AllReduce
-/// sums. Source: spec operators 8, detection.
+/// sums. Source: mindspore ops_info/resizebilinear_v2_info.cc, detection.
 namespace drydock::strategies {
 namespace {
 

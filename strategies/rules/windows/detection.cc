@@ -120,7 +120,7 @@ Result<std::vector<TensorType>> InferValid(const OpView& op) {
   return std::vector<TensorType>{{.shape = {op.inputs[0].shape[0]}, .dtype = DType::kBool}};
 }
 
-/// Data parallel: whole or on all devices. Source: spec operators 3.14.
+/// Data parallel: whole or on all devices. Source: mindspore ops_info/iou_info.cc.
 Result<ShardRule> ShardValid(const OpView& op, const Strategy& strategy) {
   const bool cut = !strategy.empty() && !strategy[0].empty() && strategy[0][0] > 1;
   if (cut && op.device_count > 0 && strategy[0][0] != op.device_count) {

@@ -14,7 +14,7 @@
 /// A rank that computes part p of an output needs a window of the input that reaches beyond its own
 /// part. Windows are given in coordinates of the whole input, so one description serves all ranks;
 /// where a window reaches outside the input (padding at the edge) its elements are filled in and
-/// nothing is sent. Source: spec operators 3.10; docs/adr/0007-halo-exchange-by-windows.md.
+/// nothing is sent. Source: mindspore conv2d_info.cc; docs/adr/0007-halo-exchange-by-windows.md.
 namespace drydock::strategies {
 
 /// Windows along one dimension of the exchanged tensor.

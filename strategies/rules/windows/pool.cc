@@ -14,7 +14,7 @@
 
 /// Maxima and averages over sliding windows. Two-dimensional pools may be cut along rows and
 /// columns where windows do not reach beyond the stride; three-dimensional ones exchange border
-/// rows. Source: spec operators 3.10.
+/// rows. Source: mindspore ops_info/maxpool_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -17,7 +17,7 @@
 /// Images resized to `size` (height, width). Nearest neighbours are local to a part whose extents
 /// shrink alike; bilinear interpolation cut along the width needs one column of each neighbour and
 /// then runs as ParallelResizeBilinear, which knows its place in the whole image.
-/// Source: spec operators 3.10.
+/// Source: mindspore ops_info/resizebilinear_v2_info.cc.
 namespace drydock::strategies {
 namespace {
 

@@ -14,7 +14,8 @@
 #include "strategies/rules/windows/image_sample.h"
 
 /// Regions of feature maps (NCHW) averaged into a grid of bins; boxes are in pixels. Images may be
-/// spread over ranks, as in crop_and_resize.cc. Source: spec operators 8, detection.
+/// spread over ranks, as in crop_and_resize.cc. Source: mindspore ops_info/roi_align_info.cc,
+/// detection.
 namespace drydock::strategies {
 namespace {
 

@@ -14,7 +14,7 @@
 #include "strategies/rules/windows/halo.h"
 
 /// Sliding windows over the spatial dimensions of a tensor (n, c, spatial...): what convolutions
-/// and pools have in common. Source: spec operators 3.10 and 3.17.
+/// and pools have in common. Source: mindspore ops_info/conv2d_info.cc.
 namespace drydock::strategies {
 
 /// One spatial dimension of a convolution or pool.

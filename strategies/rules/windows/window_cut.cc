@@ -7,7 +7,7 @@
 #include "strategies/rules/windows/window.h"
 
 /// Which cuts of the spatial dimensions of a convolution or pool are legal, and which border rows
-/// the ranks then need from each other. Source: spec operators 3.10.
+/// the ranks then need from each other. Source: mindspore ops_info/conv2d_info.cc.
 ///
 /// With kernels no longer than the stride the parts are independent if every part holds whole
 /// strides. Longer kernels reach into the neighbours' parts: window i begins at i * (output rows

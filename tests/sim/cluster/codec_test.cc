@@ -217,7 +217,7 @@ TEST(ProtoReader, SkipsUnknownFieldsOfEveryKindAndBalancedGroups) {
 }
 
 TEST(NodePortRanges, MatchProtobufsMap) {
-  // Spec cluster-protocol 14: ids 0 and 1 on one host, width 4096 / 2 = 2048 from 8118 on.
+  // docs/protocol.md: ids 0 and 1 on one host, width 4096 / 2 = 2048 from 8118 on.
   const std::vector<NodePortRange> ranges = {{"0", 8118, 10165}, {"1", 10166, 12213}};
   std::string body;
   EncodeNodePortRanges(ranges, body);

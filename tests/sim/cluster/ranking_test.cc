@@ -27,7 +27,7 @@ TEST(AddressKey, IsHexOfTheBytesSoThatNumbersSortRight) {
   EXPECT_GT(AddressKey("no address"), AddressKey("ffff::"));
 }
 
-// Both examples: spec cluster-protocol 4.4, checked against the reference.
+// Both examples: docs/protocol.md, checked against the reference.
 TEST(FinalRanks, TextIdsAreRankedByAddressThenId) {
   const std::vector<RankingInput> members = {
       Member("b", "10.0.0.2"), Member("a", "9.0.0.1"), Member("worker_10", "10.0.0.1"),
@@ -150,7 +150,7 @@ TEST(IdIndex, FindsWhatIsLeftAfterManyErasures) {
 }
 
 TEST(Snapshot, HasTheReferencesLayout) {
-  // Spec cluster-protocol 10: a text inside an object; ours adds host_ip.
+  // docs/protocol.md: a text inside an object; ours adds host_ip.
   const SchedulerSnapshot snapshot{
       .topology_ready = true,
       .nodes = {{.node_id = "w0", .host_name = "a", .host_ip = "10.0.0.1"}}};

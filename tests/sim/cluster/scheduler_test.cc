@@ -312,7 +312,7 @@ TEST(Scheduler, MessagesNobodyKnowsGetNoAnswer) {
   EXPECT_EQ(scheduler.Heartbeat(1, "nobody"), std::nullopt);
 }
 
-// Old rules, spec cluster-protocol 16.
+// Old rules, docs/protocol.md.
 TEST(SchedulerRules, Release20RanksInOrderOfArrivalAndAcceptsKnownIds) {
   SchedulerOptions options = Job(2);
   options.rules = ReferenceRules(ProtocolVersion::kMindSpore20);

@@ -8,7 +8,7 @@ namespace drydock::strategies {
 namespace {
 
 TEST(NameHash, EqualsTheReference) {
-  // Spec 4.2: one, two and fewer than one 8-byte words, and tails of different lengths.
+  // One, two and fewer than one 8-byte words, and tails of different lengths.
   EXPECT_EQ(NameHash("0-1-2-3"), 6301172352641561019U);
   EXPECT_EQ(NameHash("4-5-6-7"), 15700679239691767905U);
   EXPECT_EQ(NameHash("0-4"), 16453000547691086251U);

@@ -16,7 +16,7 @@ using Numbers = std::vector<std::int64_t>;
 
 /// Checks one case: given its inputs and what it expects, reports mismatches to GoogleTest.
 using Check = std::function<void(const json& inputs, const json& expected)>;
-/// The checks by kind of case (spec layout-and-redistribution section 16).
+/// The checks by kind of case (docs/sharding.md).
 using Checks = std::map<std::string, Check>;
 
 /// Cases about single layouts, groups, names and stages.

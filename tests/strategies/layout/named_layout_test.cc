@@ -16,7 +16,7 @@ NamedLayout Cube() {
 }
 
 TEST(ToTensorLayout, TuplesCutFromOutsideIn) {
-  // Spec 2: layout("mp", ("sp", "dp")) -> axes 0 and (1, 2).
+  // By definition: layout("mp", ("sp", "dp")) -> axes 0 and (1, 2).
   const auto layout = ToTensorLayout(Cube(), {{"mp"}, {"sp", "dp"}}, {2, 4});
   ASSERT_TRUE(layout.has_value());
   EXPECT_THAT(layout->tensor_map, ElementsAre(Numbers{0}, Numbers{1, 2}));

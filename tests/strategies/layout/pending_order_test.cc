@@ -18,7 +18,7 @@ std::vector<std::int64_t> OrderOf(std::size_t count) {
 }
 
 TEST(PendingOrder, EqualsTheMeasuredRows) {
-  // Spec 8.4, measured on the reference's hash map.
+  // Measured on the reference's hash map.
   EXPECT_EQ(JoinText(OrderOf(3), " "), "0 1 2");
   EXPECT_EQ(JoinText(OrderOf(4), " "), "0 1 3 2");
   EXPECT_EQ(JoinText(OrderOf(5), " "), "0 1 4 3 2");

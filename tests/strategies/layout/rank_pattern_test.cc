@@ -18,7 +18,8 @@ TEST(AxisDigit, StrideIsTheProductOfInnerAxes) {
 }
 
 TEST(GroupRanks, AxisOfADeviceMatrix) {
-  // Spec 4.1: D = {2, 2, 3}, ranks 0..11, self 5: axis 0 {5, 11}, axis 1 {2, 5}, axis 2 {3, 4, 5}.
+  // By definition: D = {2, 2, 3}, ranks 0..11, self 5: axis 0 {5, 11}, axis 1 {2, 5}, axis 2 {3, 4,
+  // 5}.
   const std::vector<std::int64_t> matrix = {2, 2, 3};
   EXPECT_THAT(GroupRanks(MakeGroupPattern({AxisDigit(matrix, 0)}), 5, 0), ElementsAre(5, 11));
   EXPECT_THAT(GroupRanks(MakeGroupPattern({AxisDigit(matrix, 1)}), 5, 0), ElementsAre(2, 5));

@@ -9,7 +9,7 @@
 #include "strategies/layout/tensor_layout.h"
 
 // A slow, obvious executor of redistributions on real numbers, and generators of layouts. Written
-// from the meaning of the primitives (spec layout-and-redistribution section 15) and from the plain
+// from the meaning of the primitives (docs/sharding.md) and from the plain
 // coordinate formulas, without the library's symbolic forms where those are under test.
 
 namespace drydock::strategies::oracle {

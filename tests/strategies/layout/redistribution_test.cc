@@ -27,7 +27,7 @@ std::vector<Kind> KindsOf(const std::vector<RedistributionOp>& ops) {
 }
 
 TEST(InferRedistribution, RowsToRowsAndColumnsSlicesLocally) {
-  // Spec 12: (16, 16) on {2, 4}, map {1, -1} -> {1, 0}; rank r keeps columns 4 * (r mod 4) .. + 4.
+  // (16, 16) on {2, 4}, map {1, -1} -> {1, 0}; rank r keeps columns 4 * (r mod 4) .. + 4.
   const auto ops =
       InferRedistribution(Plain({2, 4}, {1, -1}, {16, 16}), Plain({2, 4}, {1, 0}, {16, 16}), {});
   ASSERT_TRUE(ops.has_value());
@@ -39,7 +39,7 @@ TEST(InferRedistribution, RowsToRowsAndColumnsSlicesLocally) {
 }
 
 TEST(InferRedistribution, DataParallelInputOfTheWorkedExample) {
-  // Spec 12: each rank holds (2, 32); AllGather, Reshape (1, 8, 32), StridedSlice, Reshape (8, 8).
+  // Each rank holds (2, 32); AllGather, Reshape (1, 8, 32), StridedSlice, Reshape (8, 8).
   const auto ops =
       InferRedistribution(Plain({8, 1}, {1, -1}, {16, 32}), Plain({2, 4, 1}, {2, 1}, {16, 32}), {});
   ASSERT_TRUE(ops.has_value());
@@ -52,7 +52,8 @@ TEST(InferRedistribution, DataParallelInputOfTheWorkedExample) {
 }
 
 TEST(InferRedistribution, NotExpandableGoesThroughTheWholeTensor) {
-  // Spec 8.6: (24, 10) cut 8 on dimension 0 -> (16, 15) cut 8: AllGather, Reshape, StridedSlice.
+  // Cannot be expanded: (24, 10) cut 8 on dimension 0 -> (16, 15) cut 8: AllGather, Reshape,
+  // StridedSlice.
   const auto ops =
       InferRedistribution(Plain({8}, {0, -1}, {24, 10}), Plain({8}, {0, -1}, {16, 15}), {});
   ASSERT_TRUE(ops.has_value());
@@ -81,7 +82,7 @@ TEST(InferRedistribution, ScalarsPassUnchanged) {
 }
 
 TEST(InferRedistribution, OnesLeftInDoNotStopUnification) {
-  // Spec 8.1: the pair on which the reference's unification never ends without squeezing.
+  // The pair on which the reference's unification never ends without squeezing.
   const auto ops = InferRedistribution(Plain({2, 2, 2}, {-1, 0, -1, -1}, {2, 4, 2, 4}),
                                        Plain({2, 2, 2}, {-1, 2, -1, -1}, {1, 16, 2, 2}), {});
   EXPECT_TRUE(ops.has_value());
@@ -102,7 +103,7 @@ TEST(InferRedistribution, InvalidLayoutIsRefusedEvenIfNothingWouldMove) {
 }
 
 TEST(CostOfRedistribution, GatherAndSliceFollowTheTable) {
-  // Spec 8.9: (16, 16) on 4: rows -> columns. Gather of x = 64 on dimension 0, n = 4:
+  // (16, 16) on 4: rows -> columns. Gather of x = 64 on dimension 0, n = 4:
   // forward 0.5 * 4 * 64 = 128, backward 32, computation 64 + 64, memory 4 * 64 + 64.
   // Slice: + x with the same x: computation 192, memory 384. No Reshape.
   const auto cost =

@@ -20,7 +20,7 @@ TensorLayout Plain(Numbers matrix, const Numbers& map, Shape shape) {
 }
 
 TEST(SliceOf, RowsAndColumnsOfEightRanks) {
-  // Spec 1.4: rank 6 = (1, 2): rows 8..16, columns 8..12.
+  // Rank 6 = (1, 2): rows 8..16, columns 8..12.
   const TensorLayout layout = Plain({2, 4}, {1, 0}, {16, 16});
   EXPECT_THAT(SliceShape(layout), ElementsAre(8, 4));
   EXPECT_THAT(SliceOf(layout, 6), ElementsAre(Range{8, 16}, Range{8, 12}));
@@ -28,7 +28,7 @@ TEST(SliceOf, RowsAndColumnsOfEightRanks) {
 }
 
 TEST(SliceOf, FirstOfSeveralAxesIsTheOutermostCut) {
-  // Spec 2: D (dp, sp, mp) = (2, 2, 2), map (mp, (sp, dp)) on (2, 4): ranks 0, 4, 2, 6 own columns
+  // D (dp, sp, mp) = (2, 2, 2), map (mp, (sp, dp)) on (2, 4): ranks 0, 4, 2, 6 own columns
   // 0, 1, 2, 3 of row 0.
   const TensorLayout layout{
       .device_matrix = {2, 2, 2}, .tensor_map = {{0}, {1, 2}}, .shape = {2, 4}};
@@ -40,14 +40,14 @@ TEST(SliceOf, FirstOfSeveralAxesIsTheOutermostCut) {
 }
 
 TEST(ReplicaPattern, UnmappedAxesShareTheSlice) {
-  // Spec 1.4: map {-1, 0} on {2, 4}: replicas r mod 4 and r mod 4 + 4.
+  // Map {-1, 0} on {2, 4}: replicas r mod 4 and r mod 4 + 4.
   EXPECT_THAT(GroupRanks(ReplicaPattern(Plain({2, 4}, {-1, 0}, {16, 16})), 6, 0),
               ElementsAre(2, 6));
   EXPECT_THAT(ReplicaPattern(Plain({2, 4}, {1, 0}, {16, 16})).digits, IsEmpty());
 }
 
 TEST(Standardize, AxesOfSizeOneVanish) {
-  // Spec 1.3.
+  // The standard form.
   EXPECT_EQ(Standardize(Plain({2, 2, 1}, {2, 1}, {4, 4})), Plain({2, 2}, {1, 0}, {4, 4}));
   EXPECT_EQ(Standardize(Plain({1, 16, 1}, {2, 1}, {4, 16})), Plain({16}, {-1, 0}, {4, 16}));
   EXPECT_EQ(Standardize(Plain({1, 1}, {1, 0}, {4, 4})), Plain({1}, {-1, -1}, {4, 4}));

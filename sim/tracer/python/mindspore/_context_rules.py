@@ -1,4 +1,4 @@
-"""Keys, types and ranges of the context settings. Source: spec tracing-frontend 10."""
+"""Keys, types and ranges of the context settings."""
 import re
 
 from mindspore._drydock.errors import user_error

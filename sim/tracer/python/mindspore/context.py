@@ -1,4 +1,4 @@
-"""set_context, set_auto_parallel_context and friends. Source: spec tracing-frontend 10."""
+"""set_context, set_auto_parallel_context and friends."""
 import functools
 import sys
 

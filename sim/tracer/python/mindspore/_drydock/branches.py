@@ -2,7 +2,7 @@
 
 The construct() around the branch runs once per outcome. What was recorded before the branch is not recorded
 again: a later run goes over the recording of the first one as long as it does the same, and takes the results of cells that
-were called with the same tensors. Source: spec tracing-frontend 9.1.
+were called with the same tensors.
 """
 from mindspore._drydock import frames
 from mindspore._drydock.errors import Unsupported, user_error

@@ -119,7 +119,7 @@ _ORDER = {"bool": 0, "uint": 1, "int": 1, "float": 2, "complex": 3}
 
 
 def promote(a, b):
-    """Common type of two operands. Source: spec operators 3.17 `promote`."""
+    """Common type of two operands. Source: mindspore ops/infer `promote`."""
     if a is b:
         return a
     if _ORDER[a.kind] != _ORDER[b.kind]:

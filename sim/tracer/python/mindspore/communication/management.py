@@ -1,4 +1,4 @@
-"""Ranks and groups. Source: spec tracing-frontend 9.5."""
+"""Ranks and groups."""
 import os
 
 from mindspore._drydock import groups

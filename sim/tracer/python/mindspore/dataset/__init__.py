@@ -1,4 +1,4 @@
-"""Data sets: one row is enough; files are not read. Source: spec tracing-frontend 9.4."""
+"""Data sets: one row is enough; files are not read."""
 from mindspore._drydock.lazy import module_getattr
 from mindspore.dataset import transforms, vision  # noqa: F401
 from mindspore.dataset.engine.datasets import BatchDataset, Dataset, RepeatDataset, zip  # noqa: F401

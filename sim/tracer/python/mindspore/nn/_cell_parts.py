@@ -4,7 +4,7 @@ from mindspore._drydock.session import session
 
 
 class ParameterNames:
-    """Walks and names. Source: spec tracing-frontend 5.2."""
+    """Walks and names."""
 
     def cells_and_names(self, cells=None, name_prefix=""):
         seen = cells if cells is not None else set()

@@ -1,4 +1,4 @@
-"""Cells: networks and their parts. Source: spec tracing-frontend 5."""
+"""Cells: networks and their parts."""
 import itertools
 from collections import OrderedDict
 

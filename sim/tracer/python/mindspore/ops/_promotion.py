@@ -1,6 +1,6 @@
 """Element types of operands before an operator is recorded: implicit casts, types of numbers.
 
-Source: spec operators 3.17, "Dtype groups".
+Source: mindspore ops/infer, "Dtype groups".
 """
 from mindspore._drydock import values
 from mindspore.common import dtype as mstype

@@ -1,4 +1,4 @@
-"""Checks of Primitive.shard and their effect. Source: spec tracing-frontend 6."""
+"""Checks of Primitive.shard and their effect."""
 from mindspore._drydock import frames
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.rank import RankInt

@@ -1,6 +1,6 @@
 """Strategies of operators that one compile writes to a file and another takes from it.
 
-The file has the JSON form of strategy files, keyed by the full names of the operators. Source: spec memory-and-dump.
+The file has the JSON form of strategy files, keyed by the full names of the operators. Source: docs/reports.md.
 """
 import json
 import os

@@ -1,4 +1,4 @@
-"""AutoParallel: parallel settings of one network. Source: spec tracing-frontend 10.4."""
+"""AutoParallel: parallel settings of one network."""
 from mindspore import _context_rules as _rules
 from mindspore import context
 from mindspore._drydock import frames, tracing

@@ -1,4 +1,4 @@
-"""Layout of a tensor on a device grid, and shard() of functions. Source: spec tracing-frontend 6."""
+"""Layout of a tensor on a device grid, and shard() of functions."""
 import copy
 
 from mindspore._drydock.errors import user_error

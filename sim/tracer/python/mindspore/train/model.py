@@ -1,4 +1,4 @@
-"""Model: training, evaluation and prediction with one call. Source: spec tracing-frontend 9.2 and 11.
+"""Model: training, evaluation and prediction with one call.
 
 A network that is wrapped with AutoParallel brings its parallel settings: they hold while the Model is made and in each of
 its calls. Source: mindspore/python/mindspore/train/model.py.

@@ -1,4 +1,4 @@
-"""Base of the optimizers: parameters, learning rates, weight decay. Source: spec tracing-frontend 11;
+"""Base of the optimizers: parameters, learning rates, weight decay. Source:
 mindspore/python/mindspore/nn/optim/optimizer.py (which operators a step consists of).
 
 A step: decay * weight is added to each gradient (Mul, AddN), gradients are divided by the loss scale (Mul), the rate is

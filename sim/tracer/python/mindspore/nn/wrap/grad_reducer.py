@@ -30,7 +30,7 @@ def _fusion_attributes(numbers, fusion_type, splits, sharded_optimizer):
 
 
 class DistributedGradReducer(Cell):
-    """See mindspore.nn.DistributedGradReducer. Source: spec tracing-frontend 8."""
+    """See mindspore.nn.DistributedGradReducer."""
 
     def __init__(self, parameters, mean=None, degree=None, fusion_type=1, group=None):
         super().__init__(auto_prefix=False)

@@ -1,4 +1,4 @@
-"""Training steps that scale the loss. Source: spec tracing-frontend 8 and 11."""
+"""Training steps that scale the loss."""
 from mindspore._drydock import gradient
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.gradient import phase

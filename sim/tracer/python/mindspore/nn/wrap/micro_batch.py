@@ -1,4 +1,4 @@
-"""Wrappers that call a network once per part of a batch. Source: spec tracing-frontend 8."""
+"""Wrappers that call a network once per part of a batch."""
 import contextlib
 
 from mindspore._drydock import tracing

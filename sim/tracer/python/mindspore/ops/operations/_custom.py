@@ -1,7 +1,7 @@
 """Custom: an operator whose kernel the script brings; its shape and dtype functions say what comes out.
 
 The kernel itself is never run or read. Its backward kernel counts as one that reads all operands and gives each of
-them a gradient. Source: spec tracing-frontend 6.
+them a gradient.
 """
 from mindspore._drydock import tracing
 from mindspore._drydock.errors import Unsupported, user_error
