@@ -56,11 +56,7 @@ Result<sim::DryRunResult> RunInFull(const std::vector<std::string>& words,
 reports::FullRun RunPlan(const sim::TrainingJob& job, const sim::Plan& plan,
                          const sim::HardwareProfile& hardware, std::int64_t limit_bytes,
                          const Context& context) {
-  const Result<std::vector<std::string>> arguments = reports::ScriptArguments(job, plan);
-  if (!arguments) {
-    return {.problem = arguments.error().message};
-  }
-  std::vector<std::string> words = Words(job, ScriptPath(), *arguments);
+  std::vector<std::string> words = Words(job, ScriptPath(), reports::ScriptArguments(job, plan));
   const std::int64_t gibibytes = std::max<std::int64_t>(1, limit_bytes >> 30);
   words.insert(words.begin(), "--device_memory=" + std::to_string(gibibytes) + "GB");
   const Result<sim::DryRunResult> result = RunInFull(words, &hardware, context);
@@ -84,12 +80,8 @@ reports::FullRun RunPlan(const sim::TrainingJob& job, const sim::Plan& plan,
 }
 
 std::string CommandLineOf(const sim::TrainingJob& job, const sim::Plan& plan) {
-  const Result<std::vector<std::string>> arguments = reports::ScriptArguments(job, plan);
   std::string line = "msrun";
-  if (!arguments) {
-    return {};
-  }
-  for (const std::string& word : Words(job, ScriptPath(), *arguments)) {
+  for (const std::string& word : Words(job, ScriptPath(), reports::ScriptArguments(job, plan))) {
     line += " " + word;
   }
   return line;

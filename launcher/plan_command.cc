@@ -146,7 +146,8 @@ class PlanCommand : public Command {
     DRYDOCK_TRY(sim::Plan plan, sim::ParsePlan(options_.explain));
     plan.micro_batch = std::max<std::int64_t>(1, plan.micro_batch);
     DRYDOCK_RETURN_IF_ERROR(sim::CheckPlan(job, plan));
-    context.out << reports::ExplainText(job, hardware, limit, plan);
+    context.out << reports::ExplainText(job, hardware, limit, plan)
+                << "by hand: " << CommandLineOf(job, plan) << "\n";
     return ExitCode::kOk;
   }
 

@@ -4,6 +4,9 @@
 // mindspore.set_auto_parallel_context; NVIDIA/Megatron-LM: megatron/training/arguments.py.
 #include "reports/plan_settings.h"
 
+#include <string_view>
+#include <utility>
+
 namespace drydock::reports {
 namespace {
 
@@ -23,9 +26,75 @@ std::string Bool(bool value) {
   return value ? "True" : "False";
 }
 
-tl::unexpected<Error> NoScript(std::string what) {
-  return Fail(ErrorCode::kUnsupported, "the full run has no " + std::move(what) + " yet",
-              "the closed form stands alone for this plan");
+std::string_view PositionsName(sim::Positions positions) {
+  switch (positions) {
+    case sim::Positions::kRotary:
+      return "rotary";
+    case sim::Positions::kLearned:
+      return "learned";
+    case sim::Positions::kNone:
+      break;
+  }
+  return "none";
+}
+
+template <class Value>
+using Named = std::vector<std::pair<std::string_view, Value>>;
+
+/// Sizes of the model and of the plan by the names of our script's arguments; 0 is its default.
+Named<std::int64_t> ScriptNumbers(const TrainingJob& job, const Plan& plan) {
+  const sim::ModelShape& model = job.model;
+  Named<std::int64_t> numbers = {{"layers", model.layers},
+                                 {"hidden", model.hidden},
+                                 {"heads", model.heads},
+                                 {"kv_heads", model.kv_heads},
+                                 {"head_width", model.head_width},
+                                 {"ffn", model.ffn},
+                                 {"vocabulary", model.vocabulary},
+                                 {"position_rows", model.position_rows},
+                                 {"prediction_layers", model.prediction_layers},
+                                 {"sequence", job.sequence},
+                                 {"tensor", plan.tensor},
+                                 {"stages", plan.pipeline},
+                                 {"interleave", plan.interleave},
+                                 {"context", plan.context},
+                                 {"micro_batch", plan.micro_batch},
+                                 {"micro_batches", MicroBatches(job, plan)},
+                                 {"optimizer_level", plan.optimizer_level}};
+  if (model.experts.count > 0) {
+    const sim::Experts& experts = model.experts;
+    numbers.insert(numbers.end(), {{"experts", experts.count},
+                                   {"experts_per_token", experts.per_token},
+                                   {"expert_width", experts.width},
+                                   {"shared_width", experts.shared_width},
+                                   {"sparse_layers", experts.layers},
+                                   {"expert", plan.expert}});
+  }
+  if (model.latent.key_rank > 0) {
+    const sim::LatentAttention& latent = model.latent;
+    numbers.insert(numbers.end(), {{"query_rank", latent.query_rank},
+                                   {"key_rank", latent.key_rank},
+                                   {"plain_width", latent.plain_width},
+                                   {"rotary_width", latent.rotary_width},
+                                   {"value_width", latent.value_width}});
+  }
+  return numbers;
+}
+
+Named<bool> ScriptSwitches(const sim::ModelShape& model, const Plan& plan) {
+  return {{"gated", model.gated},
+          {"norm_bias", model.norm_bias},
+          {"query_bias", model.query_bias},
+          {"output_bias", model.output_bias},
+          {"mlp_bias", model.mlp_bias},
+          {"tied", model.tied},
+          {"head_norm", model.head_norm},
+          {"embedding_norm", model.embedding_norm},
+          {"no_final_norm", !model.final_norm},
+          {"dropout", model.dropout},
+          {"router_bias", model.experts.router_bias},
+          {"shared_gate", model.experts.shared_gate},
+          {"sequence_parallel", plan.sequence_parallel}};
 }
 
 }  // namespace
@@ -98,50 +167,28 @@ std::string MegatronFlags(const TrainingJob& job, const Plan& plan) {
   return text.substr(1) + "\n";
 }
 
-Result<std::vector<std::string>> ScriptArguments(const TrainingJob& job, const Plan& plan) {
-  const sim::ModelShape& model = job.model;
-  if (model.experts.count > 0) {
-    return NoScript("experts");
-  }
-  if (model.latent.key_rank > 0) {
-    return NoScript("latent attention");
-  }
-  if (plan.context > 1) {
-    return NoScript("cut sequences (cp)");
-  }
+std::vector<std::string> ScriptArguments(const TrainingJob& job, const Plan& plan) {
   std::vector<std::string> words;
-  const auto add = [&](const char* name, std::int64_t value) {
-    words.push_back("--" + std::string(name) + "=" + Number(value));
-  };
-  add("layers", model.layers);
-  add("hidden", model.hidden);
-  add("heads", model.heads);
-  add("kv_heads", model.kv_heads);
-  add("head_width", model.head_width);
-  add("ffn", model.ffn);
-  add("vocabulary", model.vocabulary);
-  add("sequence", job.sequence);
-  add("tensor", plan.tensor);
-  add("stages", plan.pipeline);
-  add("interleave", plan.interleave);
-  add("micro_batch", plan.micro_batch);
-  add("micro_batches", MicroBatches(job, plan));
-  add("optimizer_level", plan.optimizer_level);
-  words.push_back("--recompute=" + std::string(RecomputeName(plan.recompute)));
-  words.emplace_back(job.attention == sim::AttentionKernel::kFused ? "--attention=fused"
-                                                                   : "--attention=plain");
-  const auto add_switch = [&](const char* name, bool on) {
-    if (on) {
-      words.emplace_back("--" + std::string(name));
+  for (const auto& [name, value] : ScriptNumbers(job, plan)) {
+    if (value != 0) {
+      words.push_back("--" + std::string(name) + "=" + Number(value));
     }
-  };
-  add_switch("gated", model.gated);
-  add_switch("rotary", model.positions == sim::Positions::kRotary);
-  add_switch("norm_bias", model.norm_bias);
-  add_switch("query_bias", model.query_bias);
-  add_switch("output_bias", model.output_bias);
-  add_switch("mlp_bias", model.mlp_bias);
-  add_switch("sequence_parallel", plan.sequence_parallel);
+  }
+  words.push_back("--recompute=" + std::string(RecomputeName(plan.recompute)));
+  words.push_back("--attention=" +
+                  std::string(job.attention == sim::AttentionKernel::kFused ? "fused" : "plain"));
+  words.push_back("--positions=" + std::string(PositionsName(job.model.positions)));
+  words.push_back(
+      "--parameter_type=" +
+      std::string(job.storage.weight < 4 && job.storage.cut_weights ? "float16" : "float32"));
+  if (job.model.experts.router_bias) {
+    words.emplace_back("--router=sigmoid");
+  }
+  for (const auto& [name, on] : ScriptSwitches(job.model, plan)) {
+    if (on) {
+      words.push_back("--" + std::string(name));
+    }
+  }
   return words;
 }
 

@@ -13,8 +13,7 @@ namespace drydock::reports {
 [[nodiscard]] std::string MegatronFlags(const sim::TrainingJob& job, const sim::Plan& plan);
 
 /// Arguments of docs/examples/transformer/net.py that describe this job under this plan.
-/// @error kUnsupported  that script has no such part: experts, latent attention, cut sequences
-[[nodiscard]] Result<std::vector<std::string>> ScriptArguments(const sim::TrainingJob& job,
-                                                               const sim::Plan& plan);
+[[nodiscard]] std::vector<std::string> ScriptArguments(const sim::TrainingJob& job,
+                                                       const sim::Plan& plan);
 
 }  // namespace drydock::reports

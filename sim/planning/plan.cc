@@ -58,6 +58,10 @@ std::optional<Violation> FirstViolation(const TrainingJob& job, const Plan& plan
   if (uneven(model.kv_heads, plan.tensor) && uneven(plan.tensor, model.kv_heads)) {
     return Violation{model.kv_heads, plan.tensor, "key-value heads", "tensor parts"};
   }
+  if (job.storage.cut_weights && plan.tensor > model.kv_heads && model.latent.key_rank == 0) {
+    // Elsewhere each key-value head is kept by several ranks.
+    return Violation{model.kv_heads, plan.tensor, "key-value heads", "tensor parts"};
+  }
   if (uneven(job.sequence, sequence_cuts)) {
     return Violation{job.sequence, sequence_cuts, "tokens", "parts of the sequence"};
   }
@@ -80,6 +84,11 @@ std::optional<Violation> FirstViolation(const TrainingJob& job, const Plan& plan
   }
   if (uneven(model.experts.count, plan.expert)) {
     return Violation{model.experts.count, plan.expert, "experts", "expert parts"};
+  }
+  if (model.experts.count > 0 &&
+      uneven(job.sequence * plan.micro_batch, plan.context * plan.tensor)) {
+    return Violation{job.sequence * plan.micro_batch, plan.context * plan.tensor,
+                     "tokens of a micro batch", "parts that go to experts"};
   }
   if (uneven(stage_devices, plan.expert)) {
     return Violation{stage_devices, plan.expert, "devices of a stage", "expert parts"};

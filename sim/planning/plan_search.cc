@@ -83,8 +83,7 @@ class Enumeration {
 
   void AddWithStorage(Plan plan) {
     const bool shards = plan.data * plan.context > 1;
-    const bool mindspore = job_.storage.cut_weights;
-    const std::int64_t most_level = plan.pipeline == 1 ? 3 : mindspore ? 1 : 2;
+    const std::int64_t most_level = plan.pipeline == 1 ? 3 : 2;
     for (std::int64_t level = 0; level <= (shards ? most_level : 0); ++level) {
       if (space_.fixed.optimizer_level >= 0 && level != space_.fixed.optimizer_level && shards) {
         continue;

@@ -33,6 +33,43 @@ class PlanTest(command.CommandTest):
         for key in ("total", "by_kind", "by_phase"):
             self.assertEqual(self.report("communication.json", "ours")[key], self.report("communication.json", "gpt")[key])
 
+    def step(self, *arguments):
+        """Traffic of one step of the planner's script on 8 ranks, by kind."""
+        sizes = ("--layers=2", "--hidden=256", "--heads=8", "--ffn=512", "--vocabulary=512", "--sequence=128", "--gated", "--positions=rotary")
+        run = self.msrun("--worker_num=8", "--log_dir=out", str(command.EXAMPLES / "transformer/net.py"), *sizes, "--tensor=2", *arguments)
+        self.assert_accepted(run)
+        return {one["key"]: one for one in self.report("communication.json", "out")["by_kind"]}
+
+    def test_experts_get_their_tokens_by_four_exchanges(self):
+        # 4 x 128 tokens on 8 ranks are 64 each; 2 of 8 experts: rows of 16 for each expert, 8 x 16 x 256 numbers of 16 bits, there and back, twice.
+        kinds = self.step("--experts=8", "--experts_per_token=2", "--expert_width=128", "--sparse_layers=1", "--expert=4", "--shared_width=128",
+                          "--sequence_parallel")
+        self.assertEqual((kinds["AlltoAll"]["count"], kinds["AlltoAll"]["payload_bytes"]), (4, 4 * 8 * 16 * 256 * 2))
+
+    def test_cut_sequences_gather_keys_and_values(self):
+        # Each layer gathers keys and values of 2 samples and 128 tokens, 8 heads of 32 on 2 ranks, and scatters their gradients; payloads count what
+        # a rank gives: a half of it to gather, all of it to scatter.
+        kinds = self.step("--context=2", "--micro_batch=2")
+        whole = 2 * 128 * 128 * 2
+        self.assertEqual((kinds["AllGather"]["count"], kinds["AllGather"]["payload_bytes"]), (4, 4 * whole // 2))
+        self.assertEqual((kinds["ReduceScatter"]["count"], kinds["ReduceScatter"]["payload_bytes"]), (4, 4 * whole))
+
+    def test_every_kind_of_model_runs_in_full(self):
+        deepseek = {"model_type": "deepseek_v3", "hidden_size": 256, "num_hidden_layers": 3, "num_attention_heads": 8, "intermediate_size": 512,
+                    "moe_intermediate_size": 128, "n_routed_experts": 8, "n_shared_experts": 1, "num_experts_per_tok": 2,
+                    "first_k_dense_replace": 1, "moe_layer_freq": 1, "q_lora_rank": 64, "kv_lora_rank": 32, "qk_nope_head_dim": 32,
+                    "qk_rope_head_dim": 16, "v_head_dim": 32, "vocab_size": 512, "num_nextn_predict_layers": 1, "topk_method": "noaux_tc"}
+        self.write("deepseek.json", json.dumps(deepseek))
+        qwen = {"model_type": "qwen3_moe", "hidden_size": 256, "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 4,
+                "head_dim": 32, "intermediate_size": 512, "moe_intermediate_size": 128, "num_experts": 8, "num_experts_per_tok": 2, "vocab_size": 512}
+        self.write("qwen.json", json.dumps(qwen))
+        for config, fixed in (("deepseek.json", "tp2 pp2 ep2 mb1 op2 full"), ("deepseek.json", "tp2 pp1 cp2 ep4 mb1 op1 sp none"),
+                              ("qwen.json", "tp2 pp2 ep4 vpp1 cp1 mb1 op1 sp full"), (self.model(), "tp2 pp2 vpp2 cp2 mb1 op1 none")):
+            run = self.plan("--json", "--top=1", "--fix=" + fixed, config)
+            self.assertEqual(run.status, 0, run.err)
+            for one in json.loads(run.out)["best"]:
+                self.assertGreater(one["full_run"].get("peak_bytes", 0), 0, one)
+
     def test_best_plans_are_compiled_for_all_ranks(self):
         run = self.plan("--json", "--top=2", "--fix=cp1 tp2 vpp1", self.model())
         self.assertEqual(run.status, 0, run.err)
@@ -59,9 +96,9 @@ class PlanTest(command.CommandTest):
         run = self.plan("--explain=dp1 tp1 pp4 cp2 mb1", self.model())
         self.assertEqual(run.status, 0, run.err)
         self.assertIn("limit: ", run.out)
-        bad = self.plan("--explain=dp1 tp8 mb3", self.model())
+        bad = self.plan("--explain=dp2 tp4 mb3", self.model())
         self.assertEqual(bad.status, 6)
-        self.assertIn("16 samples cannot be divided by 3 samples at once", bad.err)
+        self.assertIn("16 samples cannot be divided by 6 samples at once", bad.err)
 
     def test_bad_input_is_refused_with_a_remedy(self):
         unknown = self.plan(self.model(model_type="lama"))
