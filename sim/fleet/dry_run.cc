@@ -68,13 +68,14 @@ Status AccountMemory(const LocalProgram& program, const DryRunOptions& options,
   ranks.layers = LayersAtPeak(facts, profile);
   ranks.kept_for_backward_bytes = KeptForBackward(program, plan, profile);
   profile.largest.resize(std::min(options.largest_count, profile.largest.size()));
+  profile.largest.shrink_to_fit();
   for (const PeakBuffer& buffer : profile.largest) {
     ranks.largest.push_back(buffer.buffer < 0
                                 ? facts.Workspace(KernelAtPeak(plan, profile), buffer.bytes)
                                 : facts.Describe(buffer));
   }
   if (!options.keep_lifetimes) {
-    profile.placements = {};  // As large as the plan; only the peak is told.
+    profile.placements = std::vector<BufferPlacement>();  // As large as the plan; `= {}` keeps it.
   }
   return {};
 }

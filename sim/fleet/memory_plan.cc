@@ -34,6 +34,7 @@ class PlanBuilder {
     AddBuffers();
     MarkOutputs();
     MarkWritten();
+    plan_.kernels.reserve(graph_.launches.size());
     for (const Launch& launch : graph_.launches) {
       if (launch.kind == Launch::Kind::kSend) {
         NoteSend(launch);

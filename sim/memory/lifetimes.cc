@@ -31,8 +31,7 @@ class PlanRun {
         pool_(options.pool),
         pending_uses_(table_.uses),
         stream_uses_(plan.buffers.size(), 0),
-        last_reader_(plan.buffers.size(), kBeforeKernels),
-        old_(plan.buffers.size()) {
+        last_reader_(plan.buffers.size(), kBeforeKernels) {
     profile_.placements.assign(plan.buffers.size(), BufferPlacement{});
     if (options.keep_trace) {
       tracker_.emplace();
@@ -123,6 +122,7 @@ class PlanRun {
       return;
     }
     pending_uses_ = table_.uses;
+    old_.clear();
     if (step_ == 1 && !plan_.later_kernels.empty()) {
       FindLastReaders();
     }
@@ -130,11 +130,9 @@ class PlanRun {
       if (Root(b) != b || IsPersistent(b)) {
         continue;
       }
-      old_[b] = {};
       if (Placed(b) && profile_.placements[b].last_kernel == kNeverFreed) {
-        old_[b] = profile_.placements[b];
-        old_[b].first_kernel = kBeforeKernels;
-        old_[b].last_kernel = kNeverFreed;
+        BufferPlacement& old = old_[b] = profile_.placements[b];
+        old.first_kernel = kBeforeKernels;
       }
       profile_.placements[b] = {};
     }
@@ -149,7 +147,10 @@ class PlanRun {
       at_peak_ = profile_;
       at_peak_.at_step = static_cast<std::int32_t>(step_);
       if (options_.keep_series) {
-        at_peak_.left_over = old_;
+        at_peak_.left_over.assign(plan_.buffers.size(), {});
+        for (const auto& [root, placement] : old_) {
+          at_peak_.left_over[root] = placement;
+        }
         at_peak_.kinds.clear();
         for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
           at_peak_.kinds.push_back(ReportedKind(b));
@@ -161,19 +162,19 @@ class PlanRun {
 
   /// What the step before returned.
   void DropOldResults() {
-    for (std::size_t b = 0; step_ > 0 && b < plan_.buffers.size(); ++b) {
-      if (!IsInput(b)) {
-        FreeOld(b, kernel_);
+    for (const auto& [root, placement] : old_) {
+      if (!IsInput(root)) {
+        FreeOld(root, kernel_);
       }
     }
   }
 
   /// @param last_kernel  the last one that sees it
   void FreeOld(std::size_t root, std::int32_t last_kernel) {
-    BufferPlacement& old = old_[root];
-    if (old.bytes > 0 && old.last_kernel == kNeverFreed) {
-      Free(old.address);
-      old.last_kernel = last_kernel;
+    const auto old = old_.find(root);
+    if (old != old_.end() && old->second.last_kernel == kNeverFreed) {
+      Free(old->second.address);
+      old->second.last_kernel = last_kernel;
     }
   }
 
@@ -435,15 +436,17 @@ class PlanRun {
 
   void DescribePeak(MemoryProfile& profile) const {
     std::vector<PeakBuffer> live;
-    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
-      for (const BufferPlacement* placement :
-           std::initializer_list<const BufferPlacement*>{&profile.placements[b], &old_[b]}) {
-        if (placement->bytes > 0 && placement->first_kernel <= profile.at_kernel &&
-            placement->last_kernel >= profile.at_kernel) {
-          live.push_back(
-              PeakBuffer{static_cast<std::int32_t>(b), ReportedKind(b), placement->bytes});
-        }
+    const auto note = [&](std::size_t b, const BufferPlacement& placement) {
+      if (placement.bytes > 0 && placement.first_kernel <= profile.at_kernel &&
+          placement.last_kernel >= profile.at_kernel) {
+        live.push_back(PeakBuffer{static_cast<std::int32_t>(b), ReportedKind(b), placement.bytes});
       }
+    };
+    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+      note(b, profile.placements[b]);
+    }
+    for (const auto& [root, placement] : old_) {
+      note(root, placement);
     }
     if (peak_workspace_bytes_ > 0) {
       live.push_back(PeakBuffer{-1, BufferKind::kWorkspace, peak_workspace_bytes_});
@@ -470,7 +473,8 @@ class PlanRun {
   std::vector<std::int32_t> stream_uses_;   ///< By root: uses by other streams not waited for.
   std::vector<std::int32_t> last_reader_;   ///< By root: last kernel that reads it by itself.
   std::map<std::int32_t, std::deque<StreamUse>> uses_of_stream_ = {};
-  std::vector<BufferPlacement> old_;  ///< By root: what the step before left.
+  /// By root: what the step before left, its inputs and its results.
+  std::map<std::size_t, BufferPlacement> old_ = {};
   std::int64_t step_ = 0;
   std::int32_t kernel_ = kBeforeKernels;
   std::int64_t peak_bytes_ = 0;

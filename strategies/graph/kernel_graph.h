@@ -56,15 +56,15 @@ enum class MicroUse : std::uint8_t {
 
 /// One node of a kernel graph.
 ///
-/// A job has millions of them (stages x micro batches x kernels): 88 bytes, and what micro batches
+/// A job has millions of them (stages x micro batches x kernels): 64 bytes, and what micro batches
 /// have in common is shared.
 struct KernelNode {
   KernelKind kind = KernelKind::kKernel;
-  bool communication = false;
-  bool update = false;     ///< Writes parameters.
-  bool runs_late = false;  ///< Runs just before its first user if it needs no other kernel.
-  bool fusible = false;    ///< A collective that may be part of a fused one.
-  bool view = false;       ///< Moves nothing (Reshape): not launched where it shares its operand.
+  bool communication : 1 = false;
+  bool update : 1 = false;     ///< Writes parameters.
+  bool runs_late : 1 = false;  ///< Runs just before its first user if it needs no other kernel.
+  bool fusible : 1 = false;    ///< A collective that may be part of a fused one.
+  bool view : 1 = false;  ///< Moves nothing (Reshape): not launched where it shares its operand.
   MicroUse micro_use = MicroUse::kFollow;
   std::int32_t micro = -1;  ///< The micro batch that it belongs to, -1 = none.
   std::int32_t item = 0;    ///< kTupleGetItem: which result.

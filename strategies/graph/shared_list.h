@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <initializer_list>
-#include <memory>
 #include <utility>
 #include <vector>
+
+#include "strategies/graph/shared_pointer.h"
 
 namespace drydock::strategies {
 
@@ -17,11 +18,11 @@ class SharedList {
  public:
   SharedList() = default;
   SharedList(std::vector<T> items)  // NOLINT(google-explicit-constructor): a list is a list
-      : items_(items.empty() ? nullptr : std::make_shared<const std::vector<T>>(std::move(items))) {
-  }
+      : items_(items.empty() ? SharedPointer<std::vector<T>>()
+                             : SharedPointer<std::vector<T>>(std::move(items))) {}
   SharedList(std::initializer_list<T> items) : SharedList(std::vector<T>(items)) {}
 
-  [[nodiscard]] bool empty() const { return items_ == nullptr; }
+  [[nodiscard]] bool empty() const { return !items_; }
   [[nodiscard]] std::size_t size() const { return items_ ? items_->size() : 0; }
   [[nodiscard]] const T* begin() const { return items_ ? items_->data() : nullptr; }
   [[nodiscard]] const T* end() const { return begin() + size(); }
@@ -40,7 +41,7 @@ class SharedList {
   }
 
  private:
-  std::shared_ptr<const std::vector<T>> items_;
+  SharedPointer<std::vector<T>> items_;
 };
 
 }  // namespace drydock::strategies

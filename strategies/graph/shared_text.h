@@ -1,11 +1,12 @@
 #pragma once
 
 #include <concepts>
-#include <memory>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "strategies/graph/shared_pointer.h"
 
 namespace drydock::strategies {
 
@@ -16,7 +17,8 @@ class SharedText {
  public:
   SharedText() = default;
   SharedText(std::string text)  // NOLINT(google-explicit-constructor): a text is a text
-      : text_(text.empty() ? nullptr : std::make_shared<const std::string>(std::move(text))) {}
+      : text_(text.empty() ? SharedPointer<std::string>()
+                           : SharedPointer<std::string>(std::move(text))) {}
   SharedText(const char* text)  // NOLINT(google-explicit-constructor)
       : SharedText(std::string(text)) {}
 
@@ -37,7 +39,7 @@ class SharedText {
   }
 
  private:
-  std::shared_ptr<const std::string> text_;
+  SharedPointer<std::string> text_;
 };
 
 }  // namespace drydock::strategies
