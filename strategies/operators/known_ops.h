@@ -78,6 +78,11 @@ inline constexpr std::string_view kEachMicroBatch = "each_micro_batch";
 inline constexpr std::string_view kDuplicated = "duplicated";
 /// Attribute of local nodes that run though nobody reads their results.
 inline constexpr std::string_view kRunsUnread = "runs_unread";
+/// Attribute of nodes that a cell gives as its own backward pass: which of them this is.
+inline constexpr std::string_view kOwnBackward = "own_backward";
+inline constexpr std::string_view kOwnBegins = "begins";
+inline constexpr std::string_view kOwnEnds = "ends";
+
 /// Attribute of local nodes that hold a second run back until gradients are there.
 inline constexpr std::string_view kRecomputeDepend = "recompute_depend";
 

@@ -98,6 +98,10 @@ PROOF_NONE(
     "_VirtualMicroJoin");
 PROOF_NONE(Staged, "put in at the edges of pipeline stages; see pipeline_stages_test.cc",
            "_JoinSends", "_StageTransfer");
+PROOF_NONE(OwnBackward,
+           "marks what a cell gives as its backward pass, of which only copies run; see the record "
+           "of cell_bprop.py",
+           "_CellGradients", "_CellSeeds");
 PROOF_NONE(FloatStatus, "the overflow flag of a device, which no dry run sets",
            "NPUClearFloatStatusV2", "NPUGetFloatStatusV2");
 PROOF_NONE(Dumps, "writes a file; nobody reads its result, see tests/sim/tracer/python",

@@ -5,6 +5,7 @@
 
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
+#include "strategies/passes/backward/own_backward.h"
 
 namespace drydock::strategies {
 namespace {
@@ -32,6 +33,10 @@ class ReverseSweep {
     gradients_[ToIndex(loss)] = {start};
     for (std::size_t n = node_count_; n-- > 0;) {
       const Node node = builder_.graph().nodes[n];
+      if (EndsOwnBackward(node)) {
+        DRYDOCK_RETURN_IF_ERROR(VisitCell(node, static_cast<NodeId>(n)));
+        continue;
+      }
       const bool reached = std::ranges::any_of(
           node.outputs, [&](ValueId id) { return !gradients_[ToIndex(id)].empty(); });
       if (reached && node.entry->gradient != nullptr) {
@@ -102,6 +107,39 @@ class ReverseSweep {
     for (std::size_t i = 0; i < node.inputs.size() && i < results->size(); ++i) {
       if (wanted[i] && (*results)[i] != kNoValue) {
         gradients_[ToIndex(node.inputs[i])].push_back((*results)[i]);
+      }
+    }
+    return {};
+  }
+
+  /// A cell that says itself what its gradients are: what is inside of it sees none.
+  Status VisitCell(const Node& end, NodeId id) {
+    const NodeId begin = BeginOfOwnBackward(builder_.graph(), id);
+    const std::vector<ValueId> results = builder_.graph().at(begin).inputs;
+    if (std::ranges::all_of(results, [&](ValueId at) { return gradients_[ToIndex(at)].empty(); })) {
+      return {};
+    }
+    const std::size_t first = builder_.graph().nodes.size();
+    std::vector<ValueId> arriving;
+    for (const ValueId result : results) {
+      DRYDOCK_TRY(ValueId gradient, GradientOf(result));
+      if (gradient == kNoValue) {
+        DRYDOCK_TRY(gradient, builder_.Emit({.op = ops::kZerosLike,
+                                             .inputs = {result},
+                                             .scope = end.scope,
+                                             .place = end.place,
+                                             .phase = Phase::kBackward}));
+      }
+      arriving.push_back(gradient);
+    }
+    for (const ValueId result : results) {
+      gradients_[ToIndex(result)].clear();
+    }
+    const std::vector<ValueId> answers = EmitOwnBackward(builder_, begin, id, arriving);
+    NoteDerivative(id, first);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (end.inputs[i] != kNoValue && answers[i] != kNoValue && depends_[ToIndex(end.inputs[i])]) {
+        gradients_[ToIndex(end.inputs[i])].push_back(answers[i]);
       }
     }
     return {};

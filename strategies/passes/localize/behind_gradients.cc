@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "strategies/operators/known_ops.h"
 #include "strategies/operators/sharding_parts.h"
 #include "strategies/passes/choose/assign.h"
 #include "strategies/passes/localize/checkpoint.h"
@@ -142,7 +143,13 @@ Status LocalizeUpdate(LocalDraft& draft, NodeId id, NodeSpec spec) {
       DRYDOCK_TRY(spec.inputs.back(), PostOperand(draft, id, i, *LayoutOf(draft, written)));
     }
   }
-  return EmitAsTraced(draft, id, std::move(spec));
+  DRYDOCK_RETURN_IF_ERROR(EmitAsTraced(draft, id, std::move(spec)));
+  for (const ValueId output : node.outputs) {  // what is written may be read in front of the loss
+    if (draft.traced.at(output).type.shape == draft.traced.at(written).type.shape) {
+      draft.Of(output).layout = draft.Of(written).layout;
+    }
+  }
+  return {};
 }
 
 /// An operator on slices of gradients or weights.
@@ -183,6 +190,50 @@ Status EmitScriptCollective(LocalDraft& draft, NodeId id, NodeSpec spec) {
   return {};
 }
 
+/// Which node of a cell's own backward pass this is; empty for all others.
+std::string PartOfOwnBackward(const Node& node) {
+  return TextAttr(node.attrs, kOwnBackward, "").value_or("");
+}
+
+/// What a cell's own backward pass returns for an operand lies as the operand does.
+Status BringAnswers(LocalDraft& draft, NodeId id, NodeSpec& spec) {
+  const Node& node = draft.traced.at(id);
+  const std::size_t count = node.inputs.size() / 2;
+  for (std::size_t i = count; i < node.inputs.size(); ++i) {
+    const ValueId operand = node.inputs[i - count];
+    if (node.inputs[i] != kNoValue && operand != kNoValue &&
+        draft.traced.at(operand).type.shape == draft.traced.at(node.inputs[i]).type.shape) {
+      DRYDOCK_TRY(spec.inputs[i], PostOperand(draft, id, i, *LayoutOf(draft, operand)));
+    }
+  }
+  return {};
+}
+
+/// Where the gradients enter a cell's own backward pass, cut as the results of the cell are, and
+/// where its answers leave it. Neither runs where it stands (backward/own_backward.cc).
+Status LocalizeEndsOfOwnBackward(LocalDraft& draft, NodeId id) {
+  const Node& node = draft.traced.at(id);
+  NodeSpec spec = SpecOf(draft, id);
+  spec.attrs.erase(std::string(kRunsUnread));
+  for (const ValueId input : node.inputs) {
+    if (input != kNoValue && draft.Of(input).id == kNoValue) {
+      return Fail(ErrorCode::kUnsupported,
+                  "a cell with a backward pass of its own gets or gives what is interleaved",
+                  "cut what goes through this cell without interleaved_parallel");
+    }
+    spec.inputs.push_back(input == kNoValue ? kNoValue : draft.Of(input).id);
+  }
+  const bool begins = PartOfOwnBackward(node) == kOwnBegins;
+  if (!begins && CutsOperators(draft.config.mode)) {
+    DRYDOCK_RETURN_IF_ERROR(BringAnswers(draft, id, spec));
+  }
+  DRYDOCK_RETURN_IF_ERROR(EmitAsTraced(draft, id, std::move(spec)));
+  for (std::size_t i = 0; begins && i < node.outputs.size(); ++i) {
+    draft.Of(node.outputs[i]).layout = draft.Of(node.inputs[i]).layout;
+  }
+  return {};
+}
+
 }  // namespace
 
 bool WorksOnSlices(const Node& node) {
@@ -201,6 +252,9 @@ Status LocalizeOnLocalValues(LocalDraft& draft, NodeId id) {
   const Node& node = draft.traced.at(id);
   if (node.entry->saves) {
     return CutsOperators(draft.config.mode) ? GatherForCheckpoint(draft, id) : Status();
+  }
+  if (const std::string part = PartOfOwnBackward(node); part == kOwnBegins || part == kOwnEnds) {
+    return LocalizeEndsOfOwnBackward(draft, id);
   }
   NodeSpec spec = SpecOf(draft, id);
   const bool reads_slices =

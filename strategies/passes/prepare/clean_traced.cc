@@ -1,9 +1,12 @@
 #include "strategies/passes/prepare/clean_traced.h"
 
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/passes/prepare/rewrite.h"
 
@@ -108,6 +111,13 @@ class Cleaner {
 }  // namespace
 
 Graph CleanTraced(Graph graph) {
+  const bool backward = std::ranges::any_of(
+      graph.nodes, [](const Node& node) { return node.entry->kind == OpKind::kGradient; });
+  for (Node& node : graph.nodes) {
+    if (!backward && node.attrs.contains(kOwnBackward)) {
+      node.attrs.erase(std::string(kRunsUnread));  // nobody asks a cell for its backward pass
+    }
+  }
   return Cleaner(std::move(graph)).Run();
 }
 

@@ -116,10 +116,15 @@ std::vector<Region> ClassifyNodes(const Graph& graph) {
         node.inputs, [&](ValueId id) { return id != kNoValue && after_gradient[ToIndex(id)]; });
     if (HasKind(node, OpKind::kGradient)) {
       regions[n] = Region::kGradient;
+    } else if (node.attrs.contains(kOwnBackward)) {
+      regions[n] = Region::kPost;  // on slices as they are, and a model for what backward does
+      continue;
     } else if (depends || HasKind(node, OpKind::kUpdate) || node.phase == Phase::kOptimizer) {
       regions[n] = Region::kPost;
     }
-    if (regions[n] != Region::kForward) {
+    // What is written in front of the loss (a counter, a cache) may be read in front of it.
+    const bool before = !depends && node.phase == Phase::kForward;
+    if (regions[n] == Region::kGradient || (regions[n] == Region::kPost && !before)) {
       for (const ValueId output : node.outputs) {
         after_gradient[ToIndex(output)] = true;
       }

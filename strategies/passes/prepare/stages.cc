@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 
 /// Which stage runs an operator.
@@ -38,7 +39,8 @@ std::vector<bool> NodesOfCells(const Graph& traced, const std::vector<Region>& r
     const bool effect = regions[n] == Region::kPost && traced.nodes[n].phase == Phase::kForward &&
                         traced.nodes[n].stage >= 0 &&
                         static_cast<std::ptrdiff_t>(n) < std::distance(regions.begin(), gradient);
-    of_cells[n] = regions[n] == Region::kForward || effect;
+    of_cells[n] =
+        regions[n] == Region::kForward || effect || traced.nodes[n].attrs.contains(kOwnBackward);
   }
   return of_cells;
 }

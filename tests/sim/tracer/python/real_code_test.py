@@ -175,19 +175,33 @@ Same()(Tensor(np.zeros((8, 16)), ms.float32))
             self.assertIn("no operators", error["message"])
 
 
-class OwnBackward(TraceTest):
-    def test_is_counted(self):
-        run = self.trace(NET + """
+OWN_BACKWARD = NET + """
 class Scaled(nn.Cell):
     def construct(self, x):
-        return x * 2
+        return x * 2, ops.exp(x)
     def bprop(self, x, out, dout):
-        return (dout,)
-net = nn.SequentialCell(Net(), Scaled())
-net(Tensor(np.zeros((8, 16)), ms.float32))
-""")
-        said = [text for text in run.result["warnings"] if "bprop() of cells is not followed" in text]
-        self.assertEqual([text.startswith("unsupported: ") and "Scaled" in text for text in said], [True])
+        return %s
+class All(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.net, self.scaled = Net(), Scaled()
+    def construct(self, x):
+        return self.scaled(self.net(x))[0].sum()
+net = All()
+ops.grad(net, None, net.trainable_params())(Tensor(np.zeros((8, 16)), ms.float32))
+"""
+
+
+class OwnBackward(TraceTest):
+    def test_is_recorded_behind_the_cell_with_a_gradient_of_each_result(self):
+        nodes = self.trace(OWN_BACKWARD % "(ops.tanh(dout[0]) + dout[1],)").documents[0]["nodes"]
+        mine = [node for node in nodes if "own_backward" in node.get("attrs", {})]
+        self.assertEqual([node["op"] for node in mine], ["_CellSeeds", "Tanh", "Add", "_CellGradients"])
+        self.assertEqual(len(mine[0]["inputs"]), 2)
+
+    def test_answers_each_input_with_its_shape(self):
+        self.assertEqual(self.error(OWN_BACKWARD % "(dout[0], dout[1])")["reason"], "Cell:bprop-count")
+        self.assertEqual(self.error(OWN_BACKWARD % "(dout[0].expand_dims(0),)")["reason"], "Cell:bprop-shape")
 
 
 class Dumps(TraceTest):

@@ -2,7 +2,7 @@
 import itertools
 from collections import OrderedDict
 
-from mindspore._drydock import branches, tracing
+from mindspore._drydock import branches, own_backward, tracing
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
@@ -203,14 +203,13 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
         if self._pipeline_segment is not None:
             session.segment = self._pipeline_segment
         session.phase = self.step_phase or session.phase
-        if getattr(type(self), "bprop", None) is not None:
-            session.warn_limit("bprop() of cells is not followed: gradients are those of construct(), first in %s"
-                               % type(self).__name__, at_line=True)
         try:
             program = tracing.current_program()
             program.training = program.training or self.training
             updates, first_node = program.update_count, program.node_count
             result = branches.run(program, lambda: self.construct(*args, **kwargs))
+            if getattr(type(self), "bprop", None) is not None:
+                own_backward.record(self, args, kwargs, result)
             if self._flags.get("output_no_recompute"):
                 self._keep_outputs(program, result, first_node)
             if not kwargs:
