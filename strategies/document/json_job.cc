@@ -17,7 +17,7 @@ struct TextMember {
   std::string JobConfig::*member = nullptr;
 };
 
-constexpr std::array<BoolMember, 11> kBools = {{
+constexpr std::array<BoolMember, 12> kBools = {{
     {"data_sink", &JobConfig::data_sink},
     {"dataset_repeat_on_right", &JobConfig::dataset_repeat_on_right},
     {"training", &JobConfig::training},
@@ -27,6 +27,7 @@ constexpr std::array<BoolMember, 11> kBools = {{
     {"enable_alltoall", &JobConfig::enable_alltoall},
     {"enable_parallel_optimizer", &JobConfig::enable_parallel_optimizer},
     {"elementwise_op_strategy_follow", &JobConfig::elementwise_op_strategy_follow},
+    {"pins_strategies", &JobConfig::pins_strategies},
     {"pipeline_interleave", &JobConfig::pipeline_interleave},
     {"pipeline_result_broadcast", &JobConfig::pipeline_result_broadcast},
 }};

@@ -21,8 +21,8 @@ constexpr CompatRelease kPartialDevicesDefault = {.major = 2, .minor = 5};
 
 constexpr std::array<std::string_view, 5> kModeNames = {
     "stand_alone", "data_parallel", "hybrid_parallel", "semi_auto_parallel", "auto_parallel"};
-constexpr std::array<std::string_view, 3> kSearchNames = {
-    "recursive_programming", "dynamic_programming", "sharding_propagation"};
+constexpr std::array<std::string_view, 4> kSearchNames = {
+    "recursive_programming", "dynamic_programming", "sharding_propagation", "optimal"};
 
 constexpr std::array<std::string_view, 2> kRedistributionNames = {"reference", "optimal"};
 
@@ -204,8 +204,7 @@ Status ValidateJob(const JobConfig& config) {
                      "set parallel_mode=\"semi_auto_parallel\", or pipeline_stages=1");
   }
   DRYDOCK_RETURN_IF_ERROR(CheckOptimizerSharding(config.optimizer_sharding));
-  if (config.mode == ParallelMode::kAutoParallel &&
-      config.search_mode != SearchMode::kShardingPropagation) {
+  if (config.mode == ParallelMode::kAutoParallel && config.search_mode == SearchMode::kOptimal) {
     return Unhandled(
         "job:search-mode",
         "search_mode '" + std::string(SearchModeName(config.search_mode)) + "' is not handled yet",

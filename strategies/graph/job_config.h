@@ -27,6 +27,7 @@ enum class SearchMode : std::uint8_t {
   kRecursiveProgramming,
   kDynamicProgramming,
   kShardingPropagation,
+  kOptimal,  ///< Ours: the least modelled time that fits into the memory of a device.
 };
 
 /// MindSpore release whose defaults are emulated, the newest known one unless another is asked for.
@@ -80,6 +81,8 @@ struct JobConfig {  // NOLINT(clang-analyzer-optin.performance.Padding)
   bool enable_parallel_optimizer = false;
   OptimizerSharding optimizer_sharding = {};
   bool elementwise_op_strategy_follow = false;
+  /// recursive_programming leaves the strategies that the script gives (MS_INTERFERED_SAPP=1).
+  bool pins_strategies = false;
   FusionSettings fusion = {};
   /// How often the script runs its network, as far as memory asks: the tensors of the step before
   /// stay for a while. 1 where it is not known.

@@ -1,11 +1,14 @@
 #include "strategies/passes/choose/choose.h"
 
+#include "strategies/passes/choose/dynamic_search.h"
 #include "strategies/passes/choose/propagate.h"
+#include "strategies/passes/choose/recursive_search.h"
 
 /// Who is cut how, in order of authority:
 ///
 ///   the user's strategies and the data set's        assign.cc
-///   auto_parallel: what a search finds for others   propagate.cc
+///   auto_parallel: what a search finds for others   propagate.cc, recursive_search.cc,
+///                                                   dynamic_search.cc
 ///   outputs of an evaluation become data parallel   here
 ///   the batch-parallel default for the rest         assign.cc
 ///
@@ -26,6 +29,17 @@ void GatherOutputs(Graph& graph, std::vector<Region>& regions, const JobConfig& 
   assignment.plans.resize(graph.nodes.size());
 }
 
+Status Search(const Graph& graph, const std::vector<Region>& regions, const JobConfig& config,
+              Assignment& assignment) {
+  if (config.search_mode == SearchMode::kRecursiveProgramming) {
+    return SearchRecursively(graph, regions, config, assignment);
+  }
+  if (config.search_mode == SearchMode::kDynamicProgramming) {
+    return SearchDynamically(graph, regions, config, assignment);
+  }
+  return PropagateStrategies(graph, regions, config, assignment);
+}
+
 }  // namespace
 
 Result<Assignment> ChooseStrategies(Graph& graph, std::vector<Region>& regions,
@@ -35,7 +49,7 @@ Result<Assignment> ChooseStrategies(Graph& graph, std::vector<Region>& regions,
   }
   DRYDOCK_TRY(Assignment assignment, AssignGiven(graph, regions, config));
   if (config.mode == ParallelMode::kAutoParallel) {
-    DRYDOCK_RETURN_IF_ERROR(PropagateStrategies(graph, regions, config, assignment));
+    DRYDOCK_RETURN_IF_ERROR(Search(graph, regions, config, assignment));
   }
   GatherOutputs(graph, regions, config, assignment);
   DRYDOCK_RETURN_IF_ERROR(AssignDefaults(graph, regions, config, assignment));

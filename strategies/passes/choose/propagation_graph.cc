@@ -92,21 +92,6 @@ Source SourceOf(const Graph& graph, ValueId value) {
   return {};
 }
 
-/// True for a member of a tuple of operands: what Concat joins.
-bool IsTupleMember(const Node& node, std::size_t operand) {
-  const std::vector<SignatureArgument> call = ParseSignature(node.entry->signature).call;
-  const auto tuple = std::ranges::find(call, ArgumentKind::kTensorList, &SignatureArgument::kind);
-  const auto is_tensor = [](const SignatureArgument& argument) {
-    return argument.kind != ArgumentKind::kAttribute;
-  };
-  if (tuple == call.end()) {
-    return false;
-  }
-  const auto before = static_cast<std::size_t>(std::count_if(call.begin(), tuple, is_tensor));
-  const auto behind = static_cast<std::size_t>(std::count_if(tuple + 1, call.end(), is_tensor));
-  return operand >= before && operand + behind < node.inputs.size();
-}
-
 /// The reference connects a tuple's members only with operators that have one result.
 /// Source: mindspore/ccsrc/frontend/parallel/step_auto_parallel.cc (CreateEdgeAccrossMakeList)
 bool AreConnected(const Node& producer, const Node& consumer, std::size_t operand) {
@@ -124,6 +109,20 @@ double WithLatency(double bytes) {
     return 0;
   }
   return bytes <= kThreshold ? kConstant : bytes + kBias;
+}
+
+bool IsTupleMember(const Node& node, std::size_t operand) {
+  const std::vector<SignatureArgument> call = ParseSignature(node.entry->signature).call;
+  const auto tuple = std::ranges::find(call, ArgumentKind::kTensorList, &SignatureArgument::kind);
+  const auto is_tensor = [](const SignatureArgument& argument) {
+    return argument.kind != ArgumentKind::kAttribute;
+  };
+  if (tuple == call.end()) {
+    return false;
+  }
+  const auto before = static_cast<std::size_t>(std::count_if(call.begin(), tuple, is_tensor));
+  const auto behind = static_cast<std::size_t>(std::count_if(tuple + 1, call.end(), is_tensor));
+  return operand >= before && operand + behind < node.inputs.size();
 }
 
 bool TakesPart(const Node& node) {

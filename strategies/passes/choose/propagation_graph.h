@@ -29,6 +29,9 @@ struct PropagationEdge {
   bool from_weight = false;  ///< The producer stands for a weight that several operators use.
 };
 
+/// True for a member of a tuple of operands: what Concat joins.
+[[nodiscard]] bool IsTupleMember(const Node& node, std::size_t operand);
+
 /// True for operators that the search works on, Reshape included.
 [[nodiscard]] bool TakesPart(const Node& node);
 

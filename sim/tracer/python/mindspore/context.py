@@ -1,5 +1,6 @@
 """set_context, set_auto_parallel_context and friends."""
 import functools
+import os
 import sys
 
 from mindspore import _context_rules as _rules
@@ -288,6 +289,8 @@ def job_settings():
     job.update(environment.run_settings(_context["jit_level"], _context["exec_order"]))
     if session.compat:
         job["compat"] = session.compat
+    if job["search_mode"] == "recursive_programming" and os.environ.get("MS_INTERFERED_SAPP") == "1":
+        job["pins_strategies"] = True
     if _algo["fully_use_devices"] is not None:
         job["fully_use_devices"] = _algo["fully_use_devices"]
     return job
