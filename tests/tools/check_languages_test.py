@@ -32,6 +32,15 @@ class CheckLanguagesTest(unittest.TestCase):
         code = "# A\n\n```\n# no heading\n```\n"
         self.assertEqual(self.faults(code, code), [])
 
+    def test_indented_code_and_rows_of_tables_count(self):
+        page = "# A\n\ntext\n\n    ls\n\n    pwd\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+        self.assertEqual(self.faults(page.replace("text", "文"), page), [])
+        self.assertIn("block of code 1", self.faults(page.replace("pwd", "cd"), page)[0])
+        self.assertIn("2 rows of tables", self.faults(page.replace("| 1 | 2 |\n", ""), page)[0])
+
+    def test_what_a_program_wrote_is_not_translated(self):
+        self.assertEqual(self.faults("# 甲\n", "# A\n\n<!-- fields: from a program -->\n\n## B\n"), [])
+
 
 if __name__ == "__main__":
     unittest.main()
