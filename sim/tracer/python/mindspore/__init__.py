@@ -51,9 +51,15 @@ for _name in ("synchronize", "empty_cache", "set_cpu_affinity", "memory_allocate
               "reset_max_memory_reserved", "set_memory", "launch_blocking", "current_stream", "default_stream", "Stream", "StreamCtx",
               "dispatch_threads_num", "set_kernel_launch_group", "set_cur_stream"):
     _LATER[_name] = "mindspore.runtime"
-for _name in ("load_checkpoint_async", "async_ckpt_thread_status", "load_distributed_checkpoint", "get_ckpt_path_with_strategy"):
+for _name in ("build_searched_strategy", "merge_pipeline_strategys", "rank_list_for_transform", "restore_group_info_list"):
+    _LATER[_name] = "mindspore.parallel._strategy_files"
+for _name in ("merge_sliced_parameter", "transform_checkpoint_by_rank", "transform_checkpoints", "unified_safetensors",
+              "load_checkpoint_async", "async_ckpt_thread_status", "load_distributed_checkpoint",
+              "get_ckpt_path_with_strategy"):
     _LATER[_name] = "mindspore.train.serialization"
-_LATER.update({"Profiler": "mindspore.profiler", "SummaryRecord": "mindspore.train.summary", "data_sink": "mindspore.train.data_sink"})
+_LATER.update({"Profiler": "mindspore.profiler", "SummaryRecord": "mindspore.train.summary", "data_sink": "mindspore.train.data_sink", "RowTensor": "mindspore.common.sparse_tensor"})
+for _name in ("sdc_detect_start", "sdc_detect_stop", "get_sdc_detect_result"):
+    _LATER[_name] = "mindspore.utils._sdc_detect"
 
 __getattr__ = _lazy.module_getattr(__name__, _LATER)
 STRICT, COMPATIBLE, LAX = 0, 1, 2  # levels of the syntax of compiled functions

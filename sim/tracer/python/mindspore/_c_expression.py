@@ -52,7 +52,7 @@ def _element_types():
         meta = type("_Of" + name, (type,), {"__instancecheck__": lambda cls, value: isinstance(value, dtype.Type) and (
             not cls.kind or value.kind == cls.kind and (value.name == "bfloat16") == (cls.__name__ == "BFloat"))})
         setattr(typing, name, meta(name, (), {"kind": kind}))
-    typing.Type = dtype.Type
+    typing.Type, typing.__path__, typing.__file__ = dtype.Type, [], __file__
     typing.__getattr__ = module_getattr(typing.__name__)
     return typing
 

@@ -211,6 +211,11 @@ def reset_ps_context():
     _parameter_server.clear()
 
 
+def strategy_file():
+    """The file that a compile writes its cuts to, "" if none."""
+    return _parallel["strategy_ckpt_save_file"] or _parallel["strategy_ckpt_config"].get("save_file", "")
+
+
 def cuts_operators():
     """True in the modes in which operators are cut."""
     return _parallel["parallel_mode"] in (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL)
@@ -350,6 +355,10 @@ def _dataset_strategy():
     if any(not isinstance(entry, tuple) for entry in strategy):
         return [_cuts_of(layout.to_dict()) for layout in strategy]
     return [list(entry) for entry in strategy]
+
+
+def _get_mode():
+    return _context["mode"]
 
 
 __getattr__ = module_getattr(__name__)

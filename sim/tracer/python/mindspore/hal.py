@@ -41,5 +41,19 @@ def get_device_capability(device_id=0, device_target=None):
     return (0, 0)
 
 
+class _Properties:
+    """Name, memory and version of a device."""
+
+    def __init__(self, name):
+        self.name, self.major, self.minor = name, 0, 0
+        self.total_memory = self.free_memory = 64 << 30
+        self.is_integrated, self.is_multi_gpu_board, self.multi_processor_count, self.warp_size = False, False, 0, 0
+
+
+def get_device_properties(device_id=0, device_target=None):
+    """What a device says of itself; memory is that of a 64 GiB device."""
+    return _Properties(get_device_name(device_id, device_target))
+
+
 __getattr__ = module_getattr(__name__, {"current_stream": "mindspore.runtime", "Stream": "mindspore.runtime",
                                         "StreamCtx": "mindspore.runtime", "default_stream": "mindspore.runtime"})

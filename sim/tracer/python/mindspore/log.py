@@ -12,4 +12,8 @@ def get_level():
     return "2"
 
 
+def _get_logger():
+    return _logger
+
+
 __getattr__ = module_getattr(__name__)

@@ -33,4 +33,25 @@ class FileWriter:
         return 0
 
 
+class FileReader:
+    """The rows of files, as one example: columns of the form that the files say."""
+
+    def __init__(self, file_name, num_consumer=4, columns=None, operator=None):
+        from mindspore.dataset.engine import record_files
+        found, self._count = record_files.read(file_name)
+        self._columns = {name: found[name] for name in (columns or found)}
+
+    def len(self):
+        return self._count
+
+    def schema(self):
+        return {name: {"type": column.dtype.name, "shape": list(column.shape)} for name, column in self._columns.items()}
+
+    def get_next(self):
+        yield {name: column.value() for name, column in self._columns.items()}
+
+    def close(self):
+        return None
+
+
 __getattr__ = module_getattr(__name__)

@@ -67,8 +67,8 @@ class Gaps(TraceTest):
             self.assertIn(name, error["message"])
 
     def test_operators_without_an_entry_can_be_made(self):
-        self.trace(HEAD + "ops.LpNorm()\nops.MoveTo()\n" + RUN)
-        error = self.error(HEAD + "ops.LpNorm()(row, row, row, 1.0)\n")
+        self.trace(HEAD + "ops.FusedAdaFactor()\nops.Pull()\n" + RUN)
+        error = self.error(HEAD + "ops.FusedAdaFactor()(row, row, row, 1.0)\n")
         self.assertEqual(error["family"], "unsupported")
 
     def test_methods_that_follow_from_a_function(self):

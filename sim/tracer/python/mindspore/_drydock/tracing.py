@@ -194,6 +194,14 @@ def _publish_layouts(owner, compiled):
         layouts = compiled["layouts"]
         owner.__dict__["parameter_layout_dict"] = {name: tuple(layout) for name, layout in layouts.items()}
         owner.__dict__["parallel_parameter_name_list"] = list(layouts)
+        path = context.strategy_file()
+        if path:
+            from mindspore.parallel import _strategy_files
+            _strategy_files.save(path, 0, compiled["strategies"], {name: layouts[name] for name in _parameters_of(owner) if name in layouts})
+
+
+def _parameters_of(owner):
+    return [param.name for param in owner.get_parameters()] if hasattr(owner, "get_parameters") else []
 
 
 def _record_call(program, body, args, kwargs, names):

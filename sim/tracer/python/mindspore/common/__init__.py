@@ -8,4 +8,4 @@ from mindspore.common.recompute import recompute  # noqa: F401
 from mindspore.common.seed import get_seed, set_seed  # noqa: F401
 from mindspore.common.tensor import Tensor, from_numpy, tensor  # noqa: F401
 
-__getattr__ = module_getattr(__name__)
+__getattr__ = module_getattr(__name__, {"RowTensor": "mindspore.common.sparse_tensor"})

@@ -158,4 +158,22 @@ def set_async_for_graph(async_for_graph=True):
     """Nothing runs at the same time as anything else."""
 
 
+cells_compile_cache = {}
+
+
+def _function_forbid_reuse(fn):
+    """The function: a compile is never reused here."""
+    return fn
+
+
+class _no_grad:
+    """Inside of it no gradients are asked for; a dry run computes those that are."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+
 __getattr__ = module_getattr("mindspore.common.api")

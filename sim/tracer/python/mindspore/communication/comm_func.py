@@ -14,4 +14,14 @@ def all_gather_into_tensor(output, tensor, group=None, async_op=False):
     return P.AllGather(group or management.world_group())(tensor)
 
 
+def isend(tensor, dst=0, group=None, tag=0):
+    from mindspore.mint import distributed
+    return distributed.isend(tensor, dst, group, tag)
+
+
+def irecv(tensor, src=0, group=None, tag=0):
+    from mindspore.mint import distributed
+    return distributed.irecv(tensor, src, group, tag)
+
+
 __getattr__ = module_getattr(__name__)

@@ -1,5 +1,6 @@
 """Data sets: one row is enough; files are not read."""
 from mindspore._drydock.lazy import module_getattr
+from mindspore.common.seed import set_seed  # noqa: F401
 from mindspore.dataset import transforms, vision  # noqa: F401
 from mindspore.dataset.engine.datasets import BatchDataset, Dataset, RepeatDataset, zip  # noqa: F401
 from mindspore.dataset.engine.generator import GeneratorDataset, NumpySlicesDataset  # noqa: F401
@@ -56,5 +57,28 @@ class _Settings:
 
 
 config = _Settings()
+
+class PaddedDataset(Dataset):
+    """Rows that fill up the last batch: those that are given."""
+
+    def __init__(self, padded_samples):
+        from mindspore._drydock.errors import user_error
+        from mindspore.dataset import rows
+        if not isinstance(padded_samples, list) or not padded_samples:
+            raise user_error(TypeError, "PaddedDataset:samples", "PaddedDataset takes a list of rows, each a dict of columns")
+        super().__init__(list(padded_samples[0]), rows.as_columns(tuple(padded_samples[0].values()), "PaddedDataset"), len(padded_samples))
+
+
+class ConcatDataset(Dataset):
+    """One data set behind the other, of equal columns."""
+
+    def __init__(self, datasets):
+        first = datasets[0]
+        super().__init__(first._names, first._columns, sum(part.get_dataset_size() for part in datasets))
+
+
+class BucketBatchByLengthDataset(BatchDataset):
+    """What bucket_batch_by_length() gives."""
+
 
 __getattr__ = module_getattr(__name__)

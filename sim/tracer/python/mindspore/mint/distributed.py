@@ -5,6 +5,27 @@ from mindspore._drydock.session import session
 from mindspore.communication import management
 
 
+class TCPStore:
+    """Keys and values that processes share: those of the one process that is traced."""
+
+    def __init__(self, host_name=None, port=None, world_size=None, is_master=False, timeout=300, wait_for_workers=True, **kwargs):
+        self._values = {}
+
+    def set(self, key, value):
+        self._values[key] = value.encode() if isinstance(value, str) else value
+
+    def get(self, key):
+        return self._values.get(key, b"")
+
+    def add(self, key, amount):
+        number = int(self._values.get(key, b"0")) + amount
+        self._values[key] = str(number).encode()
+        return number
+
+    def delete_key(self, key):
+        return self._values.pop(key, None) is not None
+
+
 class CommHandle:
     """What an asynchronous collective would be waited for by."""
 

@@ -48,7 +48,9 @@ _LATER.update({name: "mindspore.nn.layer.more_layers" for name in (
     "Upsample", "ReduceLogSumExp", "Unfold", "HShrink", "SoftShrink", "Dropout1d", "Dropout2d", "Dropout3d", "Pad", "ConstantPad1d",
     "ConstantPad2d", "ConstantPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d",
     "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
-    "Norm", "OneHot", "MatMul", "Unflatten", "CentralCrop", "PSNR", "Conv2dBnAct", "DenseBnAct", "CellDict")})
+    "Norm", "OneHot", "MatMul", "Unflatten", "CentralCrop", "PSNR", "Conv2dBnAct", "DenseBnAct", "CellDict",
+    "Range", "ParameterUpdate", "SSIM")})
+_LATER["ForwardValueAndGrad"] = "mindspore.nn.wrap.more_wrappers"
 _LATER.update({name: "mindspore.nn.layer.rnns" for name in ("LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell")})
 _LATER.update({name: "mindspore.train.metrics" for name in (
     "Accuracy", "BleuScore", "ConfusionMatrix", "ConfusionMatrixMetric", "CosineSimilarity", "Dice", "F1", "Fbeta",

@@ -99,6 +99,17 @@ def randint(minval, maxval=None, shape=None, dtype=None):
     return _unruled.randint(low, high, shape or (1,), dtype=dtype)
 
 
+def corrcoef(x, y=None, rowvar=True, dtype=None):
+    """Correlations of the rows: covariances over the products of the deviations."""
+    from mindspore import ops
+    rows = x if y is None else ops.concat((x.reshape((-1, x.shape[-1])), y.reshape((-1, y.shape[-1]))), 0)
+    rows = rows.reshape((1, -1)) if rows.ndim < 2 else rows if rowvar else rows.transpose((1, 0))
+    centred = rows - ops.mean(rows, 1, True)
+    covariance = ops.matmul(centred, centred.transpose((1, 0)))
+    deviation = ops.sqrt(ops.reduce_sum(ops.square(centred), 1))
+    return covariance / (ops.expand_dims(deviation, 1) * ops.expand_dims(deviation, 0))
+
+
 def unravel_index(indices, shape, order="C"):
     """Positions in every dimension of positions in the flattened tensor."""
     found, rest = [], indices

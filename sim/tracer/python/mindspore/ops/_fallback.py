@@ -65,8 +65,8 @@ def implementation(name):
 
 def made_of_others(name):
     """A function that is a composition of operators, or whose operator has no entry; None if it is neither."""
-    from mindspore.ops import _composed, _more_functional, _unruled, _windows
-    for module in (_more_functional, _composed, _windows):
+    from mindspore.ops import _composed, _counted, _more_functional, _rare, _unruled, _windows
+    for module in (_more_functional, _composed, _windows, _counted, _rare):
         if name in module.NAMES:
             return getattr(module, name)
     return _unruled.NAMES.get(name)

@@ -21,8 +21,14 @@ def set_op_strategy_config(mode="SAVE", path=""):
     _op_strategy.configure(mode, path)
 
 
+_LATER = {name: "mindspore.parallel._strategy_files" for name in (
+    "build_searched_strategy", "merge_pipeline_strategys", "rank_list_for_transform", "restore_group_info_list")}
+_LATER.update({name: "mindspore.train.serialization" for name in (
+    "load_distributed_checkpoint", "merge_sliced_parameter", "transform_checkpoint_by_rank", "transform_checkpoints")})
+
+
 def __getattr__(name):
     if name == "AutoParallel":
         from mindspore.parallel.auto_parallel import AutoParallel
         return AutoParallel
-    return module_getattr(__name__)(name)
+    return module_getattr(__name__, _LATER)(name)

@@ -15,4 +15,6 @@ from mindspore.train.serialization import (export, load_checkpoint, load_distrib
 __getattr__ = module_getattr(__name__, {
     "data_sink": "mindspore.train.data_sink", "LossScaleManager": "mindspore.train.loss_scale_manager",
     "FixedLossScaleManager": "mindspore.train.loss_scale_manager",
-    "DynamicLossScaleManager": "mindspore.train.loss_scale_manager"})
+    "DynamicLossScaleManager": "mindspore.train.loss_scale_manager", "SummaryRecord": "mindspore.train.summary",
+    "TrainFaultTolerance": "mindspore.train.callback", "_get_merged_param_data": "mindspore.train.serialization",
+    "DatasetHelper": "mindspore.train.dataset_helper"})

@@ -188,6 +188,19 @@ def custom_mixed_precision(network, *, white_list=None, black_list=None, dtype=m
     return _OutputTo32(network)
 
 
+def _auto_mixed_precision_rewrite(network, dtype, white_list=None, black_list=None):
+    """The network with operators of the white list, or all but those of the black list, in the short type."""
+    return custom_mixed_precision(network, white_list=white_list, black_list=black_list, dtype=dtype)
+
+
+class AmpDecorator:
+    """A context of mixed precision by level and element type."""
+
+    def __init__(self, amp_level="O0", dtype=mstype.float16, white_list=None, black_list=None):
+        _check_level("AmpDecorator", amp_level)
+        self.amp_level, self.dtype, self.white_list, self.black_list = amp_level, dtype, white_list, black_list
+
+
 def get_white_list():
     from mindspore.ops import operations as P
     found = [getattr(P, name) for name in _WHITE_OPERATORS]

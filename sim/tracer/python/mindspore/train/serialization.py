@@ -1,11 +1,13 @@
 """Checkpoints: nothing is written, missing files are empty."""
 import os
 
+from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
 from mindspore.common.parameter import Parameter  # noqa: F401  (scripts take them from here)
 from mindspore.common.tensor import Tensor  # noqa: F401
+from mindspore.parallel import _strategy_files
 
 
 def _update_param(param, new_param, strict_load=False):
@@ -61,7 +63,77 @@ def _types_of_numpy():
     return {name: mstype.dtype_to_nptype(kind) for name, kind in tensor_to_ms_type.items()}
 
 
+def merge_sliced_parameter(sliced_parameters, strategy=None):
+    """One parameter of the slices of all ranks: put together as the strategy cuts it, or along the first dimension."""
+    if not isinstance(sliced_parameters, list) or not all(isinstance(part, Parameter) for part in sliced_parameters):
+        raise user_error(TypeError, "merge_sliced_parameter:type", "merge_sliced_parameter() takes a list of parameters")
+    if not sliced_parameters:
+        raise user_error(ValueError, "merge_sliced_parameter:empty", "merge_sliced_parameter() got no slices")
+    first = sliced_parameters[0]
+    if any(part.name != first.name or part.dtype is not first.dtype for part in sliced_parameters):
+        raise user_error(ValueError, "merge_sliced_parameter:name", "slices of one parameter have one name and one element type")
+    if strategy is None:
+        shape = (sum(part.shape[0] for part in sliced_parameters),) + first.shape[1:]
+    else:
+        layout = strategy[first.name]
+        matrix, cuts = list(layout.dev_matrix[0].dim), list(layout.tensor_map[0].dim)
+        shape = tuple(extent * (matrix[-1 - axis] if axis >= 0 else 1) for extent, axis in zip(first.shape, cuts))
+    return Parameter(Tensor(shape=shape, dtype=first.dtype), first.name, first.requires_grad)
+
+
+def transform_checkpoints(src_checkpoints_dir, dst_checkpoints_dir, ckpt_prefix, src_strategy_file=None, dst_strategy_file=None,
+                          *args, **kwargs):
+    """The strategy files are read; checkpoints are not written."""
+    for path in (src_strategy_file, dst_strategy_file):
+        _strategy_files.build_searched_strategy(path)
+    session.warn("checkpoints are not transformed in a dry run")
+
+
+def transform_checkpoint_by_rank(rank_id, checkpoint_files_map, save_checkpoint_file_name, src_strategy_file=None,
+                                 dst_strategy_file=None, *args, **kwargs):
+    """The files of the ranks that hold the parts must be in the map; nothing is written."""
+    if not isinstance(checkpoint_files_map, dict):
+        raise user_error(TypeError, "transform_checkpoint_by_rank:map", "checkpoint_files_map must be a dict of ranks and files")
+    needed = _strategy_files.rank_list_for_transform(rank_id, src_strategy_file, dst_strategy_file)
+    missing = sorted(set(needed) - set(checkpoint_files_map))
+    if missing:
+        raise user_error(ValueError, "transform_checkpoint_by_rank:ranks", "rank %d needs the checkpoints of ranks %s, and those of %s "
+                         "are not in checkpoint_files_map" % (rank_id, sorted(needed), missing),
+                         "rank_list_for_transform() tells which are needed")
+    session.warn("checkpoints are not transformed in a dry run")
+
+
+def unified_safetensors(src_dir, src_strategy_file, dst_dir, *args, **kwargs):
+    """The strategy file is read; no file is written."""
+    _strategy_files.build_searched_strategy(src_strategy_file)
+    session.warn("checkpoints are not merged in a dry run")
+
+
+def _check_checkpoint_param(ckpt_file_name, filter_prefix=None):
+    """Names of files are text."""
+    if not isinstance(ckpt_file_name, str):
+        raise user_error(TypeError, "load_checkpoint:name", "a checkpoint's name must be a string, not %s" % type(ckpt_file_name).__name__)
+
+
+def _exec_save(ckpt_file_name, data_list, *args, **kwargs):
+    session.warn("checkpoints are not written in a dry run")
+
+
+def _get_merged_param_data(net, parameter_dict, param_name, param_data, integrated_save=True):
+    """Values are not kept, so there is nothing to gather."""
+    return param_data
+
+
+def _load_dismatch_prefix_params(net, parameter_dict, param_not_load, strict_load=False):
+    """Values are not kept, so there is nothing to take over."""
+
+
+_OF_STRATEGIES = ("build_searched_strategy", "merge_pipeline_strategys", "rank_list_for_transform", "restore_group_info_list")
+
+
 def __getattr__(name):
+    if name in _OF_STRATEGIES:
+        return getattr(_strategy_files, name)
     return _types_of_numpy() if name == "tensor_to_np_type" else _others(name)
 
 

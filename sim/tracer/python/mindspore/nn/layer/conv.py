@@ -79,4 +79,9 @@ class Conv2dTranspose(_Convolution):
         return self.bias_add(out, self.bias) if self.has_bias else out
 
 
+def _check_input_3d(input_shape, op_name):
+    if len(input_shape) != 3:
+        raise user_error(ValueError, op_name + ":rank", "%s takes three dimensions, not %s" % (op_name, tuple(input_shape)))
+
+
 __getattr__ = module_getattr("mindspore.nn")

@@ -317,4 +317,55 @@ class CellDict(Cell):
 NAMES = tuple(name for name, value in dict(globals()).items() if not name.startswith("_") and isinstance(value, type)
               and issubclass(value, Cell) and name not in ("Cell", "Dense"))
 
+class Range(Cell):
+    """See mindspore.nn.Range."""
+
+    def __init__(self, start, limit=None, delta=1):
+        super().__init__()
+        self._bounds = (0, start, delta) if limit is None else (start, limit, delta)
+
+    def construct(self):
+        from mindspore.ops import functional
+        return functional.arange(*self._bounds)
+
+
+class ParameterUpdate(Cell):
+    """See mindspore.nn.ParameterUpdate: the parameter takes the value."""
+
+    def __init__(self, param):
+        super().__init__()
+        if not isinstance(param, Parameter):
+            raise user_error(TypeError, "ParameterUpdate:param", "ParameterUpdate takes a Parameter, not %s" % type(param).__name__)
+        self._param = param
+
+    def construct(self, x):
+        return P.Assign()(self._param, x)
+
+
+class SSIM(Cell):
+    """See mindspore.nn.SSIM: means, variances and covariance of windows of both images, one number an image."""
+
+    def __init__(self, max_val=1.0, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
+        super().__init__()
+        self.filter_size, self.constants = filter_size, ((k1 * max_val) ** 2, (k2 * max_val) ** 2)
+
+    def construct(self, img1, img2):
+        from mindspore.ops import functional as F
+        from mindspore.ops.operations._python_ops import constant
+        if img1.shape != img2.shape or img1.ndim != 4 or min(img1.shape[2:]) < self.filter_size:
+            raise user_error(ValueError, "SSIM:shape", "SSIM takes two equal images (N, C, H, W) of at least %d x %d, not %s and %s"
+                             % (self.filter_size, self.filter_size, img1.shape, img2.shape))
+        channels, size = img1.shape[1], self.filter_size
+        window = constant((channels, 1, size, size), 1.0 / size ** 2, img1.dtype)
+
+        def mean(x):
+            return P.Conv2D(channels, size, group=channels)(x, window)
+        first, second = mean(img1), mean(img2)
+        products, squares = first * second * 2.0, F.square(first) + F.square(second)
+        c1, c2 = self.constants
+        luminance = (products + c1) / (squares + c1)
+        contrast = (mean(img1 * img2) * 2.0 - products + c2) / (mean(F.square(img1) + F.square(img2)) - squares + c2)
+        return F.reduce_mean(F.reduce_mean(luminance * contrast, (-3, -2)), -1)
+
+
 __getattr__ = module_getattr("mindspore.nn")

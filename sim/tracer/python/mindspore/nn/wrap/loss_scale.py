@@ -19,6 +19,17 @@ def tensor_grad_scale(scale, grad):
     return grad * cast(P.Reciprocal()(scale), grad.dtype)
 
 
+grad_scale = _grad_scale
+shard_grad_scale = C.MultitypeFuncGraph("shard_grad_scale")
+
+
+@shard_grad_scale.register("Tensor", "Tensor", "Tensor")
+def _scale_part(scale, grad, accu_grad):
+    """The part of a gradient that a shard of the optimizer has summed; the sum starts anew."""
+    scaled = cast(grad, mstype.float32) * cast(P.Reciprocal()(scale), mstype.float32)
+    return F.depend(scaled, P.Assign()(accu_grad, P.ZerosLike()(accu_grad)))
+
+
 class DynamicLossScaleUpdateCell(Cell):
     """See mindspore.nn.DynamicLossScaleUpdateCell."""
 

@@ -6,7 +6,7 @@ from mindspore.nn.cell import Cell
 from mindspore.nn.wrap import _accumulation
 from mindspore.nn.wrap.cell_wrapper import TrainOneStepCell
 from mindspore.nn.wrap.loss_scale import TrainOneStepWithLossScaleCell
-from mindspore.ops import operations as P
+from mindspore.ops import composite as C, operations as P
 
 
 class _TrainGradAccuStepCell(TrainOneStepCell):
@@ -69,6 +69,20 @@ class _BroadCastCell(Cell):
         from mindspore.common import dtype as mstype
         from mindspore.ops import functional as F
         return tuple(F.cast(self.broadcast(F.cast(p, mstype.float32)), p.dtype) for p in self._params)
+
+
+class ForwardValueAndGrad(Cell):
+    """See mindspore.nn.ForwardValueAndGrad: what the network gives, and the gradients by inputs, weights or both."""
+
+    def __init__(self, network, weights=None, get_all=False, get_by_list=False, sens_param=False):
+        super().__init__(auto_prefix=False)
+        self.network, self.weights = network, weights
+        self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
+
+    def construct(self, *inputs):
+        grad = C.GradOperation(get_all=self.get_all, get_by_list=self.get_by_list, sens_param=self.sens_param)
+        loss = self.network(*(inputs[:-1] if self.sens_param else inputs))
+        return loss, grad(self.network, self.weights)(*inputs) if self.get_by_list else grad(self.network)(*inputs)
 
 
 __getattr__ = module_getattr("mindspore.nn")

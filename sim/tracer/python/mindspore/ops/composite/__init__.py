@@ -203,7 +203,7 @@ def __getattr__(name):
     if name in ("clip_by_global_norm", "clip_by_value", "normal", "uniform"):
         from mindspore.ops import functional
         return getattr(functional, name)
-    if name in ("ones_like", "zeros_like"):
+    if name in ("ones_like", "zeros_like", "matmul", "repeat_elements", "tensor_dot"):
         from mindspore import ops
         return getattr(ops, name)
     return module_getattr(__name__)(name)

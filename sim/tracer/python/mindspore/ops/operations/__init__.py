@@ -24,8 +24,8 @@ def __getattr__(name):
         return getattr(_exchange, name)
     made = primitive_class(name)
     if made is None:
-        from mindspore.ops.operations._forms import FORMS
-        made = FORMS.get(name)
+        from mindspore.ops.operations import _forms, _rare_forms
+        made = _forms.FORMS.get(name) or _rare_forms.FORMS.get(name) or primitive_class(_rare_forms.RENAMED.get(name, name))
     if made is None:
         if name[:1].isupper() or name[:2].strip("_")[:1].isupper():
             stub("mindspore.ops." + name, PLACES)

@@ -1,0 +1,6 @@
+"""mindspore.device_context.cpu: every setting is accepted, without effect."""
+from mindspore.device_context import _settings
+
+device_count, is_available = _settings.device_count("CPU"), _settings.is_available("CPU")
+op_tuning = _settings.module(__name__, "op_tuning")
+device = _settings.module(__name__, "device", device_count=device_count, is_available=is_available)
