@@ -150,6 +150,13 @@ Status PrepareFolder(const std::string& folder) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     ::umask(old_mask);
+    std::error_code no_link;
+    if (const auto target = std::filesystem::read_symlink(folder, no_link);
+        !no_link && !std::filesystem::exists(folder, no_link)) {
+      return FailCommand("LOG_DIR",
+                         folder + ": is a link to " + target.string() + ", which does not exist",
+                         "make that folder, or choose another one with --log_dir");
+    }
     if (error) {
       return fail(error.value());
     }

@@ -435,7 +435,8 @@ Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
                  std::to_string(o.local_worker_num) +
                  " ranks is beyond --worker_num=" + std::to_string(o.worker_num));
   }
-  if (o.node_rank > 0 && o.local_worker_num < o.worker_num && !o.outer &&
+  const bool is_on_one_machine = o.paddle && o.paddle->is_on_one_machine;
+  if (o.node_rank > 0 && o.local_worker_num < o.worker_num && !o.outer && !is_on_one_machine &&
       (o.master_addr == "localhost" || o.master_addr.starts_with("127.") ||
        o.master_addr == "::1")) {
     return Usage("argument --master_addr: " + o.master_addr + " is this machine, and node " +

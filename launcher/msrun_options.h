@@ -79,6 +79,7 @@ struct MsrunOptions {
 
   bool merge_stderr = true;             ///< kMpirun: stderr into the same file.
   bool ends_with_first_failure = true;  ///< A rank's exit status other than 0 ends the others.
+  bool stops_quietly = false;           ///< Whoever sends SIGTERM knows why: no summary.
   bool script_is_paddles = false;       ///< By its imports.
   bool json = false;
   bool quiet = false;

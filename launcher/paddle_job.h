@@ -24,6 +24,7 @@ struct PaddleProcess {
 /// What paddle.distributed.launch tells a job beyond ranks.
 struct PaddleJob {
   std::vector<std::string> devices = {};  ///< Of --gpus, one per local rank; empty: 0, 1, ...
+  bool is_on_one_machine = false;         ///< All nodes have loopback addresses.
   bool on_cpu = false;                    ///< No accelerator here: gloo carries collectives.
   // With parameter servers only; endpoints of the whole job.
   std::vector<std::string> servers = {};

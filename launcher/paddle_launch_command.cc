@@ -9,6 +9,7 @@
 #include <set>
 
 #include "launcher/commands.h"
+#include "launcher/elastic/elastic_job.h"
 #include "launcher/msrun_options.h"
 #include "launcher/paddle_job.h"
 #include "launcher/run/network.h"
@@ -39,7 +40,9 @@ struct PaddleRequest {
   std::int64_t heter_trainer_num = 0;
   std::int64_t http_port = 0;
   std::string host = {};
-  std::string elastic_server = {};
+  ElasticRequest elastic = {};
+  std::string force = {};
+  std::int64_t round = 0;
   std::string ignored = {};
 
   [[nodiscard]] bool has_servers() const {
@@ -80,14 +83,10 @@ void AddServerFlags(FlagSet& flags, PaddleRequest& r) {
 }
 
 void AddOtherFlags(FlagSet& flags, PaddleRequest& r, MsrunOptions& o) {
-  flags.AddText({"elastic_server", "IP:PORT", "refused: jobs that change their size"},
-                &r.elastic_server);
-  for (const auto& [name, value] :
-       {std::pair("np", "N"), std::pair("scale", "N"), std::pair("force", "V"),
-        std::pair("job_id", "ID"), std::pair("log_level", "L"), std::pair("max_restart", "N")}) {
-    flags.AddText({.name = name, .value = value, .help = "accepted, without effect", .rare = true},
-                  &r.ignored);
-  }
+  flags.AddText({.name = "log_level", .value = "L", .help = "without effect", .rare = true},
+                &r.ignored);
+  flags.AddInt({.name = "round_of_elastic_job", .value = "N", .help = "by our own", .rare = true},
+               &r.round);
   flags.AddText({"host", "IP", "address of this node (POD_IP)"}, &r.host);
   flags.AddInt({"master_port", "PORT", "scheduler's port, on several nodes (8118)"},
                &o.master_port);
@@ -95,6 +94,16 @@ void AddOtherFlags(FlagSet& flags, PaddleRequest& r, MsrunOptions& o) {
   flags.AddText({"python", "FILE", "interpreter that runs the script (python, else python3)"},
                 &o.python);
   flags.AddSwitch({"quiet", "", "print errors only"}, &o.quiet);
+}
+
+void AddElasticFlags(FlagSet& flags, ElasticRequest& e, std::string& force) {
+  flags.AddText({"elastic_server", "IP:PORT", "etcd, for jobs whose nodes come and go"}, &e.server);
+  flags.AddText({"job_id", "ID", "name of such a job"}, &e.job_id);
+  flags.AddText({"np", "MIN[:MAX]", "its number of nodes"}, &e.np);
+  flags.AddInt({"scale", "N", "so many more nodes than --np (negative: fewer)"}, &e.scale);
+  flags.AddText({"force", "true", "--np holds, whatever the job has"}, &force);
+  flags.AddInt({"max_restart", "N", "rounds that may fail by themselves (3)"}, &e.max_restarts);
+  flags.AddText({"elastic_pre_hook", "COMMAND", "shell command before each round"}, &e.pre_hook);
 }
 
 /// Addresses of this node: --host or POD_IP says one of several machines behind one list.
@@ -172,24 +181,23 @@ class PaddleLaunchCommand : public Command {
     options_.log_dir = "log";
     AddJobFlags(flags, request_, options_);
     AddServerFlags(flags, request_);
+    AddElasticFlags(flags, request_.elastic, request_.force);
     AddOtherFlags(flags, request_, options_);
   }
 
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
-    if (!request_.elastic_server.empty()) {
-      return FailCommand("UNSUPPORTED", "jobs that change their size (--elastic_server)",
-                         "give the nodes with --ips or --master");
-    }
-    for (const std::string_view name : {"np", "scale", "force", "log_level", "max_restart"}) {
-      if (flags.Given(name)) {
-        context.log.Warning("--" + std::string(name) + " has no effect here");
-      }
+    if (flags.Given("log_level")) {
+      context.log.Warning("--log_level has no effect here");
     }
     if (flags.rest().empty()) {
       return FailUsage("the following arguments are required: training_script",
                        "drydock paddle-launch --nproc_per_node=2 train.py");
     }
     DRYDOCK_RETURN_IF_ERROR(CheckMode());
+    DRYDOCK_RETURN_IF_ERROR(TakeElastic(flags, context.environment));
+    if (!request_.elastic.server.empty()) {
+      return RunElasticJob(request_.elastic, context);
+    }
     Environment environment = context.environment;
     environment["PYTHONUNBUFFERED"] = "1";  // as `python -u`
     PaddleJob job{.on_cpu = !HasAccelerator()};
@@ -199,6 +207,7 @@ class PaddleLaunchCommand : public Command {
     options_.join = true;
     options_.framework = Framework::kPaddle;
     options_.log_layout = LogLayout::kPaddle;
+    options_.stops_quietly = request_.round > 0;
     // The job is ours, whatever started us.
     Environment facts = environment;
     facts[std::string(kJobMarkName)] = "paddle";
@@ -212,6 +221,75 @@ class PaddleLaunchCommand : public Command {
   }
 
  private:
+  /// Paddle's launcher is elastic where server, job and number are all given, by flags or
+  /// variables. @error USAGE  some are, or a mode that cannot be elastic
+  [[nodiscard]] Status TakeElastic(const FlagSet& flags, const Environment& environment) {
+    ElasticRequest& elastic = request_.elastic;
+    const bool is_asked = !elastic.server.empty();
+    const auto fill = [&environment](const char* name, std::string& value) {
+      value = value.empty() ? Variable(environment, name).value_or("") : value;
+    };
+    if (request_.round > 0) {
+      elastic.server.clear();
+      return {};
+    }
+    fill("PADDLE_ELASTIC_SERVER", elastic.server);
+    if (const auto service = Variable(environment, "PADDLE_ELASTIC_ETCD_SERVICE_HOST");
+        service && elastic.server.empty()) {
+      elastic.server = *service + ":" +
+                       Variable(environment, "PADDLE_ELASTIC_ETCD_SERVICE_PORT").value_or("2379");
+    }
+    fill("PADDLE_ELASTIC_JOB_ID", elastic.job_id);
+    fill("PADDLE_ELASTIC_NP", elastic.np);
+    if (!is_asked && (elastic.job_id.empty() || elastic.np.empty())) {
+      elastic.server.clear();
+    }
+    if (elastic.server.empty()) {
+      return is_asked || (!flags.Given("np") && !flags.Given("scale") && !flags.Given("force"))
+                 ? Status()
+                 : FailUsage("--np, --scale and --force belong to jobs whose nodes come and go",
+                             "give --elastic_server=<etcd> and --job_id, too");
+    }
+    if (request_.has_servers() || !request_.ips.empty() || !request_.master.empty()) {
+      return FailUsage("--elastic_server finds the nodes by itself, for collective jobs",
+                       "leave --ips, --master, --servers and --server_num out");
+    }
+    return CompleteElastic(flags, environment);
+  }
+
+  [[nodiscard]] Status CompleteElastic(const FlagSet& flags, const Environment& environment) {
+    ElasticRequest& elastic = request_.elastic;
+    const std::string force = request_.force.empty()
+                                  ? Variable(environment, "PADDLE_ELASTIC_FORCE").value_or("")
+                                  : request_.force;
+    const auto is_forced = ReadBoolWord(force.empty() ? "false" : force);
+    if (!is_forced) {
+      return FailUsage("argument --force: " + is_forced.error().message);
+    }
+    elastic.force = *is_forced;
+    if (const auto scale = Variable(environment, "PADDLE_ELASTIC_SCALE");
+        scale && !flags.Given("scale")) {
+      elastic.scale = ReadIntWord(*scale).value_or(0);
+    }
+    elastic.host =
+        request_.host.empty() ? Variable(environment, "POD_IP").value_or("") : request_.host;
+    elastic.log_dir = options_.log_dir;
+    elastic.scheduler_port = options_.master_port;
+    elastic.script_words = flags.rest();
+    for (const std::string& word : flags.rest()) {
+      elastic.script += (elastic.script.empty() ? "" : " ") + word;
+    }
+    constexpr auto kOwn = std::to_array<std::string_view>(
+        {"elastic_server", "job_id", "np", "scale", "force", "max_restart", "elastic_pre_hook",
+         "host", "master_port", "log_level"});
+    for (const std::string& word : flags.GivenWords()) {
+      if (std::ranges::find(kOwn, std::string_view(word).substr(0, word.find('='))) == kOwn.end()) {
+        elastic.flags.push_back("--" + word);
+      }
+    }
+    return {};
+  }
+
   /// @error USAGE  unknown, or flags of two modes
   [[nodiscard]] Status CheckMode() const {
     for (const std::string_view known : {"", "collective", "ps", "ps-heter"}) {
@@ -238,7 +316,7 @@ class PaddleLaunchCommand : public Command {
                            std::to_string(devices) + " devices",
                        "give as many devices as ranks");
     }
-    DRYDOCK_TRY(const std::int64_t nodes, TakeNodes(environment));
+    DRYDOCK_TRY(const std::int64_t nodes, TakeNodes(environment, job));
     options_.local_worker_num = ranks;
     options_.worker_num = ranks * nodes;
     const std::int64_t first =
@@ -249,11 +327,12 @@ class PaddleLaunchCommand : public Command {
   }
 
   /// Number of nodes, and which one this is.
-  [[nodiscard]] Result<std::int64_t> TakeNodes(const Environment& environment) {
+  [[nodiscard]] Result<std::int64_t> TakeNodes(const Environment& environment, PaddleJob& job) {
     // PADDLE_TRAINERS is what PaddleCloud gives instead of --ips.
     const std::string list =
         request_.ips.empty() ? Variable(environment, "PADDLE_TRAINERS").value_or("") : request_.ips;
     if (const std::vector<std::string> ips = SplitList(list); ips.size() > 1) {
+      job.is_on_one_machine = std::ranges::all_of(ips, IsLoopback);
       return TakeAddresses(ips, environment);
     }
     if (request_.master.starts_with("etcd://")) {

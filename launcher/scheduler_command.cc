@@ -79,6 +79,11 @@ class SchedulerCommand : public Command {
       return FailCommand("USAGE", "unrecognized argument: " + flags.rest().front());
     }
     DRYDOCK_TRY(SchedulerServerOptions options, Options(flags, context.environment));
+    if (options.tls) {
+      for (const std::string& warning : OpenSecrets(*options.tls, password_file_)) {
+        context.log.Warning(warning);
+      }
+    }
     const bool prints_log = log_dir_.empty();
     options.log_path = prints_log ? std::string(kStandardError) : PathIn(log_dir_, "scheduler.log");
     if (!prints_log) {

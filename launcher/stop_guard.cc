@@ -66,14 +66,20 @@ struct StopGuard::State {
 };
 
 StopGuard::StopGuard() : state_(std::make_unique<State>()) {
+  std::signal(SIGPIPE, SIG_IGN);
+  for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
+    ::sigaction(kStopSignals[i], nullptr, &state_->old_actions[i]);
+  }
+  Resume();
+}
+
+void StopGuard::Resume() {
   DRYDOCK_CHECK(::pipe2(state_->ends.data(), O_CLOEXEC) == 0);
   pipe_end = state_->ends[1];
-  std::signal(SIGPIPE, SIG_IGN);
   for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
     struct sigaction action = {};
     action.sa_handler = TellSignal;
     action.sa_flags = SA_RESTART;
-    ::sigaction(kStopSignals[i], nullptr, &state_->old_actions[i]);
     if (kStopSignals[i] != SIGHUP || state_->old_actions[i].sa_handler != SIG_IGN) {
       ::sigaction(kStopSignals[i], &action, nullptr);
     }
@@ -81,15 +87,19 @@ StopGuard::StopGuard() : state_(std::make_unique<State>()) {
   state_->listener = std::thread([this] { state_->Listen(); });
 }
 
-StopGuard::~StopGuard() {
-  for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
-    ::sigaction(kStopSignals[i], &state_->old_actions[i], nullptr);
-  }
+void StopGuard::Pause() {
   const unsigned char end = 0;
   DRYDOCK_CHECK(::write(state_->ends[1], &end, 1) == 1);
   state_->listener.join();
   ::close(state_->ends[0]);
   ::close(state_->ends[1]);
+}
+
+StopGuard::~StopGuard() {
+  for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
+    ::sigaction(kStopSignals[i], &state_->old_actions[i], nullptr);
+  }
+  Pause();
 }
 
 std::unique_lock<std::mutex> StopGuard::Delay() {

@@ -21,6 +21,10 @@ class StopGuard {
 
   /// While the lock is held a first signal waits: for work that must be complete or absent.
   [[nodiscard]] std::unique_lock<std::mutex> Delay();
+  /// Ends the thread that listens, so that the process may fork; signals wait until Resume.
+  void Pause();
+  /// Listens again, in the process that calls it, with a pipe of its own.
+  void Resume();
 
  private:
   struct State;

@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include "launcher/exit_code.h"
 #include "launcher/files.h"
@@ -83,6 +86,21 @@ Result<std::optional<TlsFiles>> ReadTlsFiles(const std::string& config,
     files.client_password = files.server_password;
   }
   return std::optional(std::move(files));
+}
+
+std::vector<std::string> OpenSecrets(const TlsFiles& files, const std::string& password_file) {
+  constexpr mode_t kOthers = 077;
+  std::vector<std::string> warnings;
+  for (const std::string& path :
+       {password_file, files.server_certificate, files.client_certificate}) {
+    struct stat facts = {};
+    if (::stat(path.c_str(), &facts) == 0 && (facts.st_mode & kOthers) != 0) {
+      std::array<char, 8> mode = {};
+      (void)std::snprintf(mode.data(), mode.size(), "%04o", facts.st_mode & 07777);
+      warnings.push_back(path + " is open to others (" + mode.data() + "): chmod 600 " + path);
+    }
+  }
+  return warnings;
 }
 
 }  // namespace drydock::launcher

@@ -45,6 +45,10 @@ void WipePasswords(TlsFiles& files);
 [[nodiscard]] Result<std::optional<TlsFiles>> ReadTlsFiles(const std::string& config,
                                                            const std::string& password_file);
 
+/// What people should know: keys and passwords that others can read or write.
+[[nodiscard]] std::vector<std::string> OpenSecrets(const TlsFiles& files,
+                                                   const std::string& password_file);
+
 /// Keys, certificates and rules of one side, checked. Shared by its sessions, which it outlives.
 class TlsContext {
  public:

@@ -1,97 +1,159 @@
+// Two processes watch over each other, so that a launcher that is killed (kill -9, lack of memory)
+// leaves nothing behind. The outer one has the number that the caller knows; it only waits and
+// hands signals on. The inner one, in a session of its own, does all the work. Both are subreapers
+// (prctl(2), PR_SET_CHILD_SUBREAPER): what loses its parent becomes a child of the nearest one that
+// lives. If the inner one dies, the outer one gets every descendant as its child; if the outer one
+// dies, the kernel tells the inner one (PR_SET_PDEATHSIG).
+
 #include "launcher/run/guard.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <sstream>
 #include <system_error>
 
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "launcher/exit_code.h"
-#include "launcher/run/sweep.h"
+#include "launcher/run/job_watch.h"
+#include "launcher/run/signal_pipe.h"
+#include "sim/tracer/child_process.h"
+#include "sim/tracer/run_script.h"
 
 namespace drydock::launcher {
 namespace {
 
-/// The child's part: only system calls and memory that is there already.
-[[noreturn]] void Watch(int pipe_end, const std::string& mark, const std::string& note_path,
-                        const std::string& note) {
-  ::setsid();
-  ::prctl(PR_SET_NAME, "msrun-guard");
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGPIPE}) {
-    std::signal(number, SIG_IGN);
-  }
-  std::signal(SIGCHLD, SIG_DFL);
-  // Nothing of ours stays open in it: neither a port nor the terminal nor the log of a rank.
-  (void)::dup2(pipe_end, STDIN_FILENO);
-  (void)::syscall(SYS_close_range, STDIN_FILENO + 1, UINT_MAX, 0);
-  unsigned char byte = 0;
-  ssize_t count = 0;
-  while ((count = ::read(STDIN_FILENO, &byte, 1)) < 0 && errno == EINTR) {
-  }
-  if (count == 0) {  // no farewell
-    (void)EndMarkedProcesses(mark);
-    const int fd =
-        note_path.empty()
-            ? -1
-            : ::open(note_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd >= 0 && ::write(fd, note.data(), note.size()) < 0) {
-      ::_exit(1);
+constexpr std::array<int, 6> kHandedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT};
+
+/// A handler takes no argument of ours, so these are global.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): see above
+volatile pid_t inner_process = 0;
+volatile std::sig_atomic_t early_signal = 0;  ///< Came before there was an inner process.
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+extern "C" void HandOn(int number) {
+  const int saved = errno;
+  if (inner_process == 0) {
+    early_signal = number;
+  } else {
+    ::kill(inner_process, number);
+    if (number == SIGTSTP) {
+      ::kill(::getpid(), SIGSTOP);
     }
   }
-  ::_exit(0);
+  errno = saved;
+}
+
+void HandSignalsOn() {
+  struct sigaction action = {};
+  action.sa_handler = HandOn;
+  for (const int number : kHandedOn) {
+    struct sigaction before = {};
+    ::sigaction(number, nullptr, &before);
+    if (number != SIGHUP || before.sa_handler != SIG_IGN) {
+      ::sigaction(number, &action, nullptr);
+    }
+  }
+}
+
+/// What `ps` shows: another line than that of the process above, which has our arguments. They
+/// stand in memory between two addresses that the kernel tells (proc(5), stat, fields 48 and 49).
+void ShowAsInner(pid_t outer) {
+  ::prctl(PR_SET_NAME, "msrun-job");
+  std::ifstream file("/proc/self/stat");
+  std::string line;
+  std::getline(file, line);
+  std::size_t at = line.rfind(')');
+  for (int field = 2; field < 48 && at != std::string::npos; ++field) {
+    at = line.find(' ', at + 1);
+  }
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  if (at == std::string::npos || !(std::istringstream(line.substr(at)) >> begin >> end) ||
+      begin == 0 || end <= begin) {
+    return;
+  }
+  const std::string title = "msrun: job of process " + std::to_string(outer);
+  const auto room = static_cast<std::size_t>(end - begin);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells addresses as numbers
+  auto* const arguments = reinterpret_cast<char*>(begin);
+  std::memset(arguments, 0, room);
+  std::memcpy(arguments, title.data(), std::min(title.size(), room - 1));
+}
+
+void LeaveNote(const GuardNote& note) {
+  const int fd =
+      note.path.empty()
+          ? -1
+          : ::open(note.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd >= 0) {
+    const ssize_t written = ::write(fd, note.text.data(), note.text.size());
+    ::close(written < 0 ? -1 : fd);
+  }
+}
+
+/// The outer process's part.
+[[noreturn]] void Watch(pid_t inner, const Context& context, const GuardNote& note) {
+  int status = 0;
+  while (::waitpid(inner, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status)) {
+    ::_exit(WEXITSTATUS(status));
+  }
+  const int signal = WTERMSIG(status);
+  (void)sim::EndOrphans({});
+  LeaveNote(note);
+  const Error error = sim::StoppedBySignal(
+      signal, "msrun's own process " + std::to_string(inner) + " ended with " +
+                  EndText({.signalled = true, .value = signal}) + "; all ranks were ended");
+  std::cerr << ErrorText(error, context.program) << std::flush;
+  ::_exit(128 + signal);
 }
 
 }  // namespace
 
-Result<Guard> Guard::Start(const std::string& mark, const std::string& note_path,
-                           const std::string& note) {
-  std::array<int, 2> ends = {-1, -1};
-  pid_t pid = -1;
-  if (::pipe2(ends.data(), O_CLOEXEC) == 0) {
-    pid = ::fork();
-  }
-  if (pid == 0) {
-    Watch(ends[0], mark, note_path, note);
+Result<pid_t> EnterGuarded(const Context& context, const GuardNote& note) {
+  context.out.flush();
+  std::cerr.flush();
+  context.stop.Pause();
+  HandSignalsOn();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const pid_t outer = ::getpid();
+  const pid_t inner = ::fork();
+  if (inner > 0) {
+    inner_process = inner;
+    if (early_signal != 0) {
+      HandOn(early_signal);
+    }
+    Watch(inner, context, note);
   }
   const int failure = errno;
-  ::close(ends[0]);
-  if (pid < 0) {
-    ::close(ends[1]);
+  for (const int number : {SIGQUIT, SIGTSTP, SIGCONT}) {
+    std::signal(number, SIG_DFL);
+  }
+  context.stop.Resume();
+  if (inner < 0) {
     return FailCommand("NPROC", "cannot start one more process: " +
                                     std::error_code(failure, std::generic_category()).message());
   }
-  return Guard(pid, ends[1]);
-}
-
-Guard::Guard(Guard&& other) noexcept : pid_(other.pid_), pipe_end_(other.pipe_end_) {
-  other.pid_ = 0;
-  other.pipe_end_ = -1;
-}
-
-Guard::~Guard() {
-  Dismiss();
-  if (pid_ > 0) {
-    ::waitpid(pid_, nullptr, 0);
+  ::setsid();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_PDEATHSIG, kGuardEnded);
+  if (::getppid() != outer) {
+    ::_exit(128 + SIGKILL);  // it died before the last call
   }
-}
-
-void Guard::Dismiss() {
-  if (pipe_end_ < 0) {
-    return;
-  }
-  const unsigned char farewell = 1;
-  if (::write(pipe_end_, &farewell, 1) != 1) {
-    // The guard is gone already; SIGPIPE is ignored.
-  }
-  ::close(pipe_end_);
-  pipe_end_ = -1;
+  ShowAsInner(outer);
+  return outer;
 }
 
 }  // namespace drydock::launcher

@@ -140,6 +140,9 @@ std::string WorkerLogPath(const MsrunOptions& options, const HostFacts& host,
   std::string stem = options.worker_log_name.empty() ? "worker" : options.worker_log_name;
   stem = Replaced(std::move(stem), "{ip}", host.local_ip);
   stem = Replaced(std::move(stem), "{hostname}", host.host_name);
+  if (host.shares_logs && !worker.rank && options.worker_log_name.empty()) {
+    stem += "_" + host.host_name;
+  }
   const std::int64_t number = worker.rank.value_or(worker.local_index);
   return PathIn(options.log_dir, stem + "_" + std::to_string(number) + ".log");
 }

@@ -39,6 +39,7 @@ struct HostFacts {
   std::string local_ip = {};   ///< Source address of packets to the master.
   bool is_master = true;       ///< The scheduler belongs on this machine.
   std::int64_t waited_s = 0;   ///< Whole seconds that the name took to resolve.
+  bool shares_logs = false;    ///< Another machine's launcher writes to the same log folder.
 };
 
 /// One worker process before it is started.
@@ -73,8 +74,8 @@ struct WorkerSpec {
 [[nodiscard]] bool HasLogs(const MsrunOptions& options);
 
 /// "worker_3.log" in the log folder. The stem is --worker_log_name with {ip} and {hostname} filled
-/// in; the number is the rank, or the local index where the rank is not known. Source:
-/// docs/launching.md
+/// in; the number is the rank, or the local index where the rank is not known, there behind
+/// the host's name if other machines write to the same folder. Source: docs/launching.md
 [[nodiscard]] std::string WorkerLogPath(const MsrunOptions& options, const HostFacts& host,
                                         const WorkerSpec& worker);
 

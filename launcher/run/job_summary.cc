@@ -112,7 +112,7 @@ std::string JobStatusJson(const JobWatch& watch, const std::string& code, int ex
   json.Key("schema");
   json.Text("drydock.launch/1");
   json.Key("state");
-  json.Text(watch.cause() ? "failed" : "finished");
+  json.Text(watch.launcher_died() ? "launcher-died" : watch.cause() ? "failed" : "finished");
   json.Key("exit_status");
   json.Integer(exit_status);
   if (watch.cause()) {

@@ -219,6 +219,13 @@ void JobWatch::OnStopSignal(int number, TimePoint now) {
   }
 }
 
+void JobWatch::OnLauncherKilled(TimePoint now) {
+  launcher_died_ = true;
+  Begin(sim::StoppedBySignal(SIGKILL, "msrun was killed; all its ranks were ended"), now);
+  due_ = Order::kKill;
+  due_at_ = now;
+}
+
 void JobWatch::OnCause(Error cause, TimePoint now) {
   Begin(std::move(cause), now);
 }

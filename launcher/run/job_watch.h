@@ -92,6 +92,8 @@ class JobWatch {
   void OnEnded(std::size_t index, ProcessEnd end, TimePoint now);
   /// SIGINT, SIGTERM or SIGHUP; one that comes while the job is being ended skips the grace.
   void OnStopSignal(int number, TimePoint now);
+  /// The process that people know as the launcher was killed: no grace.
+  void OnLauncherKilled(TimePoint now);
   /// Something outside our ranks ends the job.
   void OnCause(Error cause, TimePoint now);
   /// What is due at `now`; each order is given once.
@@ -116,6 +118,8 @@ class JobWatch {
   [[nodiscard]] bool any_registered() const { return any_registered_; }
   /// Why the job is a failure; nothing if it is none so far.
   [[nodiscard]] const std::optional<Error>& cause() const { return cause_; }
+  /// The launcher was killed.
+  [[nodiscard]] bool launcher_died() const { return launcher_died_; }
   /// The local rank that is the cause.
   [[nodiscard]] const std::optional<std::size_t>& first_failed() const { return first_failed_; }
   /// All local ranks.
@@ -135,6 +139,7 @@ class JobWatch {
   std::optional<Error> cause_ = {};
   std::optional<Error> late_cause_ = {};  ///< Becomes the cause when all have ended.
   std::optional<std::size_t> first_failed_ = {};
+  bool launcher_died_ = false;
   bool services_end_ = false;  ///< Only those are left that serve, and they were told to end.
   bool formed_ = false;
   bool any_registered_ = false;

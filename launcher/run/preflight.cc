@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <system_error>
 #include <thread>
 
@@ -34,6 +35,7 @@ constexpr std::int64_t kLowDiskBytes = std::int64_t{16} << 20U;
 constexpr std::int64_t kOwnDescriptors = 64;
 constexpr std::int64_t kDescriptorsPerRank = 4;
 constexpr std::chrono::seconds kResolvePause{1};
+const std::string kLockStem = ".msrun.";
 
 std::string SystemText(int number) {
   return std::error_code(number, std::generic_category()).message();
@@ -125,8 +127,13 @@ Status CheckLoopbackName(const MsrunOptions& options, const std::string& ip,
                              : "--master_addr=" + *candidate);
 }
 
-/// Several processes of an outer job may own the master's address: the first is the master.
+/// Several processes of one job on this machine may own the master's address: the first is the
+/// master.
 Status TakeOuterMaster(const MsrunOptions& options, HostFacts& host) {
+  if (options.paddle && options.paddle->is_on_one_machine) {
+    host.is_master = options.node_rank <= 0;
+    return {};
+  }
   if (!options.outer || !options.outer->is_complete()) {
     return {};
   }
@@ -274,7 +281,28 @@ Status CheckRestarts(const MsrunOptions& options, const JoinRule& join,
 /// One lock per machine and node of the job: nodes may share the folder.
 std::string LockPath(const MsrunOptions& options, const HostFacts& host) {
   return PathIn(options.log_dir,
-                ".msrun." + host.host_name + "." + std::to_string(options.node_rank) + ".lock");
+                kLockStem + host.host_name + "." + std::to_string(options.node_rank) + ".lock");
+}
+
+/// Where ranks are not known before they register, launchers of two machines would give their logs
+/// the same names. Each makes its lock before it looks, so of two at least one sees the other.
+void FindOthersInFolder(const MsrunOptions& options, const Context& context, CheckedJob& job) {
+  if (IsSingleNode(options) || options.node_rank >= 0 || !job.join.workers_register ||
+      options.log_layout != LogLayout::kMsrun) {
+    return;
+  }
+  const std::string own = kLockStem + job.host.host_name + ".";
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           options.log_dir.empty() ? "." : options.log_dir, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kLockStem) && name.ends_with(".lock") && !name.starts_with(own)) {
+      job.host.shares_logs = true;
+      context.log.Warning("another machine's msrun writes to this log folder (" + name +
+                          "): logs here are worker_" + job.host.host_name + "_<local index>.log");
+      return;
+    }
+  }
 }
 
 /// What the scheduler has to know of the workers, and both sides of TLS.
@@ -285,6 +313,11 @@ Status ReadSchedulerFacts(const MsrunOptions& options, const Context& context, C
                   options.mindspore_release,
                   asks ? FindMindSpore({job.command.program}, context.environment) : std::nullopt));
   DRYDOCK_TRY(job.tls, ReadTlsFiles(options.tls_config, options.tls_password_file));
+  if (job.tls) {
+    for (const std::string& warning : OpenSecrets(*job.tls, options.tls_password_file)) {
+      context.log.Warning(warning);
+    }
+  }
   return {};
 }
 
@@ -321,10 +354,11 @@ Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context)
     DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));
   }
   DRYDOCK_TRY(job.host, FindHost(options, context, job.join.workers_register));
-  job.workers = WorkersOf(options, job.host);
   if (HasLogs(options)) {
     DRYDOCK_TRY(job.lock, FolderLock::Take(LockPath(options, job.host)));
+    FindOthersInFolder(options, context, job);
   }
+  job.workers = WorkersOf(options, job.host);
   DRYDOCK_RETURN_IF_ERROR(CheckLogs(options, job, context));
   DRYDOCK_TRY(job.child_file_limit, RaiseFileLimit(options, job));
   DRYDOCK_RETURN_IF_ERROR(BindJob(options, context, job));

@@ -9,10 +9,11 @@
 #include <fstream>
 #include <iostream>
 
-#include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 
+#include "base/text.h"
 #include "launcher/files.h"
 #include "launcher/run/cluster.h"
 #include "launcher/run/guard.h"
@@ -23,12 +24,17 @@
 #include "launcher/run/signal_pipe.h"
 #include "launcher/run/start_ranks.h"
 #include "launcher/run/supervisor.h"
+#include "sim/tracer/run_script.h"
 
 namespace drydock::launcher {
 namespace {
 
 constexpr std::string_view kStatusFile = "msrun_status";
+constexpr const char* kDiedText =
+    "{\"schema\": \"drydock.launch/1\", \"state\": \"launcher-died\"}\n";
 constexpr std::string_view kPidsFile = "msrun";
+/// Less free space than this is a full disk.
+constexpr std::int64_t kFullDiskBytes = std::int64_t{64} << 10U;
 /// The end of a log that the summary is taken from.
 constexpr std::int64_t kLogEndBytes = std::int64_t{64} << 10U;
 
@@ -56,6 +62,11 @@ std::string OwnFile(const MsrunOptions& options, std::string_view stem, std::str
 
 std::string StatusFile(const MsrunOptions& options) {
   return OwnFile(options, kStatusFile, ".json");
+}
+
+/// Empty where there are no logs.
+std::string StatusPath(const MsrunOptions& options) {
+  return HasLogs(options) ? PathIn(options.log_dir, StatusFile(options)) : "";
 }
 
 std::vector<RankRecord> RecordsOf(const MsrunOptions& options, const CheckedJob& job) {
@@ -115,11 +126,14 @@ WorkerSetting SettingOf(const MsrunOptions& options, const CheckedJob& job,
 }
 
 /// Ranks and addresses as the launchers of all nodes agreed on them.
-void TakeAgreement(const Cluster& cluster, const Environment& environment, CheckedJob& job,
-                   WorkerSetting& setting) {
+void TakeAgreement(const MsrunOptions& options, const Cluster& cluster,
+                   const Environment& environment, CheckedJob& job, WorkerSetting& setting) {
   const Agreement agreed = cluster.Agreed();
   for (std::size_t i = 0; i < agreed.own_ranks.size(); ++i) {
     job.workers[i].rank = agreed.own_ranks[i];
+    // Known now, so logs are numbered by it: folders may be shared by all nodes.
+    job.workers[i].log_path =
+        HasLogs(options) ? WorkerLogPath(options, job.host, job.workers[i]) : "";
   }
   setting.endpoints = EndpointsOf(agreed.rank_ips, environment);
   setting.script_master_ip = agreed.master_ip;
@@ -159,8 +173,27 @@ struct Job {
   std::optional<std::int64_t> oom_kills = {};  ///< Of our control group before the start.
 };
 
+/// A full disk fails ranks in many ways, and few of them say so. Source: docs/robustness.md R-49
+void WarnOfFullDisk(const Job& job) {
+  struct statvfs space = {};
+  const std::string folder = job.options.log_dir.empty() ? "." : job.options.log_dir;
+  if (::statvfs(folder.c_str(), &space) != 0 || space.f_blocks == 0) {
+    return;
+  }
+  const auto free_bytes = static_cast<std::int64_t>(space.f_bavail * space.f_frsize);
+  const bool is_out_of_files = space.f_files > 0 && space.f_favail == 0;
+  if (free_bytes < kFullDiskBytes || is_out_of_files) {
+    job.context.log.Warning("the disk of the log folder '" + folder + "' is full (" +
+                            (is_out_of_files ? "no more files" : BytesText(free_bytes) + " free") +
+                            "), which may be why the rank failed");
+  }
+}
+
 /// What happened to the job besides its ranks. Source: docs/robustness.md
 void WarnOfSurroundings(const Job& job, const JobWatch& watch) {
+  if (HasLogs(job.options) && watch.first_failed()) {
+    WarnOfFullDisk(job);
+  }
   const std::string& log = job.checked.workers.front().log_path;
   if (HasLogs(job.options) && watch.ranks().front().pid != 0 && ::access(log.c_str(), F_OK) != 0) {
     job.context.log.Warning("'" + log +
@@ -191,7 +224,9 @@ Result<ExitCode> Report(const Job& job, const JobWatch& watch, TimePoint start) 
   if (watch.first_failed()) {
     lines = LastLines(LogEnd(watch.ranks()[*watch.first_failed()].log_path), kSummaryLines);
   }
-  const bool speaks = watch.cause() || job.options.log_layout == LogLayout::kMsrun;
+  const bool is_told_to = job.options.stops_quietly && watch.cause() &&
+                          sim::StopSignalOf(*watch.cause()).value_or(0) == SIGTERM;
+  const bool speaks = !is_told_to && (watch.cause() || job.options.log_layout == LogLayout::kMsrun);
   if (!job.options.quiet && speaks) {
     std::cerr << JobSummary(watch, lines, MonotonicNow() - start);
   }
@@ -282,15 +317,9 @@ RestartRank RestarterOf(const Job& job, Supervisor& supervisor) {
 /// Starts the ranks and stays until all is over.
 Result<ExitCode> RunJoined(const Job& job) {
   const TimePoint start = MonotonicNow();
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const std::string status_path =
-      HasLogs(job.options) ? PathIn(job.options.log_dir, StatusFile(job.options)) : "";
-  if (!status_path.empty()) {
-    ::unlink(status_path.c_str());
+  if (const std::string path = StatusPath(job.options); !path.empty()) {
+    ::unlink(path.c_str());
   }
-  DRYDOCK_TRY(Guard guard,
-              Guard::Start(std::string(kJobMarkName) + "=" + job.setting.job_mark, status_path,
-                           "{\"schema\": \"drydock.launch/1\", \"state\": \"launcher-died\"}\n"));
   JobWatch watch({.grace = std::chrono::seconds(job.options.grace_s),
                   .sees_registrations = job.cluster.sees_registrations(),
                   .may_not_register = job.checked.join.may_not_register,
@@ -313,12 +342,11 @@ Result<ExitCode> RunJoined(const Job& job) {
   }
   supervisor.WatchRanks();
   supervisor.WindUp();
-  const int leftovers = supervisor.EndLeftovers(guard.pid());
+  const int leftovers = supervisor.EndLeftovers();
   if (leftovers > 0) {
     job.context.log.Warning(std::to_string(leftovers) +
                             " processes that ranks left behind were ended (LEFTOVER)");
   }
-  guard.Dismiss();
   WarnOfSurroundings(job, watch);
   return Report(job, watch, start);
 }
@@ -383,13 +411,21 @@ Status Agree(const Job& job) {
   JobWatch nobody({}, {});
   Supervisor waiting(job.options, job.context, job.signals, job.cluster, nobody);
   DRYDOCK_RETURN_IF_ERROR(waiting.WaitForAgreement());
-  TakeAgreement(job.cluster, job.context.environment, job.checked, job.setting);
+  TakeAgreement(job.options, job.cluster, job.context.environment, job.checked, job.setting);
   return {};
 }
 
 }  // namespace
 
 Result<ExitCode> RunJob(const MsrunOptions& given, const Context& context) {
+  pid_t guard = 0;
+  if (given.join) {
+    DRYDOCK_TRY(guard, EnterGuarded(context, {.path = StatusPath(given), .text = kDiedText}));
+  }
+  return RunGuardedJob(given, context, guard);
+}
+
+Result<ExitCode> RunGuardedJob(const MsrunOptions& given, const Context& context, pid_t guard) {
   DRYDOCK_TRY(CheckedJob checked, CheckJob(given, context));
   MsrunOptions options = given;  // one budget: what the name took is gone for the cluster
   options.script_is_paddles = checked.command.kind == ScriptKind::kPaddle;
@@ -404,7 +440,7 @@ Result<ExitCode> RunJob(const MsrunOptions& given, const Context& context) {
     DRYDOCK_TRY(scheduler, StartDetachedScheduler(options, context.environment, checked));
     setting.scheduler_port = scheduler->port;
   }
-  SignalPipe signals;
+  SignalPipe signals(guard);
   DRYDOCK_TRY(const std::unique_ptr<Cluster> cluster,
               Cluster::Start(options, context.environment, checked, script_port));
   if (checked.tls) {

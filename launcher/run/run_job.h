@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include "base/result.h"
 #include "launcher/command.h"
 #include "launcher/msrun_options.h"
@@ -12,5 +14,10 @@ namespace drydock::launcher {
 /// @return kOk  all local ranks ended well, or (--join=False) all have started
 /// @error  docs/errors.md
 [[nodiscard]] Result<ExitCode> RunJob(const MsrunOptions& options, const Context& context);
+
+/// The same in a process that is watched over already (EnterGuarded).
+/// @param guard  the process above; 0: none
+[[nodiscard]] Result<ExitCode> RunGuardedJob(const MsrunOptions& options, const Context& context,
+                                             pid_t guard);
 
 }  // namespace drydock::launcher

@@ -64,6 +64,19 @@ Result<pid_t> StartWorker(const MsrunOptions& options, const Context& context,
   return Spawn(request);
 }
 
+/// Once some ranks ran it is no refusal any more. @param doing  "started"
+Error NotStarted(const WorkerSpec& worker, std::string_view doing, const Error& error,
+                 std::int64_t running, std::int64_t all) {
+  const std::string who = worker.rank ? "rank " + std::to_string(*worker.rank)
+                                      : "worker " + std::to_string(worker.local_index);
+  std::string text = who + " could not be " + std::string(doing) + ": " + error.message;
+  if (running > 0) {
+    text += "; " + std::to_string(running) + " of " + std::to_string(all) +
+            " ranks of this node were running and were ended";
+  }
+  return FailCommand("START_FAILED", std::move(text), error.hint).value();
+}
+
 }  // namespace
 
 Status StartRanks(const MsrunOptions& options, const Context& context, const CheckedJob& job,
@@ -74,8 +87,14 @@ Status StartRanks(const MsrunOptions& options, const Context& context, const Che
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
     Announce(options, context, job.command, job.workers[i]);
     request.input = SharesInput(options, job.workers[i]) ? -1 : nothing.get();
-    DRYDOCK_TRY(const pid_t pid, StartWorker(options, context, setting, job.workers[i], request));
-    started(i, pid);
+    const auto pid = StartWorker(options, context, setting, job.workers[i], request);
+    if (!pid) {
+      return tl::unexpected(i == 0 ? pid.error()
+                                   : NotStarted(job.workers[i], "started", pid.error(),
+                                                static_cast<std::int64_t>(i),
+                                                std::ssize(job.workers)));
+    }
+    started(i, *pid);
   }
   context.out.flush();
   return {};
@@ -87,7 +106,10 @@ Result<pid_t> StartRankAgain(const MsrunOptions& options, const Context& context
   const Descriptor nothing(OpenNothing());
   SpawnRequest request = RequestFor(options, job);
   request.input = SharesInput(options, worker) ? -1 : nothing.get();
-  return StartWorker(options, context, setting, worker, request);
+  const auto pid = StartWorker(options, context, setting, worker, request);
+  return pid ? pid
+             : Result<pid_t>(
+                   tl::unexpected(NotStarted(worker, "started again", pid.error(), 0, 0)));
 }
 
 }  // namespace drydock::launcher

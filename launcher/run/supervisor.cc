@@ -7,11 +7,13 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <iostream>
 #include <set>
 
 #include <sys/wait.h>
 
+#include "launcher/exit_code.h"
 #include "launcher/run/job_summary.h"
 #include "sim/tracer/child_process.h"
 
@@ -33,6 +35,14 @@ constexpr Duration kAgentTellTime = std::chrono::milliseconds(1500);
 ProcessEnd EndOf(int status) {
   return WIFSIGNALED(status) ? ProcessEnd{.signalled = true, .value = WTERMSIG(status)}
                              : ProcessEnd{.signalled = false, .value = WEXITSTATUS(status)};
+}
+
+/// Name of a running program, for people.
+std::string ProgramOf(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return PrintableText(name);
 }
 
 int MillisecondsUntil(TimePoint until) {
@@ -106,7 +116,8 @@ void Supervisor::Reap() {
     }
     const pid_t pid = ended.si_pid;
     const auto found = index_of_pid_.find(pid);
-    if (found != index_of_pid_.end()) {
+    const bool is_well = ended.si_code == CLD_EXITED && ended.si_status == 0;
+    if (found != index_of_pid_.end() && (!is_well || watch_.stopping())) {
       // What is left of the group goes with its leader, whose zombie reserves the number.
       ::kill(-pid, SIGKILL);
     }
@@ -126,6 +137,10 @@ void Supervisor::TakeSignals() {
     switch (number) {
       case SIGCHLD:
         Reap();
+        break;
+      case SIGKILL:
+        watch_.OnLauncherKilled(MonotonicNow());
+        ++stop_signals_;
         break;
       case SIGTSTP:
         SignalRanks(SIGSTOP);
@@ -334,9 +349,26 @@ void Supervisor::FlushConsole() {
   }
 }
 
-int Supervisor::EndLeftovers(pid_t guard) {
+void Supervisor::WaitForHelpers() {
+  const std::set<pid_t> helpers = sim::Children();
+  if (helpers.empty() || watch_.stopping()) {
+    return;
+  }
+  context_.log.Warning(
+      std::to_string(helpers.size()) + " processes that ranks left behind (first: " +
+      std::to_string(*helpers.begin()) + " '" + ProgramOf(*helpers.begin()) + "') have " +
+      std::to_string(options_.grace_s) + " s (--grace) to end by themselves");
+  const TimePoint until = AddSaturated(MonotonicNow(), std::chrono::seconds(options_.grace_s));
+  while (!sim::Children().empty() && !watch_.stopping() && MonotonicNow() < until) {
+    Step(until);
+  }
+  FlushConsole();
+}
+
+int Supervisor::EndLeftovers() {
   Reap();
-  std::set<pid_t> kept = {guard};
+  WaitForHelpers();
+  std::set<pid_t> kept;
   for (const auto& [pid, index] : index_of_pid_) {
     kept.insert(static_cast<pid_t>(pid));  // those that cannot be killed
   }

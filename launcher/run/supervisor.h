@@ -54,9 +54,9 @@ class Supervisor {
   [[nodiscard]] Status WaitForAgreement();
   /// Until the cluster is done with, after our ranks are; and the last lines are on the console.
   void WindUp();
-  /// Ends what our ranks left behind in other sessions, but not the guard; gives how many
-  /// processes.
-  [[nodiscard]] int EndLeftovers(pid_t guard);
+  /// Ends what our ranks left behind, in whatever session; gives how many processes. After a job
+  /// that ended well they have the grace to end by themselves: an upload may be under way.
+  [[nodiscard]] int EndLeftovers();
 
  private:
   /// Waits for events until `until` and takes them in.
@@ -69,6 +69,7 @@ class Supervisor {
   void ShowForming();
   void TellOthers();
   void FlushConsole();
+  void WaitForHelpers();
   void FollowLogs();
   void RestartRanks();
   [[nodiscard]] static TimePoint NextLook(const LogTail& tail, bool is_early);

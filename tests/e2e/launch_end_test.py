@@ -79,9 +79,22 @@ time.sleep(600)
 
     def test_r60_descendants_in_other_sessions_are_ended(self):
         self.write("family.py", FAMILY.format(seconds=0))
-        run = self.launch(2, "--rendezvous=launcher", "family.py")
+        run = self.launch(2, "--rendezvous=launcher", "--grace=1", "family.py")
         self.assertEqual(run.status, 0, run.err)
         self.assertIn("LEFTOVER", run.err)
+
+    def test_helper_of_a_rank_that_ended_well_may_finish_jobs16(self):
+        """An upload in the background: in the rank's own group, and in a session of its own."""
+        helper = "while not os.path.exists('go'): time.sleep(0.02)\nopen('uploaded' + sys.argv[1], 'w').close()"
+        self.write("upload.py", "import subprocess, sys\nfor i in '01':\n    subprocess.Popen([sys.executable, '-c', %r, i], "
+                                "start_new_session=i == '1')\n" % ("import os, sys, time\n" + helper))
+        process = self.begin(1, "--rendezvous=launcher", "--grace=50", "upload.py")
+        self.assertIn(b"have 50 s (--grace) to end by themselves", process.stderr.readline())
+        self.write("go", "")
+        err = process.communicate(timeout=launch.SECONDS)[1]
+        self.assertEqual((process.returncode, self.marked()), (0, []), err)
+        self.assertNotIn(b"LEFTOVER", err)
+        self.assertEqual([name for name in self.files(".") if name.startswith("uploaded")], ["uploaded0", "uploaded1"])
 
     def test_r19_rank_that_ends_before_it_joined(self):
         self.write("early.py", "print('nothing to do')\n")
@@ -176,6 +189,41 @@ class SignalTest(launch.LaunchTest):
         process.communicate()
         self.assertTrue(launch.wait_until(lambda: not self.marked(), 5), "processes are left")
         self.assertEqual(json.loads(self.log("msrun_status.json"))["state"], "launcher-died")
+
+    def test_descendants_without_our_environment_end_with_a_killed_launcher_jobs11(self):
+        """Either of msrun's two processes is killed: the other one is an ancestor of everything and ends it."""
+        for victim in ("outer", "inner"):
+            with self.subTest(victim=victim):
+                # What others see of a process that has no environment: its argument.
+                marker = "600.%d" % (os.getpid() * 10 + (victim == "inner"))
+                process = self.start(1, "import subprocess, time\nsubprocess.Popen(['env', '-i', 'setsid', 'sleep', '%s'])\n"
+                                        "while not subprocess.run(['pgrep', '-fx', 'sleep %s'], capture_output=True).stdout:\n"
+                                        "    time.sleep(0.02)\nprint('started', flush=True)\ntime.sleep(600)\n" % (marker, marker))
+                inner = next(pid for pid in self.marked() if self.facts(pid)[1] == str(process.pid))
+                with open("/proc/%d/cmdline" % inner, "rb") as file:
+                    self.assertIn(b"msrun: job of process %d" % process.pid, file.read())
+                os.kill(process.pid if victim == "outer" else inner, signal.SIGKILL)
+                err = process.communicate(timeout=launch.SECONDS)[1]
+                self.assertTrue(launch.wait_until(lambda: not self.marked() and not self.sleeping(marker)), "processes are left")
+                self.assertEqual(json.loads(self.log("msrun_status.json"))["state"], "launcher-died")
+                if victim == "inner":
+                    self.assertEqual(process.returncode, 128 + signal.SIGKILL)
+                    self.assertIn(b"error[STOPPED]: msrun's own process %d ended with signal KILL (9)" % inner, err)
+
+    @staticmethod
+    def sleeping(marker):
+        return subprocess.run(["pgrep", "-fx", "sleep " + marker], capture_output=True, check=False).stdout
+
+    def test_signal_for_all_processes_of_a_job_counts_once(self):
+        """As scancel and a terminal of containers send them: to the launcher's two processes at once."""
+        process = self.start(1, "import signal, sys, time\ndef save(*_):\n    time.sleep(0.5)\n    open('saved', 'w').close()\n"
+                                "    sys.exit(0)\nsignal.signal(signal.SIGTERM, save)\nprint('started', flush=True)\n"
+                                "while True:\n    time.sleep(0.05)\n")
+        inner = next(pid for pid in self.marked() if self.facts(pid)[1] == str(process.pid))
+        for pid in (process.pid, inner):
+            os.kill(pid, signal.SIGTERM)
+        self.assertEqual(self.ended(process)[0], 143)
+        self.assertTrue((self.folder / "saved").exists(), "the grace was skipped")
 
     def test_r57_launcher_that_is_killed_with_stubborn_ranks(self):
         process = self.start(2, STUBBORN)

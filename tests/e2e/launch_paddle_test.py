@@ -104,7 +104,6 @@ class PaddleLaunchTest(launch.LaunchTest):
                 (["--servers=203.0.113.1:6170", "--workers=203.0.113.1:6171", "train.py"], 2, "no endpoint of the job"),
                 (["--nnodes=2", "train.py"], 2, "need --master"),
                 (["--nnodes=1:2", "train.py"], 2, "ranges of nodes"),
-                (["--elastic_server=127.0.0.1:2379", "--np=2", "train.py"], 8, "change their size"),
                 (["--nproc_per_node=1"], 2, "training_script"),
                 (["missing.py"], 3, "missing.py")):
             run = self.run_launch(*arguments)

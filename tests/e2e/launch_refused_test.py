@@ -115,6 +115,11 @@ class RefusedTest(launch.LaunchTest):
         self.assertEqual(self.launch(1, "net.py").status, 0)
         self.assertEqual(self.log("worker_0.log"), "must not run\n")
 
+    def test_log_folder_that_is_a_link_to_nowhere_jobs10(self):
+        (self.folder / "dangling").symlink_to("nowhere")
+        run = self.refuse(3, "LOG_DIR", "--log_dir=dangling", "net.py")
+        self.assertIn("dangling: is a link to nowhere, which does not exist", run.err)
+
     def test_r62_too_few_descriptors(self):
         run = self.limited()
         self.assert_refused(run, 3, "NOFILE")

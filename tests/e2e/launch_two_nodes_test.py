@@ -71,9 +71,18 @@ class TwoNodesTest(launch.LaunchTest):
         second = self.node(-1, "--rendezvous=launcher", "show.py").replace("--log_dir=node0", "--log_dir=node1")
         statuses, text = self.run_nodes(self.node(-1, "--rendezvous=launcher", "show.py"), second)
         self.assertEqual(statuses, (0, 0), text)
-        # By address: 10.77.0.1 comes first. Logs are numbered by local index.
+        # By address: 10.77.0.1 comes first. The launchers agree before they start ranks, so logs have their numbers.
         self.assertEqual({place: words[0] for place, words in self.shown(True).items()},
-                         {(0, 0): "0", (0, 1): "1", (1, 0): "2", (1, 1): "3"})
+                         {(0, 0): "0", (0, 1): "1", (1, 2): "2", (1, 3): "3"})
+
+    def test_shared_log_folder_without_node_ranks_jobs13(self):
+        """Two machines, ranks that register themselves: no log is written over by the other machine's."""
+        node = self.node(-1, "--grace=1", "sh", "-c", "echo from $(hostname) $DEVICE_ID")
+        names = ["unshare -u sh -c %s" % shlex.quote("hostname %s && exec %s" % (name, node)) for name in ("alpha", "beta")]
+        statuses, text = self.run_nodes(*names)
+        self.assertEqual(statuses, (0, 0), text)
+        logs = sorted(path.read_text() for path in (self.folder / "node0").glob("worker*.log"))
+        self.assertEqual(logs, ["from %s %d\n" % (name, local) for name in ("alpha", "beta") for local in (0, 1)], text)
 
     def test_variables_and_logs_of_ranks_that_register(self):
         """Node ids, rank formula, names of logs and choice of logs, as the original has them."""

@@ -45,6 +45,21 @@ class PythonPackageTest(command.CommandTest):
         self.assertEqual(result.summary.error.place.line, command.line_of(command.network(shard="((3, 1), (1, 1))"), "ops.MatMul"))
         self.assertIn("rejected", result._repr_html_())
 
+    def test_paddle_launch_is_the_module_that_paddles_users_know(self):
+        """`python -m paddle.distributed.launch` with one word changed; the interpreter of the line runs the script."""
+        self.write("train.py", "import os, sys\nprint('SEEN', os.environ['PADDLE_TRAINER_ID'], sys.executable, *sys.argv[1:])")
+        words = [sys.executable, "-m", "drydock.paddle_launch", "--nproc_per_node=2"]
+        environment = dict(command.environment(self.temporary), DRYDOCK_MSRUN=command.MSRUN, PYTHONPATH=str(PACKAGE))
+        done = subprocess.run([*words, "train.py", "--lr=1"], cwd=self.folder, env=environment, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for rank in (0, 1):
+            self.assertEqual((self.folder / ("log/workerlog.%d" % rank)).read_text(), "SEEN %d %s --lr=1\n" % (rank, sys.executable))
+        environment["DRYDOCK_MSRUN"] = str(self.folder / "absent/msrun")
+        done = subprocess.run([*words, "train.py"], cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("error[NO_PROGRAM]", done.stderr)
+
     def test_wrong_use_is_an_exception(self):
         with self.assertRaises(self.drydock.DryRunError) as caught:
             self.drydock.dry_run("absent.py", cwd=self.folder)

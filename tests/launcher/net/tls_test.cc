@@ -213,5 +213,25 @@ TEST_F(Tls, OnePasswordIsForBothSidesAndASecondOneForTheClient) {
   EXPECT_EQ(ReadTlsFiles(config, "").error().reason, "TLS_MATERIAL");
 }
 
+TEST(OpenSecretsTest, FilesThatOthersCanReadAreNamedWithWhatToDo_Jobs14) {
+  std::string name = testing::TempDir() + "secretsXXXXXX";
+  const std::string folder = ::mkdtemp(name.data());
+  const auto file = [&folder](const std::string& file_name, mode_t mode) {
+    const std::string path = folder + "/" + file_name;
+    std::ofstream(path) << "x";
+    EXPECT_EQ(::chmod(path.c_str(), mode), 0);
+    return path;
+  };
+  TlsFiles files;
+  files.server_certificate = file("server.p12", 0666);
+  files.client_certificate = file("client.p12", 0600);
+  const std::string password = file("password", 0640);
+  EXPECT_THAT(OpenSecrets(files, password),
+              testing::ElementsAre(password + " is open to others (0640): chmod 600 " + password,
+                                   folder + "/server.p12 is open to others (0666): chmod 600 " +
+                                       folder + "/server.p12"));
+  std::filesystem::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace drydock::launcher
