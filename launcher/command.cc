@@ -18,6 +18,7 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   commands.push_back(MakeCalibrateCommand());
   commands.push_back(MakeListOperatorsCommand());
   commands.push_back(MakeCheckCommand());
+  commands.push_back(MakeFromTorchCommand());
   commands.push_back(MakeHtmlCommand());
   commands.push_back(MakeManCommand());
   commands.push_back(MakeExplainCommand());

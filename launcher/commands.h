@@ -15,6 +15,7 @@ namespace drydock::launcher {
 [[nodiscard]] std::unique_ptr<Command> MakeSchedulerCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeEstimateCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeCheckCommand();
+[[nodiscard]] std::unique_ptr<Command> MakeFromTorchCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeHtmlCommand();
 [[nodiscard]] std::unique_ptr<Command> MakeCalibrateCommand();
 [[nodiscard]] std::unique_ptr<Command> MakePlanCommand();

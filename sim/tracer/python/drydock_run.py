@@ -277,7 +277,8 @@ def say_framework(result, script):
         error = result["error"]
         result["error"] = {
             "family": "user", "type": "ImportError", "message": "the script uses %s and not mindspore" % name,
-            "hint": "only MindSpore programs have a dry run; without --sim_level msrun starts any program",
+            "hint": "only MindSpore programs have a dry run; without --sim_level msrun starts any program" + (
+                "; 'drydock from-torch' makes a graph document of a torch model, which has one" if name == "torch" else ""),
             "reason": "script:not-mindspore", "notes": ["here it fails with %(type)s: %(message)s" % error] if error else [],
             "frames": [], "place": None}
 

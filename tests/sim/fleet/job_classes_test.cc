@@ -127,7 +127,7 @@ strategies::TracedNetwork SumNetwork(bool all_reduce) {
 strategies::TracedNetwork NetworkBeyondLimits() {
   strategies::TracedNetwork network = SumNetwork(true);
   network.config.mode = strategies::ParallelMode::kAutoParallel;
-  network.config.search_mode = strategies::SearchMode::kRecursiveProgramming;
+  network.config.search_mode = strategies::SearchMode::kOptimal;
   return network;
 }
 

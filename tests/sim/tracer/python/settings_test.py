@@ -29,6 +29,13 @@ class Compilation(TraceTest):
     def job(self, source, **settings):
         return self.trace(NET + source, **settings).documents[0]["job"]
 
+    def test_strategies_of_a_script_are_pinned_by_an_environment_variable(self):
+        # The recursive search is the default; it leaves a script's strategies only if the variable is 1.
+        set_up = "init()\nms.set_auto_parallel_context(parallel_mode='auto_parallel')\n"
+        self.assertEqual(self.job(set_up + "trained()(row, row)\n")["search_mode"], "recursive_programming")
+        for value, pins in (("1", True), ("0", False)):
+            self.assertEqual(self.job("import os\nos.environ['MS_INTERFERED_SAPP'] = '%s'\n" % value + set_up + "trained()(row, row)\n")["pins_strategies"], pins)
+
     def test_levels_of_the_context(self):
         for line, level in (("", "O0"), ("ms.set_context(jit_level='O1')\n", "O1"), ("ms.set_context(jit_level='O0')\n", "O0"),
                             ("ms.set_context(jit_config={'jit_level': 'O1'})\n", "O1")):
@@ -144,10 +151,6 @@ class Steps(TraceTest):
 
 class Refused(TraceTest):
     HEAD = NET + "init()\n"
-
-    def test_search_modes(self):
-        error = self.error(self.HEAD + "ms.set_auto_parallel_context(parallel_mode='auto_parallel')\ntrained()(row, row)\n")
-        self.assertEqual((error["family"], error["place"]["line"]), ("unsupported", FIRST + 1))
 
     def test_devices_without_a_communication_library(self):
         error = self.error(self.HEAD + "ms.set_context(device_target='CPU')\n"
