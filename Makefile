@@ -103,7 +103,7 @@ deb: packages
 
 try-packages: wheel deb
 	@set -e; wheel=$$(ls build/wheel/*_$(MACHINE).whl); tests/packages/try_packages.sh wheel $$wheel; \
-	tests/packages/try_packages.sh wheel-root $$wheel; tests/packages/try_packages.sh deb build/deb/*.deb
+	tests/packages/try_packages.sh wheel-root $$wheel; tests/packages/try_packages.sh wheel-root $$wheel bullseye; tests/packages/try_packages.sh deb build/deb/*.deb
 
 bench: packages-test
 	@mkdir -p build

@@ -70,10 +70,11 @@ if(DRYDOCK_SANITIZE MATCHES address)
   endif()
 endif()
 
-# drydock_library(name SRCS ... DEPS ... PRIVATE_DEPS ...): static library drydock_<name>, or an
-# interface library while the folder has no sources yet. Alias drydock::<name>.
+# drydock_library(name [SMALL] SRCS ... DEPS ... PRIVATE_DEPS ...): static library drydock_<name>, or an
+# interface library while the folder has no sources yet. Alias drydock::<name>. SMALL: nothing in it is
+# waited for, so that a portable build, which people download, optimizes it for size (half of it).
 function(drydock_library name)
-  cmake_parse_arguments(arg "" "" "SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(arg "SMALL" "" "SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
   if(NOT arg_SRCS)
     add_library(drydock_${name} INTERFACE)
     target_link_libraries(drydock_${name} INTERFACE ${arg_DEPS})
@@ -84,7 +85,12 @@ function(drydock_library name)
     target_include_directories(drydock_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
     target_link_libraries(drydock_${name} PUBLIC ${arg_DEPS}
       PRIVATE $<BUILD_INTERFACE:drydock_options> ${arg_PRIVATE_DEPS})
-    drydock_precompile(drydock_${name} drydock_headers)
+    if(arg_SMALL AND DRYDOCK_PORTABLE)
+      target_compile_options(drydock_${name} PRIVATE -Os)
+      drydock_precompile(drydock_${name} drydock_small_headers)
+    else()
+      drydock_precompile(drydock_${name} drydock_headers)
+    endif()
   endif()
   add_library(drydock::${name} ALIAS drydock_${name})
 endfunction()

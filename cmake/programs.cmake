@@ -12,11 +12,13 @@ if(SKBUILD)
 endif()
 
 # A portable program carries the C++ library inside and what else it needs beside it (lib/drydock). The unwinder stays the
-# system's: the one that could be linked in wants glibc 2.35.
+# system's: the one that could be linked in wants glibc 2.35. Threads and dynamic loading were libraries of their own
+# before glibc 2.34.
 function(drydock_portable target)
   if(DRYDOCK_PORTABLE)
     target_sources(${target} PRIVATE cmake/portable_symbols.cc)
-    target_link_options(${target} PRIVATE -static-libstdc++ -shared-libgcc LINKER:--gc-sections)
+    target_link_options(${target} PRIVATE -static-libstdc++ -shared-libgcc LINKER:--gc-sections
+      "SHELL:-Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,--as-needed")
   endif()
 endfunction()
 
@@ -69,7 +71,7 @@ endforeach()
 
 # The script that `drydock plan` compiles.
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/docs/examples/transformer ${PROJECT_BINARY_DIR}/share/drydock/planning SYMBOLIC)
-install(DIRECTORY docs/examples/transformer/ DESTINATION share/drydock/planning PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY docs/examples/transformer/ DESTINATION ${DRYDOCK_SHARE}/drydock/planning PATTERN __pycache__ EXCLUDE)
 
 # One program; called msrun it is msrun.
 if(EXISTS ${PROJECT_SOURCE_DIR}/launcher/main.cc)
@@ -95,6 +97,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/launcher/main.cc)
   endif()
   if(DRYDOCK_PORTABLE)
     drydock_portable(drydock)
+    target_compile_definitions(drydock PRIVATE DRYDOCK_PORTABLE_PROGRAM)
     # As RPATH, not RUNPATH: it holds for what the libraries need in turn.
     target_link_options(drydock PRIVATE LINKER:--disable-new-dtags)
     set_target_properties(drydock PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/drydock")

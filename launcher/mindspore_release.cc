@@ -137,6 +137,25 @@ std::optional<std::string> InstalledMindSpore(const std::string& program,
   return std::nullopt;
 }
 
+bool LacksMindSpore(const std::string& program, const std::string& script_folder,
+                    const Environment& environment) {
+  if (!fs::path(program).filename().string().starts_with("python") ||
+      program.find('/') == std::string::npos || ChoosesAnotherProgram(program)) {
+    return false;
+  }
+  std::vector<Folders> places = Places(fs::path(program), environment);
+  places.push_back({fs::path(script_folder)});
+  std::error_code error;
+  for (const Folders& place : places) {
+    for (const fs::path& folder : place) {
+      if (fs::exists(folder / "mindspore", error) || fs::exists(folder / "mindspore.py", error)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 std::optional<std::string> FindMindSpore(std::vector<std::string> programs,
                                          const Environment& environment) {
   const std::string path = Variable(environment, "PATH").value_or("/usr/bin:/bin");

@@ -24,6 +24,11 @@ namespace drydock::launcher {
 [[nodiscard]] std::optional<std::string> FindMindSpore(std::vector<std::string> programs,
                                                        const Environment& environment);
 
+/// True if an `import mindspore` of that interpreter would find nothing: no installed package, and
+/// no module in `script_folder`. False where that cannot be told.
+[[nodiscard]] bool LacksMindSpore(const std::string& program, const std::string& script_folder,
+                                  const Environment& environment);
+
 /// How the scheduler of a job answers about metadata: by a release that was named, and where none
 /// was, as its workers turn out to understand, beginning with what the installed one would.
 /// Example: ("", "2.10.0") gives kLearnSinceAdd.

@@ -235,6 +235,26 @@ Status BindJob(const MsrunOptions& options, const Context& context, CheckedJob& 
   return {};
 }
 
+/// A real start that was probably meant as a dry run, or can only fail.
+void WarnOfWrongStart(const MsrunOptions& options, const TaskCommand& command,
+                      const Context& context) {
+  const auto is_level = [](const std::string& word) {
+    return word.starts_with("--sim_level") || word.starts_with("--sim-level");
+  };
+  const auto level = std::ranges::find_if(options.script_args, is_level);
+  if (level != options.script_args.end()) {
+    context.log.Warning("'" + *level +
+                        "' stands behind the script and is handed to it: the job is started; for a "
+                        "dry run put it in front of the script");
+  } else if (command.kind == ScriptKind::kMindSpore &&
+             LacksMindSpore(command.program,
+                            std::filesystem::path(options.script).parent_path().string(),
+                            context.environment)) {
+    context.log.Warning("MindSpore is not installed for " + command.program +
+                        ", so the ranks will fail; a dry run (--sim_level=1) needs none");
+  }
+}
+
 void WarnOfOddities(const MsrunOptions& options, ScriptKind kind, const Context& context) {
   if (options.rendezvous == Rendezvous::kLauncher && kind == ScriptKind::kMindSpore) {
     context.log.Warning(
@@ -349,6 +369,7 @@ Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context)
   DRYDOCK_RETURN_IF_ERROR(CheckRankTable(options));
   DRYDOCK_RETURN_IF_ERROR(ReadSchedulerFacts(options, context, job));
   DRYDOCK_TRY(job.secret, ReadJobSecret(options.job_secret, context.environment));
+  WarnOfWrongStart(options, job.command, context);
   WarnOfOddities(options, job.command.kind, context);
   if (HasLogs(options)) {
     DRYDOCK_RETURN_IF_ERROR(PrepareFolder(options.log_dir));

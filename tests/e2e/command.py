@@ -22,7 +22,7 @@ SECONDS = 120  # a command that takes longer hangs
 NETWORK = '''import mindspore as ms
 from mindspore import nn, ops, Parameter, Tensor
 {before}
-ms.set_auto_parallel_context(parallel_mode="{mode}", dataset_strategy="data_parallel")
+ms.set_auto_parallel_context(parallel_mode="{mode}", dataset_strategy="data_parallel"); ms.communication.init()
 class Net(nn.Cell):
     def __init__(self):
         super().__init__()

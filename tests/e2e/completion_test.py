@@ -18,6 +18,21 @@ _drydock
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 
+# A shell on a terminal, where the tabulator is pressed behind half a flag.
+ZSH = r"""
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "PS1=; autoload -Uz compinit; compinit -u -D; source $1"
+zpty -w shell "print rea''dy"
+while zpty -r shell part && [[ $part != *ready* ]]; do :; done
+zpty -w -n shell $'msrun --sim_l\t'
+repeat 600; do
+  if zpty -r -t shell part; then seen+=$part; [[ $seen == *--sim_level* ]] && break; else sleep 0.1; fi
+done
+print -r -- "$seen"
+zpty -d shell
+"""
+
 
 class CompletionTest(command.CommandTest):
     def shell(self, *line):
@@ -51,10 +66,17 @@ class CompletionTest(command.CommandTest):
                            % (SCRIPTS / "_drydock"))
         self.assertEqual(lines[-1:], ["_drydock"])
 
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
+    def test_zsh_completes_a_flag_on_a_terminal(self):
+        self.write("keys.zsh", ZSH)
+        seen = "\n".join(self.shell("zsh", "-f", "keys.zsh", str(SCRIPTS / "_drydock")))
+        self.assertIn("msrun --sim_level", seen)
+
     @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
     def test_fish_offers_flags_with_their_meaning(self):
         lines = self.shell("fish", "--no-config", "-c", "source %s; complete -C 'msrun --sim_l'" % (SCRIPTS / "drydock.fish"))
         self.assertEqual([line.split("\t")[0] for line in lines], ["--sim_level"])
+        self.assertGreater(len(lines[0].split("\t")[1]), 10)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import command
 SCRIPT = '''import mindspore as ms
 from mindspore import nn, ops, Parameter, Tensor
 ms.set_context(mode=ms.GRAPH_MODE)
-ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy="full_batch")
+ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy="full_batch"); ms.communication.init()
 class Net(nn.Cell):
     def __init__(self):
         super().__init__()

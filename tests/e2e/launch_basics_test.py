@@ -83,6 +83,32 @@ class EnvironmentTest(launch.LaunchTest):
         self.assertEqual((int(status["SigIgn"], 16) & standard, int(status["SigBlk"], 16)), (0, 0))
 
 
+class WrongStartTest(launch.LaunchTest):
+    """A job that starts although a dry run was meant, or that can only fail."""
+
+    def test_level_behind_the_script(self):
+        self.write("net.py", "pass\n")
+        run = self.launch(1, "--rendezvous=launcher", "net.py", "--sim_level=1")
+        self.assertEqual(run.status, 0, run.err)
+        self.assertIn("'--sim_level=1' stands behind the script and is handed to it", run.err)
+        self.assertIn("put it in front", run.err)
+
+    def test_framework_that_is_not_installed(self):
+        self.write("net.py", "import mindspore\n")
+        (self.folder / "venv/bin").mkdir(parents=True)
+        os.symlink(os.path.realpath(sys.executable), self.folder / "venv/bin/python3")
+        self.write("venv/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = false\n")
+        python = "--python=%s" % (self.folder / "venv/bin/python3")
+        run = self.launch(1, "--rendezvous=launcher", python, "net.py", PYTHONPATH="")
+        self.assertEqual(run.status, 1, run.err)
+        self.assertIn("MindSpore is not installed for", run.err)
+        self.assertIn("a dry run (--sim_level=1) needs none", run.err)
+        self.write("mindspore.py", "")
+        run = self.launch(1, "--rendezvous=launcher", python, "net.py", PYTHONPATH="")
+        self.assertEqual(run.status, 0, run.err)
+        self.assertNotIn("is not installed", run.err)
+
+
 class CommandKindTest(launch.LaunchTest):
     def test_bash(self):
         run = self.launch(2, "bash", "-c", "echo rank $RANK of $WORLD_SIZE")

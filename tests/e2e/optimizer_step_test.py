@@ -7,7 +7,7 @@ import command
 # w (64, 32), float32, cut (2, 4): each of 8 ranks holds 32 rows and 8 columns.
 WEIGHT = '''import mindspore as ms
 from mindspore import nn, ops, Parameter, Tensor
-ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy="full_batch")
+ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy="full_batch"); ms.communication.init()
 class Net(nn.Cell):
     def __init__(self):
         super().__init__()
@@ -34,7 +34,7 @@ step(x)'''
 # A table of 32 rows of 16 float32; 8 samples of 8 look-ups, each in one of 3 fields.
 FIELDS = '''import mindspore as ms
 from mindspore import nn, ops, Tensor
-ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy="full_batch")
+ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy="full_batch"); ms.communication.init()
 class Net(nn.Cell):
     def __init__(self):
         super().__init__()

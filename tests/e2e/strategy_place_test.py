@@ -12,7 +12,7 @@ from command import line_of
 HEAD = """import functools
 import mindspore as ms
 from mindspore import nn, ops, Parameter, Tensor
-ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy="data_parallel")
+ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy="data_parallel"); ms.communication.init()
 WRONG = ((2, 3), (3, 1))
 x = Tensor(shape=(2, 32), dtype=ms.float32)
 def weight():

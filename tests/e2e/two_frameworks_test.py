@@ -9,7 +9,7 @@ from launch_torch_test import PYTHON, REASON
 SCRIPT = '''import torch
 import mindspore as ms
 from mindspore import nn, ops, Parameter, Tensor
-ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy="full_batch")
+ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy="full_batch"); ms.communication.init()
 teacher = torch.nn.Linear(32, 16, bias=False)
 class Net(nn.Cell):
     def __init__(self):

@@ -53,6 +53,17 @@ TEST_F(InstalledMindSporeTest, SuffixesOfAReleaseAreLeftOut) {
   EXPECT_EQ(InstalledMindSpore(At("c/bin/python"), {}), std::nullopt);
 }
 
+TEST_F(InstalledMindSporeTest, IsLackingWhereNothingOfThatNameCouldBeImported) {
+  PutPackage("venv/lib/python3.11/site-packages", "2.10.0");
+  Put("job/mindspore.py", "");
+  EXPECT_FALSE(LacksMindSpore(At("venv/bin/python"), At("job2"), {}));
+  EXPECT_TRUE(LacksMindSpore(At("none/bin/python3"), At("job2"), {}));
+  EXPECT_FALSE(LacksMindSpore(At("none/bin/python3"), At("job"), {}));
+  EXPECT_FALSE(LacksMindSpore(At("none/bin/python3"), At("job2"), {{"PYTHONPATH", At("job")}}));
+  EXPECT_FALSE(LacksMindSpore("python3", At("job2"), {}));               // whichever that is
+  EXPECT_FALSE(LacksMindSpore(At("none/bin/program"), At("job2"), {}));  // no interpreter
+}
+
 TEST_F(InstalledMindSporeTest, PythonPathComesFirst) {
   PutPackage("venv/lib/python3.11/site-packages", "2.10.0");
   PutPackage("built", "2.6.0");

@@ -50,9 +50,14 @@ case $what in
     ;;
   wheel-root)
     bare_root python3,python3-venv,python3-numpy,ca-certificates
-    cp "$file" "$root/tmp/"
+    cp "$file" "$(dirname "$file")"/drydock_msrun-*.whl "$root/tmp/"
     chroot "$root" python3 -m venv --system-site-packages /opt/venv
     chroot "$root" /opt/venv/bin/pip install -q --no-index --no-deps "/tmp/$(basename "$file")"
+    if chroot "$root" test -e /opt/venv/bin/msrun; then
+      echo "packages: the wheel takes the name msrun"
+      exit 1
+    fi
+    chroot "$root" bash -c '/opt/venv/bin/pip install -q --no-index --no-deps /tmp/drydock_msrun-*.whl; /opt/venv/bin/msrun --version'
     chroot "$root" /opt/venv/bin/python --version
     first_minute "chroot $root" /opt/venv
     ;;

@@ -62,6 +62,12 @@ def program():
     return [found, "msrun"]
 
 
+def run_msrun():
+    """The command `msrun` of the wheel drydock-msrun: this process becomes the program."""
+    words = program() + sys.argv[1:]
+    os.execv(words[0], words)
+
+
 def _table(rows):
     try:
         import pandas

@@ -321,7 +321,7 @@ def settings():
     """What the script has set so far, as the job of a graph document; None if that is contradictory."""
     try:
         from mindspore import context
-        return context.job_settings()
+        return context.job_settings(may_compile=False)
     except Exception:  # noqa: B902 (it is about the settings, whose error the script has met already)
         return None
 

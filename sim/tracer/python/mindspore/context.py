@@ -234,8 +234,13 @@ def _check_devices(world):
     if cuts_operators() and _context["device_target"] == "CPU":
         raise user_error(RuntimeError, "context:device_target-cpu", "%s does not work with device_target 'CPU'"
                          % _parallel["parallel_mode"], "use device_target='Ascend'")
-    if _init_is_missing():
-        session.warn("no-init: the script does not call init(): MindSpore would compile its network for one device")
+    if not _init_is_missing():
+        return
+    if cuts_operators():
+        raise user_error(RuntimeError, "context:no-init", "parallel_mode '%s' cuts the network over %d ranks, but init() has not been "
+                         "called, so MindSpore would compile it for one device" % (_parallel["parallel_mode"], world),
+                         "call mindspore.communication.init() before the network is called")
+    session.warn("no-init: the script does not call init(): MindSpore would compile its network for one device")
 
 
 def _init_is_missing():
@@ -265,14 +270,15 @@ def _pipeline_section():
             "pipeline_result_broadcast": _parallel["pipeline_result_broadcast"]}
 
 
-def job_settings():
-    """The "job" section of a graph document."""
+def job_settings(may_compile=True):
+    """The "job" section of a graph document. `may_compile`: whether it is for a network, and not to tell what a script had set."""
     if _parallel["full_batch"] and not cuts_operators() and not _parameter_server.get("enable_ps"):
         raise user_error(RuntimeError, "auto-parallel-context:full-batch",
                          "full_batch works only in semi_auto_parallel and auto_parallel mode",
                          "set parallel_mode, or leave full_batch out")
     world = device_count()
-    _check_devices(world)
+    if may_compile:
+        _check_devices(world)
     job = {
         "world_size": world, "mode": _parallel["parallel_mode"], "search_mode": _parallel["search_mode"],
         "dataset_strategy": _dataset_strategy(),

@@ -8,7 +8,7 @@ import numpy as np
 import mindspore as ms
 from mindspore import nn, ops, Tensor, Parameter
 ms.set_context(mode=ms.GRAPH_MODE)
-ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", full_batch=True)
+ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", full_batch=True); ms.communication.init()
 class Net(nn.Cell):
     def __init__(self):
         super().__init__()

@@ -13,6 +13,7 @@ from mindspore import nn, ops, Parameter, Tensor, context
 from mindspore.common.api import _cell_graph_executor as executor
 from mindspore.parallel import set_op_strategy_config
 from mindspore.parallel.auto_parallel import AutoParallel
+ms.communication.init()
 class Net(nn.Cell):
     def __init__(self, cuts=None, out=None):
         super().__init__()
