@@ -57,8 +57,13 @@ Result<sim::TrainingJob> JobOf(const PlanOptions& options, const std::string& mo
                                                  ? (ascend ? "mindspore-fp32" : "megatron-bf16")
                                                  : options.storage));
   job.attention_sum_bytes = ascend ? 64 : 4;
-  // A loss of single operators keeps the logits in 16 bits and seven times in 32.
-  job.logit_bytes = job.storage.cut_weights ? 30 : job.logit_bytes;
+  if (job.storage.cut_weights) {
+    // MindSpore's operators one by one: a loss keeps the logits in 16 bits and between four and
+    // five times in 32, norms and rotations are several passes over memory.
+    job.logit_bytes = 20;
+    job.separate_operators = true;
+    job.memory_passes = 3;
+  }
   if (options.attention != "fused" && options.attention != "plain") {
     return FailCommand("USAGE", "argument --attention: '" + options.attention + "' is not known",
                        "'fused' and 'plain' are");

@@ -31,11 +31,12 @@ void Stage(JsonWriter& json, std::int64_t stage, const StageMemory& memory) {
   json.BeginObject(true);
   json.Key("stage");
   json.Integer(stage);
-  const std::array<std::pair<std::string_view, double>, 8> parts = {
+  const std::array<std::pair<std::string_view, double>, 9> parts = {
       {{"peak_bytes", memory.Sum()},
        {"weight_bytes", memory.weights},
        {"gradient_bytes", memory.gradients},
        {"optimizer_bytes", memory.optimizer},
+       {"constant_bytes", memory.constants},
        {"gathered_bytes", memory.gathered},
        {"activation_bytes", memory.activations},
        {"border_bytes", memory.borders},

@@ -164,9 +164,13 @@ std::string Shares(std::vector<Named> parts, double whole) {
 }
 
 std::vector<Named> PartsOf(const StageMemory& memory) {
-  return {{"weights", memory.weights},           {"gradients", memory.gradients},
-          {"optimizer", memory.optimizer},       {"gathered weights", memory.gathered},
-          {"activations", memory.activations},   {"embedding and loss", memory.borders},
+  return {{"weights", memory.weights},
+          {"gradients", memory.gradients},
+          {"optimizer", memory.optimizer},
+          {"constants", memory.constants},
+          {"gathered weights", memory.gathered},
+          {"activations", memory.activations},
+          {"embedding and loss", memory.borders},
           {"recomputed layer", memory.transient}};
 }
 

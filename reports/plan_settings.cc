@@ -106,6 +106,7 @@ std::string MindformersYaml(const TrainingJob& job, const Plan& plan) {
     text += "  parallel_optimizer_config:\n    optimizer_level: \"level" +
             Number(plan.optimizer_level) + "\"\n";
   }
+  text += plan.expert > 1 ? "  enable_alltoall: True\n" : "";
   if (plan.interleave > 1) {
     text += "  pipeline_config:\n    pipeline_interleave: True\n    pipeline_scheduler: \"1f1b\"\n";
   }
@@ -115,10 +116,14 @@ std::string MindformersYaml(const TrainingJob& job, const Plan& plan) {
           "\n  context_parallel: " + Number(plan.context) +
           "\n  expert_parallel: " + Number(plan.expert) +
           "\n  use_seq_parallel: " + Bool(plan.sequence_parallel) +
-          "\n  micro_batch_num: " + Number(MicroBatches(job, plan)) + "\n";
+          "\n  micro_batch_num: " + Number(plan.pipeline > 1 ? MicroBatches(job, plan) : 1) + "\n";
   text += "recompute_config:\n  recompute: " + Bool(plan.recompute == Recompute::kFull) +
           "\n  select_recompute: " + Bool(plan.recompute == Recompute::kSelective) + "\n";
   text += "runner_config:\n  batch_size: " + Number(plan.micro_batch) + "\n";
+  // Without a pipeline mindformers takes micro batches for accumulation from here.
+  if (plan.pipeline == 1 && MicroBatches(job, plan) > 1) {
+    text += "  gradient_accumulation_steps: " + Number(MicroBatches(job, plan)) + "\n";
+  }
   if (plan.interleave > 1) {
     text += "model:\n  model_config:\n    pp_interleave_num: " + Number(plan.interleave) + "\n";
   }
@@ -134,6 +139,7 @@ std::string AutoParallelContext(const TrainingJob& job, const Plan& plan) {
     text += ", parallel_optimizer_config={\"optimizer_level\": \"level" +
             Number(plan.optimizer_level) + "\"}";
   }
+  text += plan.expert > 1 ? ", enable_alltoall=True" : "";
   if (plan.interleave > 1) {
     text += ", pipeline_config={\"pipeline_interleave\": True, \"pipeline_scheduler\": \"1f1b\"}";
   }
@@ -156,7 +162,7 @@ std::string MegatronFlags(const TrainingJob& job, const Plan& plan) {
   text += plan.sequence_parallel ? " --sequence-parallel" : "";
   text += plan.optimizer_level > 0 ? " --use-distributed-optimizer" : "";
   if (plan.optimizer_level >= 2) {
-    text += " --data-parallel-sharding-strategy ";
+    text += " --use-megatron-fsdp --data-parallel-sharding-strategy ";
     text += plan.optimizer_level == 2 ? "optim_grads" : "optim_grads_params";
   }
   if (plan.recompute == Recompute::kFull) {

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 
+#include "sim/planning/mindspore_memory.h"
+
 namespace drydock::sim {
 namespace {
 
@@ -78,8 +80,11 @@ double BlockBytes(const TrainingJob& job, double width) {
 double ExpertBytes(const TrainingJob& job, const Cut& cut) {
   const ModelShape& model = job.model;
   const double routed = Real(model.experts.per_token) * cut.tokens / cut.tensor;
-  // Input and output of an expert, each once in the order of tokens and once in that of experts.
-  const double one = 4 * kHalf * Real(model.hidden) + BlockBytes(job, Real(model.experts.width));
+  // Input and output of an expert, each once in the order of tokens and once in that of experts;
+  // MindSpore keeps the latter input and the former output.
+  const double copies = job.storage.cut_weights ? 2 : 4;
+  const double one =
+      copies * kHalf * Real(model.hidden) + BlockBytes(job, Real(model.experts.width));
   return routed * one +
          cut.tokens / cut.tensor * BlockBytes(job, Real(model.experts.shared_width)) +
          4 * Real(model.experts.count) * cut.whole;
@@ -94,9 +99,14 @@ LayerActivations WholeLayer(const TrainingJob& job, const Plan& plan, bool spars
   LayerActivations layer;
   layer.attention =
       PairBytes(job) * Real(model.heads) * cut.tokens * Real(job.sequence) / cut.tensor;
-  const double inputs = (4 * kHalf + 2 * mask) * hidden * cut.whole;  // of norms and first products
-  const double projections =
-      kHalf * (widths.query + widths.key + widths.value + widths.result) * cut.tokens / cut.tensor;
+  // Of norms and first products. MindSpore keeps what is gathered for a product.
+  const bool keeps = job.storage.cut_weights;
+  const double inputs =
+      ((2 * kHalf + 2 * mask) * cut.whole + 2 * kHalf * (keeps ? cut.tokens : cut.whole)) * hidden;
+  const double projections = kHalf *
+                             (widths.query + widths.result +
+                              (widths.key + widths.value) * (keeps ? Real(plan.context) : 1)) *
+                             cut.tokens / cut.tensor;
   const double sums = job.attention == AttentionKernel::kFused
                           ? job.attention_sum_bytes * Real(model.heads) * cut.tokens / cut.tensor
                           : 0;
@@ -119,49 +129,7 @@ double ProductsKept(const TrainingJob& job, const Plan& plan) {
              cut.tokens / cut.tensor;
 }
 
-/// Weights of the rank by the group that shares them.
-struct RankWeights {
-  double plain = 0;
-  double experts = 0;
-  double largest = 0;  ///< Of one layer or table: what is gathered at a time.
-};
-
-RankWeights WeightsOf(const TrainingJob& job, const JobFacts& facts, const Plan& plan,
-                      std::int64_t stage) {
-  const ModelParameters& all = facts.parameters;
-  const double tensor = Real(plan.tensor);
-  const std::int64_t layers = LayersOf(job, plan, stage);
-  // Dense layers come first in every model that has both.
-  std::int64_t first = 0;
-  for (std::int64_t i = 0; i < stage; ++i) {
-    first += LayersOf(job, plan, i);
-  }
-  const double dense = Real(std::clamp<std::int64_t>(all.dense_layers - first, 0, layers));
-  const double sparse = Real(layers) - dense;
-  const auto plain = [tensor](const LayerParameters& layer) {
-    return Real(layer.matrices) / tensor + Real(layer.whole);
-  };
-  RankWeights weights;
-  weights.plain = dense * plain(all.dense) + sparse * plain(all.sparse);
-  weights.experts = sparse * Real(all.sparse.experts) / Real(plan.expert);
-  weights.largest =
-      std::max(plain(all.dense), plain(all.sparse) + Real(all.sparse.experts) / Real(plan.expert));
-  const bool last = stage == plan.pipeline - 1;
-  if (stage == 0) {
-    weights.plain += Real(all.embedding) / tensor + Real(all.positions);
-  }
-  if (last) {
-    const bool copied = job.model.tied && plan.pipeline > 1;
-    weights.plain += Real(copied ? all.embedding : all.head) / tensor + Real(all.final_norm) +
-                     Real(all.prediction) / tensor;
-  }
-  if (stage == 0 || last) {
-    weights.largest = std::max(weights.largest, Real(all.embedding) / tensor);
-  }
-  return weights;
-}
-
-void AddWeights(const TrainingJob& job, const Plan& plan, const RankWeights& weights,
+void AddWeights(const TrainingJob& job, const Plan& plan, const StageWeights& weights,
                 StageMemory& memory) {
   const Storage& storage = job.storage;
   const double shards = Real(plan.data * plan.context);
@@ -171,17 +139,13 @@ void AddWeights(const TrainingJob& job, const Plan& plan, const RankWeights& wei
     return cut ? weights.plain / shards + weights.experts / expert_shards
                : weights.plain + weights.experts;
   };
-  memory.weights = storage.weight * held(plan.optimizer_level >= (storage.cut_weights ? 1 : 3));
-  // MindSpore holds all gradients of a micro batch whole before they are reduced.
-  memory.gradients = storage.gradient * held(plan.optimizer_level >= 2 && !storage.cut_weights) +
-                     storage.accumulation * held(false);
+  memory.weights = storage.weight * held(plan.optimizer_level >= 3);
+  memory.gradients =
+      storage.gradient * held(plan.optimizer_level >= 2) + storage.accumulation * held(false);
   memory.optimizer = storage.optimizer * held(plan.optimizer_level >= 1);
   if (plan.optimizer_level >= 3) {
     // The unit in use, the next one, and the gradient of the one in use.
     memory.gathered = weights.largest * 3 * storage.computed;
-  } else if (storage.cut_weights &&
-             (plan.optimizer_level > 0 || storage.computed < storage.weight)) {
-    memory.gathered = storage.computed * held(false);
   } else if (plan.optimizer_level == 2) {
     memory.gathered = weights.largest * storage.gradient;
   }
@@ -203,6 +167,50 @@ double BorderBytes(const TrainingJob& job, const Plan& plan, std::int64_t stage)
 }
 
 }  // namespace
+
+StageWeights WeightsOf(const TrainingJob& job, const JobFacts& facts, const Plan& plan,
+                       std::int64_t stage) {
+  const ModelParameters& all = facts.parameters;
+  const double tensor = Real(plan.tensor);
+  const std::int64_t layers = LayersOf(job, plan, stage);
+  // Dense layers come first in every model that has both.
+  std::int64_t first = 0;
+  for (std::int64_t i = 0; i < stage; ++i) {
+    first += LayersOf(job, plan, i);
+  }
+  const double dense = Real(std::clamp<std::int64_t>(all.dense_layers - first, 0, layers));
+  const double sparse = Real(layers) - dense;
+  const auto plain = [tensor](const LayerParameters& layer) {
+    return Real(layer.matrices) / tensor + Real(layer.whole);
+  };
+  StageWeights weights;
+  weights.plain = dense * plain(all.dense) + sparse * plain(all.sparse);
+  weights.experts = sparse * Real(all.sparse.experts) / Real(plan.expert);
+  const double sparse_layer = plain(all.sparse) + Real(all.sparse.experts) / Real(plan.expert);
+  weights.layer = sparse > 0 ? sparse_layer : plain(all.dense);
+  weights.largest = std::max(plain(all.dense), sparse_layer);
+  const bool last = stage == plan.pipeline - 1;
+  if (stage == 0) {
+    weights.table = Real(all.embedding) / tensor;
+    weights.ends = weights.table;
+    weights.plain += weights.table + Real(all.positions);
+  }
+  if (last) {
+    const bool copied = (job.model.tied || all.prediction > 0) && plan.pipeline > 1;
+    const double head = (Real(all.head) + (copied ? Real(all.embedding) : 0)) / tensor;
+    weights.ends += head;
+    // Layers that predict further tokens: their experts are cut as others are.
+    const double predicted_experts =
+        Real(job.model.prediction_layers) * Real(all.sparse_layers > 0 ? all.sparse.experts : 0);
+    weights.plain +=
+        head + Real(all.final_norm) + (Real(all.prediction) - predicted_experts) / tensor;
+    weights.experts += predicted_experts / Real(plan.expert);
+  }
+  if (stage == 0 || last) {
+    weights.largest = std::max(weights.largest, Real(all.embedding) / tensor);
+  }
+  return weights;
+}
 
 JobFacts FactsOf(const TrainingJob& job) {
   return {.parameters = CountParameters(job.model)};
@@ -246,6 +254,9 @@ std::int64_t LayersOf(const TrainingJob& job, const Plan& plan, std::int64_t sta
 
 StageMemory MemoryOf(const TrainingJob& job, const JobFacts& facts, const Plan& plan,
                      std::int64_t stage) {
+  if (job.storage.cut_weights) {
+    return MindsporeMemoryOf(job, facts, plan, stage);
+  }
   StageMemory memory;
   AddWeights(job, plan, WeightsOf(job, facts, plan, stage), memory);
   const bool experts = facts.parameters.sparse_layers > 0;

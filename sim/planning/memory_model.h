@@ -19,13 +19,25 @@ struct StageMemory {
   double weights = 0;
   double gradients = 0;
   double optimizer = 0;
+  double constants = 0;    ///< Zeros that MindSpore clears accumulated gradients with.
   double gathered = 0;     ///< Weights that are whole for a while (level 3), gradients not yet cut.
   double activations = 0;  ///< Of the layers, all micro batches that are under way.
   double borders = 0;      ///< Embedding, last norm, logits and loss.
   double transient = 0;    ///< What a layer that is computed again needs for the moment.
   [[nodiscard]] double Sum() const {
-    return weights + gradients + optimizer + gathered + activations + borders + transient;
+    return weights + gradients + optimizer + constants + gathered + activations + borders +
+           transient;
   }
+};
+
+/// Weights of the ranks of a stage by the group that shares them, in numbers.
+struct StageWeights {
+  double plain = 0;
+  double experts = 0;
+  double layer = 0;    ///< Of one layer, experts included.
+  double table = 0;    ///< Of the token table, 0 behind the first stage.
+  double ends = 0;     ///< Of table and head, where they are.
+  double largest = 0;  ///< Of one layer or table: what is gathered at a time.
 };
 
 /// What of a job is the same for all plans; made once, so that a plan costs nanoseconds.
@@ -46,6 +58,10 @@ struct JobFacts {
 
 /// Layers of a stage: the rest of a division goes to the stages in the middle.
 [[nodiscard]] std::int64_t LayersOf(const TrainingJob& job, const Plan& plan, std::int64_t stage);
+
+/// Weights of a stage under the cuts of tensor and expert parallelism.
+[[nodiscard]] StageWeights WeightsOf(const TrainingJob& job, const JobFacts& facts,
+                                     const Plan& plan, std::int64_t stage);
 
 [[nodiscard]] StageMemory MemoryOf(const TrainingJob& job, const JobFacts& facts, const Plan& plan,
                                    std::int64_t stage);

@@ -75,6 +75,9 @@ struct TrainingJob {
   /// How often passes over memory read and write what fused kernels do once: 1 where they are
   /// fused, more where each operator is a kernel of its own.
   double memory_passes = 1;
+  /// Each operator is a kernel: gradients are cast and added up for every micro batch, and the
+  /// optimizer is a chain of them, as MindSpore's programs are without fusion.
+  bool separate_operators = false;
   /// Every tensor part sends a stage's whole output on; else each sends its share.
   bool whole_messages = false;
   bool overlap_data = true;  ///< Gradient reduction runs beside the backward pass.

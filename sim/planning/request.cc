@@ -64,6 +64,7 @@ Status ReadSwitches(const ModelSettings& settings, TrainingJob& job) {
   DRYDOCK_TRY(job.eight_bit_products, settings.Switch("eight_bit", false));
   DRYDOCK_TRY(job.causal, settings.Switch("causal", true));
   DRYDOCK_TRY(job.whole_messages, settings.Switch("whole_messages", false));
+  DRYDOCK_TRY(job.separate_operators, settings.Switch("separate_operators", false));
   DRYDOCK_TRY(job.overlap_data, settings.Switch("overlap_data", true));
   DRYDOCK_TRY(job.logit_bytes, settings.Number("logit_bytes", job.logit_bytes));
   DRYDOCK_TRY(job.attention_sum_bytes,

@@ -265,7 +265,12 @@ BlockTime StageTime(const Scene& scene, const JobFacts& facts) {
     AddScaled(LayerTime(scene.job, scene.hardware, plan, true), most * sparse / layers, stage);
   }
   BlockTime last = stage;
-  AddScaled(LastEnd(scene), 1, last);
+  // Each layer that predicts a further token has logits of its own.
+  const double predicting = Real(scene.job.model.prediction_layers);
+  AddScaled(LastEnd(scene), 1 + predicting, last);
+  if (predicting > 0) {
+    AddScaled(LayerTime(scene.job, scene.hardware, plan, sparse > 0), predicting, last);
+  }
   if (stages == 1) {
     AddScaled(FirstEnd(scene), 1, last);
     return last;
@@ -314,6 +319,10 @@ double DataTime(const Scene& scene, double weights, const BlockTime& stage, doub
   if (!scene.job.overlap_data) {
     return reduce + spread;
   }
+  if (scene.job.storage.cut_weights && plan.optimizer_level == 2) {  // scattered each time
+    return micro_batches * std::max(0.05 * reduce, reduce - stage.backward) +
+           std::max(0.05 * spread, spread - stage.forward);
+  }
   return std::max(0.05 * reduce, reduce - stage.backward) +
          std::max(0.05 * spread, spread - stage.forward);
 }
@@ -324,7 +333,20 @@ double OptimizerTime(const Scene& scene, double weights) {
   const double shards = plan.optimizer_level == 0 ? 1 : Real(plan.data * plan.context);
   const Storage& storage = scene.job.storage;
   const double each = storage.gradient + 2 * storage.optimizer + storage.weight;
-  return scene.Vector(each * weights / shards);
+  const double passes = scene.job.separate_operators ? 4 : 1;
+  return passes * scene.Vector(each * weights / shards);
+}
+
+/// Gradients of one micro batch from 16 to 32 bits, and onto the sum of those before.
+double SummingTime(const Scene& scene, double weights, double micro_batches) {
+  if (!scene.job.separate_operators) {
+    return 0;
+  }
+  const double shards =
+      scene.plan.optimizer_level >= 2 ? Real(scene.plan.data * scene.plan.context) : 1;
+  const double cast = (scene.job.storage.gradient + kHalf) * weights;
+  const double sum = micro_batches > 1 ? 3 * scene.job.storage.gradient * weights / shards : 0;
+  return scene.Vector(cast) + scene.Vector(sum);
 }
 
 }  // namespace
@@ -358,7 +380,8 @@ StepTime TimeOf(const TrainingJob& job, const JobFacts& facts, const HardwarePro
   const double micro_batches = Real(std::max<std::int64_t>(1, MicroBatches(job, plan)));
   const double weights = RankWeights(job, facts, plan);
   StepTime step;
-  step.compute = micro_batches * (stage.forward + stage.backward);
+  step.compute =
+      micro_batches * (stage.forward + stage.backward + SummingTime(scene, weights, micro_batches));
   step.again = micro_batches * stage.again;
   step.tensor = micro_batches * stage.tensor;
   step.context = micro_batches * stage.context;

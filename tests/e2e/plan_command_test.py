@@ -1,12 +1,44 @@
 """`drydock plan`: the closed forms, the full runs of its best plans, and what it says of bad input."""
 
+import argparse
 import json
 import unittest
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+try:
+    import yaml
+except ImportError:
+    yaml = None
 
 import command
 
 LLAMA = {"model_type": "llama", "hidden_size": 512, "num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 4,
          "intermediate_size": 1024, "vocab_size": 1024, "_name_or_path": "small"}
+
+
+def closed(schema):
+    """The schema without fields that it does not name, though readers have to pass over such."""
+    if isinstance(schema, dict):
+        found = {key: closed(value) for key, value in schema.items()}
+        return {**found, "additionalProperties": False} if "properties" in schema and schema.get("type") == "object" else found
+    return [closed(one) for one in schema] if isinstance(schema, list) else schema
+
+
+def megatron_parser():
+    """Flags by the names and values of NVIDIA/Megatron-LM: megatron/training/arguments.py."""
+    parser = argparse.ArgumentParser(allow_abbrev=False, exit_on_error=False)
+    for name in ("tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size", "expert-model-parallel-size", "micro-batch-size",
+                 "global-batch-size", "num-layers-per-virtual-pipeline-stage", "recompute-num-layers"):
+        parser.add_argument("--" + name, type=int)
+    parser.add_argument("--recompute-granularity", choices=("full", "selective"))
+    parser.add_argument("--recompute-method", choices=("uniform", "block"))
+    parser.add_argument("--data-parallel-sharding-strategy", default="no_shard", choices=("no_shard", "optim", "optim_grads", "optim_grads_params"))
+    for name in ("sequence-parallel", "use-distributed-optimizer", "use-megatron-fsdp"):
+        parser.add_argument("--" + name, action="store_true")
+    return parser
 
 
 class PlanTest(command.CommandTest):
@@ -24,7 +56,7 @@ class PlanTest(command.CommandTest):
                          "--recompute", "--shard_optimizer")
         ours = self.msrun("--worker_num=16", "--log_dir=ours", str(command.EXAMPLES / "transformer/net.py"), *sizes, "--ffn=1024",
                           "--tensor=4", "--recompute=full", "--optimizer_level=1", "--attention=plain", "--parameter_type=float16",
-                          "--norm_bias", "--query_bias", "--output_bias", "--mlp_bias", "--vocab_emb_dp", "--optimizer=adam")
+                          "--norm_bias", "--query_bias", "--output_bias", "--mlp_bias", "--vocab_emb_dp", "--optimizer=adam", "--graph=copied")
         self.assert_accepted(gpt)
         self.assert_accepted(ours)
         for key in ("used_peak_bytes", "actual_peak_bytes", "breakdown"):
@@ -85,6 +117,56 @@ class PlanTest(command.CommandTest):
             self.assertTrue(one["full_run"]["fits"])
         times = [one["full_run"]["step_seconds"] for one in report["best"]]
         self.assertEqual(times, sorted(times))
+
+    def test_closed_form_is_near_the_full_run(self):
+        # Layers as they are trained, so that what is left out of the closed form (small tensors, fragments of a layer) is small.
+        large = self.model(hidden_size=4096, num_attention_heads=32, num_key_value_heads=8, intermediate_size=14336, vocab_size=128256)
+        for fixed in ("dp8 tp1 pp1 cp1 mb1 op1 none", "dp2 tp2 pp2 cp1 vpp1 mb1 op1 sp full"):
+            run = self.drydock("plan", "--devices=8", "--batch=32", "--sequence=4096", "--memory=1000", "--json", "--fix=" + fixed, large)
+            self.assertEqual(run.status, 0, run.err)
+            best = json.loads(run.out)["best"][0]
+            self.assertAlmostEqual(best["peak_bytes"] / best["full_run"]["peak_bytes"], 1, delta=0.05)
+            self.assertAlmostEqual(best["step_seconds"] / best["full_run"]["step_seconds"], 1, delta=0.25)
+
+    def test_output_is_what_the_schema_describes(self):
+        if jsonschema is None:
+            self.skipTest("python3-jsonschema is not installed")
+        run = self.plan("--json", "--top=2", "--fix=cp1 tp2 vpp1 op1", self.model())
+        self.assertEqual(run.status, 0, run.err)
+        schema = closed(json.loads((command.SOURCE / "docs/schema/plan.schema.json").read_text(encoding="utf-8")))
+        jsonschema.validate(json.loads(run.out), schema)
+
+    def settings_of(self, fixed, config=None):
+        run = self.plan("--json", "--closed_form", "--top=1", "--fix=" + fixed, config or self.model())
+        self.assertEqual(run.status, 0, run.err)
+        return json.loads(run.out)["best"][0]
+
+    def test_settings_can_be_pasted(self):
+        for fixed in ("dp2 tp2 pp2 vpp2 cp1 mb1 op1 sp full", "dp4 tp1 pp1 cp2 mb1 op3 none", "dp8 tp1 pp1 cp1 mb1 op0 none", "dp4 tp1 pp2 cp1 mb2 op2"):
+            best = self.settings_of(fixed)
+            flags = megatron_parser().parse_args(best["megatron"].split())
+            self.assertEqual(flags.global_batch_size, 16)
+            self.assertEqual("op2" in fixed or "op3" in fixed, flags.data_parallel_sharding_strategy != "no_shard")
+            # The call is one that MindSpore takes: unknown names and values are refused. That nothing is trained is all there is to complain about.
+            self.write("call.py", "import mindspore\n" + best["mindspore"])
+            run = self.msrun("--worker_num=8", "--log_dir=call", "call.py")
+            self.assertIn("error[NOTHING_TRACED]", run.err)
+            self.assertEqual(run.err.count("rror"), 1, run.err)
+
+    def test_mindformers_settings_load(self):
+        if yaml is None:
+            self.skipTest("python3-yaml is not installed")
+        loaded = yaml.safe_load(self.settings_of("dp2 tp2 pp2 vpp2 cp1 mb1 op1 sp full")["mindformers"])
+        self.assertEqual(loaded["parallel_config"], {"data_parallel": 2, "model_parallel": 2, "pipeline_stage": 2, "context_parallel": 1,
+                                                     "expert_parallel": 1, "use_seq_parallel": True, "micro_batch_num": 8})
+        self.assertEqual(loaded["parallel"]["parallel_optimizer_config"], {"optimizer_level": "level1"})
+        self.assertEqual(loaded["parallel"]["pipeline_config"], {"pipeline_interleave": True, "pipeline_scheduler": "1f1b"})
+        self.assertEqual(loaded["recompute_config"], {"recompute": True, "select_recompute": False})
+        self.assertEqual(loaded["model"], {"model_config": {"pp_interleave_num": 2}})
+        # Without a pipeline micro batches are steps of accumulation: 16 samples, 8 replicas, 1 at a time.
+        loaded = yaml.safe_load(self.settings_of("dp8 tp1 pp1 cp1 mb1 op0 none")["mindformers"])
+        self.assertEqual(loaded["runner_config"], {"batch_size": 1, "gradient_accumulation_steps": 2})
+        self.assertEqual(loaded["parallel_config"]["micro_batch_num"], 1)
 
     def test_threads_decide_nothing(self):
         one = self.plan("--json", "--closed_form", "--threads=1", self.model())

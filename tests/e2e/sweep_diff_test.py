@@ -6,6 +6,11 @@ import subprocess
 import unittest
 from pathlib import Path
 
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
 import command
 
 NET = str(command.EXAMPLES / "transformer/net.py")
@@ -106,6 +111,8 @@ class DiffTest(command.CommandTest):
         run = self.drydock("whatif", "--set", "micro_batch=2", "--json", "before")
         self.assertEqual(run.status, 0, run.err)
         self.assertEqual(json.loads(run.out), json.loads(self.drydock("diff", "--json", "before", "after").out))
+        if jsonschema is not None:
+            jsonschema.validate(json.loads(run.out), json.loads((command.SOURCE / "docs/schema/diff.schema.json").read_text(encoding="utf-8")))
         ranks = self.drydock("whatif", "--set=worker_num=8", "--log_dir=eight", "before")
         self.assertEqual(ranks.status, 0, ranks.err)
         self.assertEqual(self.report("memory.json", "eight")["world_size"], 8)

@@ -5,9 +5,8 @@ all tokens; heads then stay behind tokens, so that nothing is transposed.
 """
 import mindspore as ms
 from mindspore import nn, ops
-from mindspore.common.initializer import initializer
 
-from layers import Linear, Norm
+from layers import Linear, Norm, Weights
 
 
 class Heads(nn.Cell):
@@ -123,13 +122,19 @@ class Rotary(nn.Cell):
         return self.plus(self.mul(x, cos), self.mul(self.join((self.neg(right), left)), sin))
 
 
-def angles_of(args):
+class Angles(Weights):
     """Cosines and sines of all positions; values decide nothing here."""
-    width = args.rotary_width or args.head_width
-    by_token = args.context > 1 or args.key_rank > 0
-    shape = [1, args.sequence, 1, width] if by_token else [1, 1, args.sequence, width]
-    shape = shape if args.positions == "rotary" else [1]
-    return initializer("ones", shape, ms.float16), initializer("ones", shape, ms.float16)
+
+    def __init__(self, args):
+        super().__init__(args)
+        width = args.rotary_width or args.head_width
+        by_token = args.context > 1 or args.key_rank > 0
+        shape = [1, args.sequence, 1, width] if by_token else [1, 1, args.sequence, width]
+        rotary = args.positions == "rotary"
+        self.cos, self.sin = (self.fixed(shape, ms.float16), self.fixed(shape, ms.float16)) if rotary else (None, None)
+
+    def construct(self):
+        return self.cos, self.sin
 
 
 class Attention(nn.Cell):
@@ -192,7 +197,7 @@ class LatentAttention(nn.Cell):
         self.slice = ops.StridedSlice().shard((parts,))
         self.missing = self.width - self.value_width
         samples, sequence = cut.dp * args.micro_batch, args.sequence
-        self.zeros = initializer("zeros", [samples, sequence, args.heads, max(self.missing, 1)], ms.float16)
+        self.zeros = self.out.fixed([samples, sequence, args.heads, self.missing], ms.float16) if self.missing else None
         self.end = (samples, sequence, args.heads, self.value_width)
         self.core = FusedCoreByToken(args, cut, self.width)
 

@@ -82,7 +82,7 @@ class Experts(Weights):
         self.gated = ops.Mul().shard((four, four))
         self.reshape = ops.Reshape()
         groups = self.groups
-        self.zeros = ops.Zeros()
+        self.nobody, self.nothing = self.fixed([groups, 1, args.hidden], ms.float16), self.fixed([groups, args.experts, 1, args.hidden], ms.float16)
         self.pad = ops.Concat(1).shard(((groups, 1, 1), (groups, 1, 1)))
         self.pad_back = ops.Concat(2).shard(((groups, 1, 1, 1), (groups, 1, 1, 1)))
         self.gather = ops.Gather(batch_dims=1).shard(((groups, 1, 1), (groups, 1, 1)))
@@ -92,7 +92,7 @@ class Experts(Weights):
 
     def send(self, x, to):
         """Tokens of every group in the rows of the experts, at the experts' devices."""
-        padded = self.pad((self.zeros((self.groups, 1, self.hidden), ms.float16), self.reshape(x, (self.groups, -1, self.hidden))))
+        padded = self.pad((self.nobody, self.reshape(x, (self.groups, -1, self.hidden))))
         sent = self.reshape(self.gather(padded, to, 1), (self.outer, self.ep, self.count, self.capacity, self.hidden))
         return self.reshape(self.exchange(sent, (0, 2, 1, 3, 4)), (self.outer, self.count, -1, self.hidden))
 
@@ -100,7 +100,7 @@ class Experts(Weights):
         """What the experts made of a group's tokens, weighed and summed."""
         y = self.exchange(self.reshape(y, (self.outer, self.count, self.ep, self.capacity, self.hidden)), (0, 2, 1, 3, 4))
         y = self.reshape(y, (self.groups, self.count, self.capacity, self.hidden))
-        y = self.pad_back((self.zeros((self.groups, self.count, 1, self.hidden), ms.float16), y))
+        y = self.pad_back((self.nothing, y))
         y = self.gather(self.reshape(y, (self.groups, -1, self.hidden)), back, 1)
         shares = self.reshape(self.cast(shares, ms.float16), (self.groups, -1, shares.shape[2], 1))
         return self.reshape(self.sum(self.weigh(y, shares), 2), (-1, self.hidden))

@@ -26,11 +26,17 @@ class Weights(nn.Cell):
 
     def __init__(self, args):
         super().__init__()
-        self.type = args.type
+        self.type, self.staged = args.type, args.stages > 1
         self.cast = ops.Cast()
 
     def weight(self, shape, init="normal"):
         return Parameter(initializer(init, shape, self.type))
+
+    def fixed(self, shape, kind):
+        """A tensor that no step changes; what is in it decides nothing here. A constant in a pipeline, where every stage has it; else a parameter, as
+        a constant would exist once for every layer of a further micro batch."""
+        tensor = initializer("ones", shape, kind)
+        return tensor if self.staged else Parameter(tensor, requires_grad=False, parallel_optimizer=False)
 
     def half(self, weight):
         return weight if self.type == ms.float16 else self.cast(weight, ms.float16)

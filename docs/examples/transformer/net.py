@@ -13,10 +13,9 @@ import argparse
 import mindspore as ms
 import mindspore.dataset as ds
 from mindspore import lazy_inline, nn, ops
-from mindspore.common.initializer import initializer
 from mindspore.communication import get_group_size, init
 
-from attention import Attention, LatentAttention, angles_of
+from attention import Angles, Attention, LatentAttention
 from feed_forward import FeedForward, SparseFeedForward
 from layers import Cut, Linear, Norm, Weights
 
@@ -35,6 +34,8 @@ def parse_arguments():
     parser.add_argument("--attention", choices=("fused", "plain"), default="fused")
     parser.add_argument("--positions", choices=("rotary", "learned", "none"), default="learned")
     parser.add_argument("--router", choices=("softmax", "sigmoid"), default="softmax")
+    # All micro batches through one graph, as mindformers does, or a copy of it for each.
+    parser.add_argument("--graph", choices=("shared", "copied"), default="shared")
     parser.add_argument("--parameter_type", choices=("float16", "float32"), default="float32")
     for name in ("gated", "norm_bias", "query_bias", "output_bias", "mlp_bias", "sequence_parallel", "vocab_emb_dp", "tied", "head_norm",
                  "embedding_norm", "no_final_norm", "dropout", "router_bias", "shared_gate"):
@@ -191,25 +192,25 @@ class Transformer(Weights):
         self.plus, self.times = ops.Add().shard(((), ())), ops.Mul().shard(((), ()))
         self.share = ms.Tensor(0.1, ms.float32)
         self.reshape = ops.Reshape()
-        # Values of constants decide nothing here.
         self.fused = args.attention == "fused"
         if self.fused:
-            self.mask = initializer("ones", [2048, 2048], ms.uint8)
+            self.mask = self.fixed([2048, 2048], ms.uint8)
         else:
             self.mask = self.weight([1, 1, args.sequence, args.sequence], "zeros")
             self.mask.requires_grad = False
-        self.cos, self.sin = angles_of(args)
+        self.angles = Angles(args)
 
     def construct(self, tokens, labels):
         x = self.embedding(tokens, self.half(self.table))
         mask = self.mask if self.fused else self.half(self.mask)
+        cos, sin = self.angles()
         for layer in self.layers:
-            x = layer(x, mask, self.cos, self.sin)
+            x = layer(x, mask, cos, sin)
         wanted = self.reshape(self.embedding.arranged(labels), (-1,))
         weight = self.half(self.table if self.head_weight is None else self.head_weight)
         loss = self.head(x if self.norm is None else self.norm(x), weight, wanted)
         for predict, further in zip(self.predictions, self.further):
-            x = predict(x, further(labels, self.half(self.table)), mask, self.cos, self.sin)
+            x = predict(x, further(labels, self.half(self.table)), mask, cos, sin)
             loss = self.plus(loss, self.times(self.head(predict.norm(x), weight, wanted), self.share))
         return loss
 
@@ -260,13 +261,6 @@ def spread(net, args):
     return cut(net, args.micro_batches)
 
 
-def shares_graph(args):
-    """Whether all micro batches run through one graph: where parts take turns and gradients are scattered each time they have to, and in pipelines the
-    32-bit weights of a sharded optimizer are gathered and cast once."""
-    scattered = args.optimizer_level > 1 and args.micro_batches > 1
-    return args.interleave > 1 or scattered or args.stages > 1 and args.optimizer_level > 0 and args.type == ms.float32
-
-
 class WideAdamW(nn.AdamWeightDecay):
     """Moments in 32 bits, whatever the type of the weights is."""
 
@@ -288,7 +282,7 @@ def main():
         settings["parallel_optimizer_config"] = {"optimizer_level": f"level{args.optimizer_level}"}
     ms.set_auto_parallel_context(parallel_mode=ms.ParallelMode.SEMI_AUTO_PARALLEL, gradients_mean=True, pipeline_stages=args.stages,
                                  enable_parallel_optimizer=args.optimizer_level > 0, dataset_strategy=((cut.dp, 1), (cut.dp, 1)), **settings)
-    if shares_graph(args):
+    if args.micro_batches > 1 and args.graph == "shared":
         Transformer.__init__ = lazy_inline(Transformer.__init__)
     net = spread(Transformer(args, cut), args)
     optimizer = (nn.Adam if args.optimizer == "adam" else WideAdamW)(net.trainable_params(), learning_rate=1e-4)
