@@ -1,10 +1,12 @@
 #include "sim/fleet/memory_plan.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "strategies/graph/kept_constant.h"
+#include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 
 /// From kernels to buffers.
@@ -14,6 +16,12 @@
 /// that stream up to that kernel", which is all that lifetimes need. A view shares the storage of
 /// what it reads unless that is a leaf or written in place, or the view is what the step returns:
 /// then it is a buffer and a kernel like any other.
+///
+/// A step that leaves its update out after an overflow is several graphs in MindSpore: what only
+/// the side with the update uses (moments) is not brought to the device as weights are, and a
+/// branch between backward and the update ends a graph, whose results live until then. Source:
+/// mindspore/ccsrc/runtime/graph_scheduler/control_node_parser.cc, and
+/// mindspore/ccsrc/pipeline/jit/ps/static_analysis/order_enforce.cc
 namespace drydock::sim {
 namespace {
 
@@ -28,7 +36,9 @@ using strategies::Launch;
 class PlanBuilder {
  public:
   explicit PlanBuilder(const strategies::LocalProgram& program)
-      : local_(program.local), graph_(program.kernels) {}
+      : local_(program.local),
+        graph_(program.kernels),
+        micro_batches_(program.from ? program.from->config.micro_batches : 1) {}
 
   MemoryPlan Build() && {
     AddBuffers();
@@ -45,6 +55,8 @@ class PlanBuilder {
       }
     }
     plan_.last_events = std::move(events_);
+    MarkOnHost();
+    HoldReadings();
     AddLaterKernels();
     return std::move(plan_);
   }
@@ -159,6 +171,92 @@ class PlanBuilder {
     }
   }
 
+  [[nodiscard]] bool OfBranch(std::size_t kernel) const {
+    const KernelNode& node = graph_.nodes[kernel];
+    return node.origin != strategies::kNoNode &&
+           local_.at(node.origin).attrs.contains(strategies::kConditional);
+  }
+
+  /// Parameters that only a side of a branch uses stay where they are filled.
+  void MarkOnHost() {
+    std::vector<bool> in_branch(plan_.buffers.size(), false);
+    std::vector<bool> outside(plan_.buffers.size(), false);
+    for (const PlannedKernel& kernel : plan_.kernels) {
+      std::vector<bool>& where = OfBranch(kernel.tag) ? in_branch : outside;
+      for (const std::int32_t input : kernel.inputs) {
+        where[static_cast<std::size_t>(input)] = true;
+      }
+    }
+    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+      plan_.buffers[b].on_host =
+          graph_.nodes[plan_.buffers[b].tag].kind == KernelKind::kParameter && in_branch[b] &&
+          !outside[b] && !plan_.buffers[b].graph_output;
+    }
+  }
+
+  /// True if a kernel reads a parameter that is written in the branch, other than to cast it.
+  [[nodiscard]] bool ReadsWeight(const KernelNode& node, const std::vector<bool>& written) const {
+    const bool casts = node.origin != strategies::kNoNode && local_.at(node.origin).entry->is_cast;
+    return !casts && std::ranges::any_of(node.inputs, [&](KernelId input) {
+      const KernelNode& load = graph_.at(input);
+      return load.kind == KernelKind::kLoad &&
+             written[static_cast<std::size_t>(load.inputs.front())];
+    });
+  }
+
+  /// Per node: a parameter that a side of the branch writes.
+  [[nodiscard]] std::vector<bool> WrittenInBranch() const {
+    std::vector<bool> written(graph_.nodes.size(), false);
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const KernelNode& node = graph_.nodes[n];
+      for (const strategies::KernelResult& result : node.results) {
+        if (result.shares >= 0 && node.update && OfBranch(n)) {
+          for (const KernelOperand& operand :
+               RealOperands(graph_, node.inputs[static_cast<std::size_t>(result.shares)])) {
+            written[static_cast<std::size_t>(operand.node)] = true;
+          }
+        }
+      }
+    }
+    return written;
+  }
+
+  /// The last kernel that decides a branch; -1 if there is none in front of a branch with updates.
+  [[nodiscard]] std::int32_t EndOfFirstGraph() const {
+    const bool cut =
+        micro_batches_ == 1 && std::ranges::any_of(local_.nodes, [](const strategies::Node& node) {
+          return node.attrs.contains(strategies::kSelectsSide);
+        });
+    std::int32_t last = -1;
+    for (std::size_t k = 0; cut && k < plan_.kernels.size(); ++k) {
+      const std::size_t node = plan_.kernels[k].tag;
+      const NodeId origin = graph_.nodes[node].origin;
+      if (origin != strategies::kNoNode && !OfBranch(node) &&
+          local_.at(origin).attrs.contains(strategies::kDecides)) {
+        last = static_cast<std::int32_t>(k);
+      }
+    }
+    return last;
+  }
+
+  /// Updates in a branch wait for all that read a weight before. Where another branch lies between,
+  /// the graph ends in front of that, and what was read is a result of it until then.
+  void HoldReadings() {
+    const std::int32_t end = EndOfFirstGraph();
+    if (end < 0) {
+      return;
+    }
+    const std::vector<bool> written = WrittenInBranch();
+    for (std::int32_t k = 0; k < end; ++k) {
+      const PlannedKernel& kernel = plan_.kernels[static_cast<std::size_t>(k)];
+      if (ReadsWeight(graph_.nodes[kernel.tag], written)) {
+        for (const std::int32_t output : kernel.outputs) {
+          Buffer(output).held_until = end;
+        }
+      }
+    }
+  }
+
   void NoteSend(const Launch& launch) {
     const auto last = last_of_stream_.find(launch.stream);
     if (last != last_of_stream_.end()) {
@@ -214,6 +312,7 @@ class PlanBuilder {
 
   const Graph& local_;
   const KernelGraph& graph_;
+  const std::int64_t micro_batches_;
   MemoryPlan plan_ = {};
   std::vector<std::int32_t> first_ = {};  ///< Per node: its first buffer.
   std::vector<bool> written_ = {};        ///< Per buffer: part of an update in place.

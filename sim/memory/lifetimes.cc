@@ -37,6 +37,11 @@ class PlanRun {
       tracker_.emplace();
     }
     FindLastReaders();
+    for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+      if (plan.buffers[b].held_until >= 0) {
+        held_.emplace(plan.buffers[b].held_until, Root(b));
+      }
+    }
   }
 
   Result<MemoryProfile> Run() {
@@ -246,7 +251,8 @@ class PlanRun {
   Status PlacePersistentOf(std::int32_t buffer, bool constants) {
     const std::size_t root = Root(buffer);
     const bool constant = plan_.buffers[root].kind == BufferKind::kConstant;
-    if (Placed(root) || !IsPersistent(root) || constant != constants) {
+    if (Placed(root) || !IsPersistent(root) || constant != constants ||
+        plan_.buffers[root].on_host) {
       return {};
     }
     return Place(root, PoolKind::kPersistent,
@@ -305,6 +311,7 @@ class PlanRun {
     }
     kernel_ = static_cast<std::int32_t>(k);
     Begin(TrackedTaskKind::kKernel);
+    DRYDOCK_TRY(std::vector<Allocation> scratch, PlaceCopies(kernel));
     for (const std::int32_t input : kernel.inputs) {
       if (last_reader_[Root(input)] == kernel_) {
         FreeOld(Root(input), kernel_ - 1);
@@ -313,25 +320,59 @@ class PlanRun {
     for (const std::int32_t output : kernel.outputs) {
       DRYDOCK_RETURN_IF_ERROR(PlaceOutput(output));
     }
-    std::optional<Allocation> workspace;
     if (options_.count_workspace && kernel.workspace_bytes > 0) {
-      workspace = pool_.Allocate(kernel.workspace_bytes, PoolKind::kCommon);
-      if (!workspace) {
-        return Exhausted(kernel.workspace_bytes);
-      }
-      Track(-1, TrackedType::kWorkSpace, *workspace);
+      DRYDOCK_RETURN_IF_ERROR(AddScratch(kernel.workspace_bytes, scratch));
     }
     TrackLaunch(kernel);
     const std::int64_t at_launch_bytes = pool_.statistics().used_bytes;
-    NotePeak(workspace ? workspace->bytes : 0);
-    if (workspace) {
-      Free(workspace->address);
+    std::int64_t scratch_bytes = 0;
+    for (const Allocation& allocation : scratch) {
+      scratch_bytes += allocation.bytes;
+    }
+    NotePeak(scratch_bytes);
+    for (const Allocation& allocation : scratch) {
+      Free(allocation.address);
     }
     ReleaseUses(kernel);
+    ReleaseHeld();
     if (options_.keep_series) {
       profile_.series.push_back(KernelUsage{at_launch_bytes, pool_.statistics().used_bytes});
     }
     return {};
+  }
+
+  Status AddScratch(std::int64_t bytes, std::vector<Allocation>& scratch) {
+    const auto allocation = pool_.Allocate(bytes, PoolKind::kCommon);
+    if (!allocation) {
+      return Exhausted(bytes);
+    }
+    Track(-1, TrackedType::kWorkSpace, *allocation);
+    scratch.push_back(*allocation);
+    return {};
+  }
+
+  /// Copies of what the kernel uses of the host's memory, each once.
+  Result<std::vector<Allocation>> PlaceCopies(const PlannedKernel& kernel) {
+    std::vector<Allocation> copies;
+    std::vector<std::size_t> copied;
+    for (const auto* buffers : {&kernel.inputs, &kernel.outputs}) {
+      for (const std::int32_t buffer : *buffers) {
+        const std::size_t root = Root(buffer);
+        if (plan_.buffers[root].on_host && std::ranges::find(copied, root) == copied.end()) {
+          copied.push_back(root);
+          DRYDOCK_RETURN_IF_ERROR(AddScratch(plan_.buffers[root].bytes, copies));
+        }
+      }
+    }
+    return copies;
+  }
+
+  /// What was held until this kernel.
+  void ReleaseHeld() {
+    const auto [first, last] = held_.equal_range(kernel_);
+    for (auto held = first; held != last; ++held) {
+      FreeIfUnused(held->second);
+    }
   }
 
   void RunEvents(const std::vector<PlannedEvent>& events) {
@@ -409,7 +450,8 @@ class PlanRun {
     BufferPlacement& placement = profile_.placements[root];
     if (pending_uses_[root] > 0 || stream_uses_[root] > 0 || IsPersistent(root) ||
         (IsInput(root) && last_reader_[root] != kBeforeKernels && !plan_.sink_inputs) ||
-        table_.kept[root] || placement.bytes == 0 || placement.last_kernel != kNeverFreed) {
+        kernel_ < plan_.buffers[root].held_until || table_.kept[root] || placement.bytes == 0 ||
+        placement.last_kernel != kNeverFreed) {
       return;
     }
     Free(placement.address);
@@ -473,6 +515,7 @@ class PlanRun {
   std::vector<std::int32_t> stream_uses_;   ///< By root: uses by other streams not waited for.
   std::vector<std::int32_t> last_reader_;   ///< By root: last kernel that reads it by itself.
   std::map<std::int32_t, std::deque<StreamUse>> uses_of_stream_ = {};
+  std::multimap<std::int32_t, std::size_t> held_ = {};  ///< By kernel: roots held until it.
   /// By root: what the step before left, its inputs and its results.
   std::map<std::size_t, BufferPlacement> old_ = {};
   std::int64_t step_ = 0;

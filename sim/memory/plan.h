@@ -36,7 +36,11 @@ struct PlannedBuffer {
   BufferKind kind = BufferKind::kActivation;
   std::int32_t alias_of = -1;  ///< Buffer whose storage this one shares, -1 = none.
   bool graph_output = false;   ///< Returned to the caller: never freed by the graph.
-  std::uint32_t tag = 0;       ///< The caller's id, not looked at.
+  /// Filled beforehand, but in the memory of the host: each kernel that uses it gets a copy for its
+  /// time.
+  bool on_host = false;
+  std::int32_t held_until = -1;  ///< Kernel until which it is not freed, whoever uses it last.
+  std::uint32_t tag = 0;         ///< The caller's id, not looked at.
 };
 
 /// One end of an event between two streams.

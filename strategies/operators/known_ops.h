@@ -83,6 +83,13 @@ inline constexpr std::string_view kOwnBackward = "own_backward";
 inline constexpr std::string_view kOwnBegins = "begins";
 inline constexpr std::string_view kOwnEnds = "ends";
 
+/// Attribute of nodes of an optimizer that only one side of a branch on a tensor's value runs.
+inline constexpr std::string_view kConditional = "conditional";
+/// Attribute of nodes whose result decides such a branch.
+inline constexpr std::string_view kDecides = "decides_branch";
+/// Attribute of nodes that select between the sides of another such branch.
+inline constexpr std::string_view kSelectsSide = "selects_side";
+
 /// Attribute of local nodes that hold a second run back until gradients are there.
 inline constexpr std::string_view kRecomputeDepend = "recompute_depend";
 

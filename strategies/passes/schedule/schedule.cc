@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "strategies/passes/schedule/branches_first.h"
 #include "strategies/passes/schedule/dataflow_order.h"
 #include "strategies/passes/schedule/delay.h"
 #include "strategies/passes/schedule/exec_order.h"
@@ -50,6 +51,9 @@ Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config,
   const VisitOrder visit =
       config.exec_order == "dfs" ? VisitOrder::kDepthFirst : VisitOrder::kBreadthFirst;
   std::vector<KernelId> order = DelayKernels(graph, ExecOrder(graph, visit));
+  if (config.micro_batches == 1) {
+    order = BranchesFirst(graph, local, order);
+  }
   if (RunsAsDataflow(graph, order)) {
     DataflowOrders orders = DataflowOrder(graph, order, config.data_sink);
     order = std::move(orders.first_step);

@@ -267,6 +267,46 @@ TEST(ProfileMemory, ExhaustedDeviceIsTheUsersErrorOutsideASimulation) {
   EXPECT_EQ(profile.error().reason, "Memory:exhausted");
 }
 
+TEST(ProfileMemory, WhatLiesOnTheHostIsCopiedForEachKernelThatUsesIt) {
+  // State m(8) on the host, gradient g(3) of k0, k1 updates m with g, k2 reads m and makes o(1).
+  // Launch of k0: g 3; k1: copy of m 8 + g 3 = 11 (peak; read and written, but copied once); k2:
+  // copy 8 + o 1 = 9. Behind k1 and k2 the copy is gone: 0 and 1. On the device it would be 8 more
+  // throughout: 11, 11, 9.
+  MemoryPlan plan{
+      .buffers = {{.bytes = B(8), .kind = BufferKind::kOptimizerState, .on_host = true},
+                  {.bytes = B(3), .kind = BufferKind::kGradient},
+                  {.bytes = B(8), .alias_of = 0},
+                  {.bytes = B(1), .graph_output = true}},
+      .kernels = {
+          {.outputs = {1}}, {.inputs = {0, 1}, .outputs = {2}}, {.inputs = {2}, .outputs = {3}}}};
+  MemoryProfile profile = Profile(plan);
+  EXPECT_EQ(profile.used_peak_bytes, G(11));
+  EXPECT_EQ(profile.series, (std::vector<KernelUsage>{{G(3), G(3)}, {G(11), G(0)}, {G(9), G(1)}}));
+  EXPECT_EQ(profile.persistent_bytes, 0);
+  EXPECT_EQ(Part(profile, BufferKind::kWorkspace), G(8));
+  plan.buffers[0].on_host = false;
+  profile = Profile(plan);
+  EXPECT_EQ(profile.series,
+            (std::vector<KernelUsage>{{G(11), G(11)}, {G(11), G(8)}, {G(9), G(9)}}));
+}
+
+TEST(ProfileMemory, WhatIsHeldOutlivesItsLastReader) {
+  // a(5) of k0 is read by k1 (b 2) only, then k2 makes c(4) of b, k3 d(1) of c. Held until k2:
+  // launches 5, 7, 5 + 2 + 4 = 11, 4 + 1 = 5; not held: 5, 7, 6, 5.
+  MemoryPlan plan{.buffers = {{.bytes = B(5), .held_until = 2},
+                              {.bytes = B(2)},
+                              {.bytes = B(4)},
+                              {.bytes = B(1), .graph_output = true}},
+                  .kernels = {{.outputs = {0}},
+                              {.inputs = {0}, .outputs = {1}},
+                              {.inputs = {1}, .outputs = {2}},
+                              {.inputs = {2}, .outputs = {3}}}};
+  EXPECT_EQ(Profile(plan).series,
+            (std::vector<KernelUsage>{{G(5), G(5)}, {G(7), G(7)}, {G(11), G(4)}, {G(5), G(1)}}));
+  plan.buffers[0].held_until = -1;
+  EXPECT_EQ(Profile(plan).used_peak_bytes, G(7));
+}
+
 TEST(ProfileMemory, EmptyPlanUsesNothing) {
   EXPECT_EQ(Profile({}).used_peak_bytes, 0);
   EXPECT_EQ(Profile({}).reserved_bytes, 0);

@@ -28,6 +28,39 @@ Net()(x, s)
         select = run.documents[0]["nodes"][ops.index("Select")]
         self.assertEqual([name.lower()[:4] for name in select["inputs"][1:]], ["relu", "tanh"])
 
+    def test_updates_of_one_side_are_told_apart_from_what_decides(self):
+        run = self.trace(HEAD + """
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.dense = nn.Dense(6, 3)
+    def construct(self, x):
+        return self.dense(x).sum()
+class Rate(nn.Cell):
+    def construct(self, s):
+        return s * 2 if s < 5 else s
+class Step(nn.TrainOneStepCell):
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.rate = Rate()
+    def construct(self, x, s):
+        loss = self.network(x)
+        grads = self.grad(self.network, self.weights)(x, 1.0)
+        rate = self.rate(s)
+        if s > 0:
+            loss = ops.depend(loss, self.optimizer(grads))
+        return loss, rate
+net = Net()
+Step(net, nn.Momentum(net.trainable_params(), 0.1, 0.9))(x, s)
+""")
+        nodes = run.documents[0]["nodes"]
+        marked = [[node["op"] for node in nodes if name in node.get("attrs", {})]
+                  for name in ("decides_branch", "conditional", "selects_side")]
+        self.assertEqual(marked[0], ["Less", "Greater"])
+        self.assertEqual(set(marked[1]), {"ApplyMomentum", "AssignAdd"})
+        self.assertIn("Select", marked[2])
+        self.assertEqual(sum("on the host" in text for text in run.result["warnings"]), 1)
+
     def test_two_branches_give_four_outcomes(self):
         run = self.trace(HEAD + """
 class Net(nn.Cell):

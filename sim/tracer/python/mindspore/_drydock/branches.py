@@ -47,6 +47,8 @@ def decide(condition):
         raise Unsupported("control-flow.tensor-value", "the script branches on the value of a tensor at " +
                           frames.place_text(frames.user_place()),
                           "a dry run knows shapes, not values; branch on Python values or use ops.select")
+    session.behind_branch = True
+    run.program.note_condition(condition)
     return run.decide(condition)
 
 
@@ -66,13 +68,13 @@ def run(program, body):
 
 
 def _execute(program, body, given, log):
-    saved = session.branches, session.repeating
+    saved = session.branches, session.repeating, session.behind_branch
     session.branches, session.repeating = _Run(program, given), session.repeating or bool(given)
     log.rewind()
     try:
         return body(), session.branches
     finally:
-        session.branches, session.repeating = saved
+        session.branches, session.repeating, session.behind_branch = saved
 
 
 def _explore(program, body, given, log):
@@ -101,10 +103,8 @@ def _side_effect(what, place):
 
 def _select(condition, first, second, place):
     """The merged result of both sides; they must have the same structure, shapes and element types."""
-    from mindspore.common import dtype as mstype
     from mindspore.common.tensor import Tensor
     from mindspore.ops import functional
-    from mindspore.ops.primitive import cast
     if first is second:
         return first
     if isinstance(first, (tuple, list)) and type(first) is type(second) and len(first) == len(second):
@@ -118,13 +118,24 @@ def _select(condition, first, second, place):
         if first.shape != second.shape:  # (1,) and (): one number each
             larger = max(first.shape, second.shape, key=len)
             first, second = (side if side.shape == larger else functional.reshape(side, larger) for side in (first, second))
-        flat = functional.reshape(condition, (1,) * len(first.shape)) if first.ndim else \
-            functional.reshape(condition, ())
-        return functional.where(cast(flat, mstype.bool_), first, second)
+        saved = session.extra_attrs
+        session.extra_attrs = dict(saved, selects_side=True)
+        try:
+            return _selected(condition, first, second)
+        finally:
+            session.extra_attrs = saved
     raise user_error(RuntimeError, "control-flow:branches-differ",
                      "the branches at %s give different results: %s and %s"
                      % (frames.place_text(place), _kind(first), _kind(second)),
                      "let both sides return tensors of one shape and element type")
+
+
+def _selected(condition, first, second):
+    from mindspore.common import dtype as mstype
+    from mindspore.ops import functional
+    from mindspore.ops.primitive import cast
+    flat = functional.reshape(condition, (1,) * len(first.shape))
+    return functional.where(cast(flat, mstype.bool_), first, second)
 
 
 def _kind(value):

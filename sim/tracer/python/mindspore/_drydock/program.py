@@ -243,6 +243,9 @@ class Program:
             fields["attrs"] = dict(attrs, **primitive.layout_texts())
         if session.extra_attrs:
             fields["attrs"] = dict(fields["attrs"], **session.extra_attrs)
+        if session.behind_branch and session.phase == "optimizer":
+            fields["attrs"] = dict(fields["attrs"], conditional=True)
+            session.warn(_ON_HOST)
         key = (op, tuple(operands), repr(fields["attrs"]))
         answer = self._log.next(key) if self._log is not None else None
         if answer is None:
@@ -286,6 +289,11 @@ class Program:
             attrs["slice_activation"] = True
         sharding = {} if primitive is None else self._sharding_fields(primitive)
         self.recorder.call("update_node", node=node, attrs=attrs, **sharding)
+
+    def note_condition(self, tensor):
+        """A branch is decided by the value of a tensor."""
+        if self.owns(tensor) and tensor._node[1] in self._producers:
+            self.recorder.call("update_node", node=self._producers[tensor._node[1]][0], attrs={"decides_branch": True})
 
     def remember_call(self, cell, args, result, updates_before):
         """A call that wrote no parameter gives the same again for the same tensors."""
@@ -440,6 +448,10 @@ class Program:
             if tensor._node[1] not in ids:
                 ids.append(tensor._node[1])
         return ids or [self.operand(tensor) for tensor in self.constant_results]
+
+
+_ON_HOST = ("the optimizer runs on one side of a branch: states that only this side uses are counted on the host, with a copy for "
+            "each kernel, as MindSpore's own dry run has them; with a branch-free step they lie on the device")
 
 
 def _limit_of_examples(error, used):

@@ -36,6 +36,7 @@ class Session:
         self.call_steps = None     # steps that the compiled call on the way stands for; None: its inputs say it
         self.data_sink = False  # its inputs come from a queue on the device
         self.branches = None       # the running construct() as branches.py sees it
+        self.behind_branch = False  # a branch on a tensor's value was decided: what follows may be left out
         self.repeating = False     # it runs once more, for another outcome of a branch
         self.next_strategy = None  # (in_strategy, out_strategy) for the next operator that is recorded
         self.extra_attrs = {}      # attributes that every recorded operator gets

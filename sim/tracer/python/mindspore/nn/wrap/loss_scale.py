@@ -83,7 +83,7 @@ class FixedLossScaleUpdateCell(Cell):
 class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     """See mindspore.nn.TrainOneStepWithLossScaleCell: a step whose gradients are scaled back before the update.
 
-    The flag of the device tells whether a result overflowed; it is read, and added up over all processes, behind the
+    The flag of the device tells whether a result overflowed; it is read, cleared, and added up over all processes, behind the
     gradients. Nothing overflows in a dry run: the update happens.
     """
 
@@ -114,8 +114,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         return None
 
     def start_overflow_check(self, pre_cond, compute_input):
-        status = F.depend(_status(), pre_cond)
-        return status, F.depend(compute_input, P.NPUClearFloatStatusV2()(status))
+        return _status(), compute_input  # the flag of the device is cleared where it was read
 
     def get_overflow_status(self, status, compute_output):
         status = F.depend(_status() if status is None else status, compute_output)
