@@ -8,16 +8,19 @@ JOBS ?= $(shell nproc)
 RANKS ?= 8
 FUZZ_SECONDS ?= 30
 PROVE_SECONDS ?= 60
+SOAK_SCHEDULES ?= 1000000
+SOAK_SEED ?= 1
 
 .DEFAULT_GOAL := help
 MACHINE ?= $(shell uname -m)
 
-.PHONY: help wheel deb try-packages quickstart test release dev asan tsan fuzz prove web operators truth accuracy real-models bench check format tidy packages packages-test packages-check clean
+.PHONY: soak help wheel deb try-packages quickstart test release dev asan tsan fuzz prove web operators truth accuracy real-models bench check format tidy packages packages-test packages-check clean
 
 help:
 	@sed -n 's/^#   /  /p' Makefile
 	@echo "  make asan | tsan  the tests under address and undefined-behaviour, or thread, sanitizer"
 	@echo "  make fuzz         every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS)) seconds"
+	@echo "  make soak         the cluster's state machines under SOAK_SCHEDULES ($(SOAK_SCHEDULES)) seeded fault schedules from SOAK_SEED ($(SOAK_SEED)) on"
 	@echo "  make prove        the numeric proof with new programs for PROVE_SECONDS ($(PROVE_SECONDS)) seconds"
 	@echo "  make web          bundles the report page, reports/web/report_page.html (needs Node.js)"
 	@echo "  make operators    writes docs/operators.md"
@@ -67,6 +70,11 @@ asan tsan: packages-check
 
 fuzz: packages-check
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/tools/run_fuzzers.sh
+
+soak: packages-test
+	@mkdir -p build
+	@$(call build,dev,cluster_test)
+	@tests/tools/soak.sh build/dev/tests/cluster_test $(SOAK_SCHEDULES) $(SOAK_SEED)
 
 prove: packages-check
 	@mkdir -p build

@@ -56,12 +56,12 @@ export DRYDOCK_BUILD_DIR=${DRYDOCK_BUILD_DIR:-$PWD/build/dev}
 output=$(mktemp -d)
 trap 'rm -rf "$output"' EXIT
 declare -A running
-for name in by_hand msrun mpirun paddle releases; do
+for name in by_hand msrun mpirun pages paddle releases; do
   /usr/bin/env python3 -B tests/tools/run_unittest.py "tests/interop/${name}_test.py" "$@" >"$output/$name" 2>&1 &
   running[$name]=$!
 done
 status=0
-for name in by_hand msrun mpirun paddle releases; do
+for name in by_hand msrun mpirun pages paddle releases; do
   code=0
   wait "${running[$name]}" || code=$?
   echo "--- tests/interop/${name}_test.py"

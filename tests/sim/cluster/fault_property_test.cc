@@ -1,6 +1,6 @@
-// Ten thousand seeded fault schedules: a scheduler and a few workers over a network that delays,
-// loses, repeats and cuts, while processes die, stand still and come back. A connection keeps the
-// order of its frames, as TCP does; connections overtake each other freely.
+// Ten thousand seeded fault schedules (`make soak`: a million): a scheduler and a few workers over
+// a network that delays, loses, repeats and cuts, while processes die, stand still and come back. A
+// connection keeps the order of its frames, as TCP does; connections overtake each other freely.
 //
 // Invariants: no two live workers are ready with one rank; nobody is ready before everybody was
 // registered; whoever was told "accepted" is known after a restart of the scheduler; every run
@@ -430,10 +430,17 @@ std::uint64_t BaseSeed() {
   return given != nullptr ? std::stoull(given) : std::random_device{}();
 }
 
+/// How many; DRYDOCK_FAULT_SCHEDULES says more.
+std::uint64_t Schedules() {
+  const char* const given = std::getenv("DRYDOCK_FAULT_SCHEDULES");
+  return given != nullptr ? std::stoull(given) : 10'000;
+}
+
 TEST(FaultSchedules, InvariantsHoldAndEveryRunEnds) {
   const std::uint64_t base = BaseSeed();
-  int left = 0;
-  for (std::uint64_t i = 0; i < 10'000; ++i) {
+  const std::uint64_t schedules = Schedules();
+  std::uint64_t left = 0;
+  for (std::uint64_t i = 0; i < schedules; ++i) {
     SCOPED_TRACE(testing::Message() << "repeat with DRYDOCK_SEED=" << base + i);
     FaultRun run(base + i);
     run.Run();
@@ -441,7 +448,8 @@ TEST(FaultSchedules, InvariantsHoldAndEveryRunEnds) {
     left += run.all_left() ? 1 : 0;
     ASSERT_TRUE(run.all_left() || run.has_faults()) << "a run without faults must succeed";
   }
-  EXPECT_GT(left, 3300) << "most jobs survive; seed " << base;
+  // Of jobs with faults a third survives.
+  EXPECT_GT(left, schedules * 33 / 100) << "most jobs survive; seed " << base;
 }
 
 }  // namespace
