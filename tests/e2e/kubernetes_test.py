@@ -98,7 +98,7 @@ class PodTest(launch.LaunchTest):
         for index, (pod, own) in enumerate(zip(words, variables)):
             self.assertEqual(pod[0], "msrun")
             pod = [command.MSRUN, "--python=" + sys.executable, "--rendezvous=launcher", *pod[1:]]
-            pod = [word.replace("/logs", "logs%d" % index).replace("/work/net.py", "net.py").replace("train-0.train", "10.77.0.1")
+            pod = [word.replace("/logs", "logs%d" % index).replace("/app/net.py", "net.py").replace("train-0.train", "10.77.0.1")
                    for word in pod]
             commands.append(" ".join("%s=%s" % item for item in {**POD, **own}.items()) + " " + shlex.join(pod))
         done = subprocess.run([launch_two_nodes_test.SCRIPT, *commands], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
