@@ -92,7 +92,7 @@ truth: dev
 	@python3 -B tests/reference/truth.py $(if $(RECORDED),--recorded) $(if $(ONLY),--only $(ONLY),--page docs/truth.md)
 
 accuracy: dev
-	@python3 -B tests/reference/accuracy.py $(if $(DRYDOCK_VECTORS),,--page docs/accuracy.md)
+	@python3 -B tests/reference/accuracy.py $(if $(DRYDOCK_VECTORS),,--page docs/accuracy.md) $(if $(CALCULON),--calculon "$(CALCULON)")
 
 real-models: release
 	@test -f "$(REPOS)/mindformers/run_mindformer.py" || { echo "REPOS must be a folder with a checkout of mindformers"; exit 1; }

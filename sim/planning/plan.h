@@ -75,6 +75,9 @@ struct TrainingJob {
   /// How often passes over memory read and write what fused kernels do once: 1 where they are
   /// fused, more where each operator is a kernel of its own.
   double memory_passes = 1;
+  /// Seconds that the host needs to launch a layer's forward pass, twice that for its backward
+  /// pass; devices wait for it. 0: launches run ahead.
+  double host_layer_seconds = 0;
   /// Each operator is a kernel: gradients are cast and added up for every micro batch, and the
   /// optimizer is a chain of them, as MindSpore's programs are without fusion.
   bool separate_operators = false;

@@ -70,7 +70,9 @@ Status ReadSwitches(const ModelSettings& settings, TrainingJob& job) {
   DRYDOCK_TRY(job.attention_sum_bytes,
               settings.Number("attention_sum_bytes", job.attention_sum_bytes));
   DRYDOCK_TRY(job.memory_passes, settings.Number("memory_passes", 1));
-  for (const double bytes : {job.logit_bytes, job.attention_sum_bytes, job.memory_passes}) {
+  DRYDOCK_TRY(job.host_layer_seconds, settings.Number("host_layer_seconds", 0));
+  for (const double bytes :
+       {job.logit_bytes, job.attention_sum_bytes, job.memory_passes, job.host_layer_seconds}) {
     if (!(bytes >= 0 && bytes <= 1024)) {
       return Wrong(settings, "logit_bytes", "bytes of a number are not between 0 and 1024",
                    "give the bytes that are kept for each logit, or head and token");

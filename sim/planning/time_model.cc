@@ -65,6 +65,15 @@ Scene SceneOf(const TrainingJob& job, const HardwareProfile& hardware, const Pla
   return scene;
 }
 
+/// What makes 8-bit operands of 16-bit ones: each is read once, written once and once transposed.
+void AddQuantisation(const Scene& scene, double rows, double inner, double columns,
+                     BlockTime& time) {
+  if (scene.job.eight_bit_products) {
+    time.forward += scene.Vector((kHalf + 2) * rows * inner);
+    time.backward += scene.Vector((kHalf + 2) * rows * columns);
+  }
+}
+
 /// One product forward is two backward: for its operand and for its weight.
 void AddProduct(const Scene& scene, double rows, double inner, double columns, BlockTime& time) {
   if (rows <= 0 || inner <= 0 || columns <= 0) {
@@ -72,6 +81,7 @@ void AddProduct(const Scene& scene, double rows, double inner, double columns, B
   }
   time.forward += scene.Product(rows, inner, columns);
   time.backward += scene.Product(rows, columns, inner) + scene.Product(inner, rows, columns);
+  AddQuantisation(scene, rows, inner, columns, time);
 }
 
 /// A pass over memory; backward reads and writes half as much again.
@@ -370,6 +380,8 @@ BlockTime LayerTime(const TrainingJob& job, const HardwareProfile& hardware, con
   } else if (plan.recompute == Recompute::kProducts) {
     time.again = 0.35 * time.forward;
   }
+  const double again = plan.recompute == Recompute::kFull ? 1 : 0;
+  time.forward += std::max(0.0, (3 + again) * job.host_layer_seconds - time.Sum());
   return time;
 }
 

@@ -128,6 +128,40 @@ TEST(OptimizerState, BytesPerWeightOfThePublishedSchemes) {
   EXPECT_DOUBLE_EQ(BytesPerWeight(megatron, 1, 8), 6 + 12.0 / 8);
 }
 
+TEST(MindsporeMemory, StateOfAShardedOptimizerWithMicroBatches) {
+  // 8 layers of width 4096: 4096 * (4096 + 2 * 1024 + 4096 + 3 * 14336) + 2 * 4096 weights each,
+  // two tables of 128256 x 4096, one norm.
+  const std::int64_t layer = 4096LL * (4096 + 2048 + 4096 + 3 * 14336) + 2 * 4096;
+  const auto weights = static_cast<double>(8 * layer + 2 * 128256LL * 4096 + 4096);
+  TrainingJob job = Job({.layers = 8,
+                         .hidden = 4096,
+                         .heads = 32,
+                         .kv_heads = 8,
+                         .head_width = 128,
+                         .ffn = 14336,
+                         .vocabulary = 128256,
+                         .gated = true},
+                        8, 64);
+  job.storage = {.weight = 4, .gradient = 4, .optimizer = 8, .cut_weights = true};
+  job.attention = AttentionKernel::kFused;
+  const JobFacts facts = FactsOf(job);
+  Plan plan{.data = 8, .optimizer_level = 1};
+  // Weights and moments are cut over 8 replicas, the sum of gradients is not; zeros clear both.
+  StageMemory memory = MemoryOf(job, facts, plan, 0);
+  EXPECT_DOUBLE_EQ(memory.weights, 4 * weights / 8);
+  EXPECT_DOUBLE_EQ(memory.optimizer, 8 * weights / 8);
+  EXPECT_DOUBLE_EQ(memory.gradients, 4 * weights);
+  EXPECT_DOUBLE_EQ(memory.constants, 4 * weights + 4 * weights / 8);
+  plan.optimizer_level = 2;
+  memory = MemoryOf(job, facts, plan, 0);
+  EXPECT_DOUBLE_EQ(memory.gradients, 4 * weights / 8);
+  EXPECT_DOUBLE_EQ(memory.constants, 2 * 4 * weights / 8);
+  // One micro batch needs no sum: 64 samples, 8 at a time on 8 replicas.
+  plan.micro_batch = 8;
+  memory = MemoryOf(job, facts, plan, 0);
+  EXPECT_EQ(memory.gradients + memory.constants, 0);
+}
+
 TEST(Plans, TextReadsBackAsTheSamePlan) {
   const Plan plan{.data = 8,
                   .tensor = 4,
