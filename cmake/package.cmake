@@ -4,12 +4,12 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME drydock)
 set(CPACK_PACKAGE_VENDOR "Drydock")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "dry run of distributed training for every rank, without accelerators")
+# CPack puts the summary in front.
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
-"${CPACK_PACKAGE_DESCRIPTION_SUMMARY}
- Drydock takes the place of MindSpore's msrun: it runs the training script
- once, compiles the step for every rank of the job, and reports whether the
- sharding is legal, what is communicated and how much memory each rank needs.
- It then starts the real job with the same command.")
+"Drydock takes the place of MindSpore's msrun: it runs the training script
+once, compiles the step for every rank of the job, and reports whether the
+sharding is legal, what is communicated and how much memory each rank needs.
+It then starts the real job with the same command.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
     WORLD_READ WORLD_EXECUTE)
@@ -28,7 +28,7 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/debian/copyright CONTENT
 Upstream-Name: drydock
 
 Files: *
-Copyright: the authors of Drydock
+Copyright: 2026 the authors of Drydock
 License: Apache-2.0
  On Debian systems the full text of the Apache License 2.0 is in
  /usr/share/common-licenses/Apache-2.0.
