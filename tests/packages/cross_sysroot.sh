@@ -21,8 +21,8 @@ options=(-q -o "APT::Architecture=$architecture" -o "APT::Architectures=$archite
          -o "Dir::State::status=$state/status" -o "Dir::Cache=$state/cache" -o "APT::Sandbox::User=root")
 : >"$state/status"
 apt-get "${options[@]}" update >/dev/null
-(cd "$state/packages" && apt-get "${options[@]}" download libtbb-dev libtbb12 libyaml-cpp-dev libssl-dev libssl3 libhwloc-dev \
-  libhwloc15 libudev1 libmimalloc-dev libmimalloc2.0 >/dev/null)
+(cd "$state/packages" && apt-get "${options[@]}" download libyaml-cpp-dev libssl-dev libssl3 libhwloc-dev libhwloc15 \
+  libmimalloc-dev libmimalloc2.0 libspdlog-dev libspdlog1.10 libfmt-dev libfmt9 >/dev/null)
 for package in "$state"/packages/*.deb; do
   dpkg-deb -x "$package" "$root"
 done
