@@ -14,7 +14,7 @@ SOAK_SEED ?= 1
 .DEFAULT_GOAL := help
 MACHINE ?= $(shell uname -m)
 
-.PHONY: soak help wheel deb try-packages quickstart test release dev asan tsan fuzz prove web operators truth accuracy real-models bench check format tidy packages packages-test packages-check clean
+.PHONY: soak help wheel deb try-packages quickstart test release dev asan tsan fuzz prove web samples operators truth accuracy real-models bench check format tidy packages packages-test packages-check clean
 
 help:
 	@sed -n 's/^#   /  /p' Makefile
@@ -23,6 +23,7 @@ help:
 	@echo "  make soak         the cluster's state machines under SOAK_SCHEDULES ($(SOAK_SCHEDULES)) seeded fault schedules from SOAK_SEED ($(SOAK_SEED)) on"
 	@echo "  make prove        the numeric proof with new programs for PROVE_SECONDS ($(PROVE_SECONDS)) seconds"
 	@echo "  make web          bundles the report page, reports/web/report_page.html (needs Node.js)"
+	@echo "  make samples      writes docs/examples/reports and, with Chromium, the picture in README.md"
 	@echo "  make operators    writes docs/operators.md"
 	@echo "  make truth        MindSpore's own dry run beside ours, writes docs/truth.md; RECORDED=1: from what is recorded alone"
 	@echo "  make accuracy     published measurements beside the closed forms of drydock plan, writes docs/accuracy.md"
@@ -84,6 +85,9 @@ prove: packages-check
 # Node.js and npm are needed here only: the bundled page is committed.
 web:
 	@cd reports/web && { test -n "$$DRYDOCK_NODE_MODULES" || npm ci --no-audit --no-fund; } && node build.mjs
+
+samples: release
+	@python3 -B tests/tools/report_samples.py build/release/bin --picture
 
 operators: dev
 	@python3 -B tests/tools/operators_page.py build/dev/bin/msrun

@@ -42,7 +42,8 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/sim/tracer/python)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/drydock)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/sim/tracer/python ${PROJECT_BINARY_DIR}/share/drydock/python
        SYMBOLIC)
-  install(DIRECTORY sim/tracer/python DESTINATION ${DRYDOCK_SHARE}/drydock PATTERN __pycache__ EXCLUDE)
+  install(DIRECTORY sim/tracer/python DESTINATION ${DRYDOCK_SHARE}/drydock PATTERN __pycache__ EXCLUDE
+          PATTERN reports EXCLUDE)
   # Bytecode for the interpreter of this machine; others keep theirs in the user's cache folder.
   find_program(DRYDOCK_SCRIPT_PYTHON python3)
   if(DRYDOCK_SCRIPT_PYTHON AND NOT SKBUILD AND NOT DRYDOCK_DEB)

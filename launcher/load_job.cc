@@ -134,6 +134,7 @@ Result<LoadedJob> LoadFromScript(const MsrunOptions& options, const ScriptCall& 
   DRYDOCK_RETURN_IF_ERROR(ProgramReader(outcome->outcome, base, context, job).Run());
   job.script_runs = std::move(outcome->outcome.runs);
   job.rank_asks = std::move(outcome->outcome.asks);
+  job.recomputed = std::move(outcome->outcome.recomputed);
   return job;
 }
 

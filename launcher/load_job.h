@@ -23,6 +23,7 @@ struct LoadedJob {
       {};  ///< "--compat", "DRYDOCK_COMPAT", "installed mindspore 2.7.0", "default".
   bool settings_known = true;  ///< False: `settings` are the default, nothing was read.
   std::vector<strategies::Diagnostic> limits = {};  ///< What the dry run leaves out of the script.
+  std::string recomputed = {};  ///< Which layers recompute for a trial; see sim::TraceOutcome.
 };
 
 /// Which file is to be run by which interpreter.

@@ -77,11 +77,18 @@ Result<TracedScript> TraceForJob(const MsrunOptions& options, const ScriptCall& 
                         .timeout_s = options.trace_timeout_s,
                         .compat = options.compat ? strategies::CompatText(*options.compat) : "",
                         .environment = Assignments(context.environment),
+                        .quiet = options.trial,
+                        .shard_optimizer = options.shard_optimizer,
+                        .recompute_layers = options.recompute_layers,
+                        .progress_file = options.progress_file,
                         .trace_library = paths.trace_library,
                         .python_folder = paths.python_folder},
                        &settings_of_failure));
   if (traced.outcome.classes.empty()) {
     return FailCommand("NOTHING_TRACED", "'" + call.script + "' computed nothing");
+  }
+  if (options.trial) {
+    return traced;  // Its warnings are said already.
   }
   for (const std::string& warning : traced.outcome.warnings) {
     if (warning.starts_with(kFailedPrefix)) {

@@ -266,6 +266,7 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
             });
   flags.AddSwitch({"fail_on_memory", "", "exit 7 if a rank does not fit into --device_memory"},
                   &o.fail_on_memory);
+  flags.AddSwitch(Rare("suggest", "", "if a rank does not fit: try what would (True)"), &o.suggest);
   flags.Add({"compat", "RELEASE", "MindSpore release, 2.0 to 2.10 (default: the installed one)"},
             [&o](std::string_view word) -> Status {
               DRYDOCK_TRY(o.compat, strategies::ParseCompat(word));

@@ -20,6 +20,10 @@ class RunProgress {
   /// From now on this is being done: "compiling for 4096 ranks".
   void Say(std::string what);
 
+  /// A file whose text is shown in place of what was said last, as soon as there is some: another
+  /// process tells there how far it is. Empty if nothing is shown. Gone with the line.
+  [[nodiscard]] std::string NotesFile();
+
  private:
   struct State;
   std::unique_ptr<State> state_;  ///< Null: nothing is shown.

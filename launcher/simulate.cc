@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "launcher/export_files.h"
 #include "launcher/files.h"
+#include "launcher/fit_trials.h"
 #include "launcher/hardware_file.h"
 #include "launcher/load_job.h"
 #include "launcher/load_script.h"
@@ -89,10 +90,18 @@ Result<sim::DryRunOptions> DryRunOptionsOf(const MsrunOptions& options, const Lo
 
 /// Compiles the job and plays its ranks.
 Result<sim::DryRunResult> Play(LoadedJob& job, const sim::DryRunOptions& dry_run,
-                               std::int64_t threads, const Context& context) {
-  context.log.Info("compiling for " + std::to_string(job.settings.world_size) + " ranks");
+                               std::int64_t threads, const Context& context,
+                               RunProgress& progress) {
+  const std::string ranks = std::to_string(job.settings.world_size) + " ranks";
+  context.log.Info("compiling for " + ranks);
   DRYDOCK_TRY(strategies::JobProgram program,
-              strategies::CompileJob(std::move(job.traced), sim::DescribedRank(dry_run)));
+              strategies::CompileJob(std::move(job.traced), sim::DescribedRank(dry_run),
+                                     [&](std::size_t number, std::size_t count) {
+                                       progress.Say("compiling program " + std::to_string(number) +
+                                                    " of " + std::to_string(count) + " for " +
+                                                    ranks);
+                                     }));
+  progress.Say("playing " + ranks);
   program.diagnostics.insert(program.diagnostics.begin(), job.limits.begin(), job.limits.end());
   context.log.Info("playing the ranks");
   const auto executor = MakeExecutor(static_cast<std::size_t>(threads));
@@ -326,8 +335,10 @@ Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
   RunProgress progress(!options.quiet && !options.verbose &&
                        IsTerminal(STDERR_FILENO, context.environment));
   progress.Say("running " + options.script);
+  MsrunOptions watched = options;
+  watched.progress_file = progress.NotesFile();
   std::optional<strategies::JobConfig> settings;
-  Result<LoadedJob> job = LoadJob(options, context, settings);
+  Result<LoadedJob> job = LoadJob(watched, context, settings);
   if (!job) {
     if (!IsAboutTheJob(job.error())) {
       return tl::unexpected(std::move(job).error());
@@ -340,8 +351,7 @@ Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
   }
   DRYDOCK_RETURN_IF_ERROR(CheckChosenRank(options, *job));
   DRYDOCK_TRY(const sim::DryRunOptions dry_run, DryRunOptionsOf(options, *job));
-  progress.Say("compiling for " + std::to_string(job->settings.world_size) + " ranks");
-  const Result<sim::DryRunResult> result = Play(*job, dry_run, options.threads, context);
+  const Result<sim::DryRunResult> result = Play(*job, dry_run, options.threads, context, progress);
   if (!result) {
     progress.End();
     return Reject(result.error(), *job, options, context, folder.writable);
@@ -357,6 +367,9 @@ Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
   reports::ReportSet set = reports::BuildReports(std::move(facts), *result);
   if (!folder.writable) {
     set.summary.files.clear();
+  }
+  if (options.suggest && set.summary.verdict == "memory-exceeded") {
+    DRYDOCK_TRY(set.summary.trials, TryToFit(options, context, *result, progress));
   }
   progress.End();
   DRYDOCK_RETURN_IF_ERROR(Publish(*result, set, options, context, folder.writable));

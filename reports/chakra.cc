@@ -7,6 +7,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 
@@ -124,11 +125,8 @@ class ChakraWriter {
         node.Number(4, before->second);
       }
       last_of_stream[launch.stream] = id;
-      for (const strategies::KernelOperand& operand :
-           strategies::TensorsRead(program.kernels, launch.kernel)) {
-        if (program.kernels.at(operand.node).kind == strategies::KernelKind::kKernel) {
-          node.Number(5, static_cast<std::uint64_t>(operand.node));
-        }
+      for (const std::uint64_t needed : NeededBy(program, launch.kernel)) {
+        node.Number(5, needed);
       }
       if (const auto time = times.find(static_cast<std::int32_t>(launch.kernel));
           time != times.end()) {
@@ -139,6 +137,19 @@ class ChakraWriter {
       Append(trace, node);
     }
     return trace.bytes();
+  }
+
+  /// Kernels whose results a kernel reads, each once: readers strike a node out of the list once
+  /// when it is done, and would wait for ever for one that x * x names twice.
+  static std::set<std::uint64_t> NeededBy(const LocalProgram& program, KernelId kernel) {
+    std::set<std::uint64_t> needed;
+    for (const strategies::KernelOperand& operand :
+         strategies::TensorsRead(program.kernels, kernel)) {
+      if (program.kernels.at(operand.node).kind == strategies::KernelKind::kKernel) {
+        needed.insert(static_cast<std::uint64_t>(operand.node));
+      }
+    }
+    return needed;
   }
 
   static void Append(Fields& trace, const Fields& message) {
@@ -221,9 +232,10 @@ class ChakraWriter {
       for (std::size_t t = 0; t < tasks.size(); ++t) {
         const std::size_t number = static_cast<std::size_t>(line.run.first[c]) + t;
         if (tasks[t].tag >= 0) {
-          times[tasks[t].tag] = {
-              static_cast<std::uint64_t>(line.run.start[number] * kMicro),
-              static_cast<std::uint64_t>((line.run.end[number] - line.run.start[number]) * kMicro)};
+          // Both ends are rounded, so that durations add up to the step.
+          const auto begin = static_cast<std::uint64_t>(line.run.start[number] * kMicro);
+          const auto end = static_cast<std::uint64_t>(line.run.end[number] * kMicro);
+          times[tasks[t].tag] = {begin, end - begin};
         }
       }
     }

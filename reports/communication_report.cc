@@ -1,6 +1,7 @@
 #include "reports/communication_report.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/checked.h"
@@ -64,23 +65,6 @@ strategies::RankSet RanksOf(const strategies::JobProgram& job, const LocalProgra
     }
   }
   return ranks;
-}
-
-std::string_view ExchangeName(const Node& node) {
-  const strategies::CollectiveFacts* facts = strategies::CollectiveOf(node);
-  if (facts == nullptr) {
-    return "ring";
-  }
-  switch (facts->pattern) {
-    case strategies::CollectivePattern::kAllToAll:
-      return "all";
-    case strategies::CollectivePattern::kMessage:
-      return "message";
-    case strategies::CollectivePattern::kNeighbours:
-      return "neighbours";
-    default:
-      return "ring";
-  }
 }
 
 class Describer {
@@ -185,7 +169,50 @@ void AddOthers(CommunicationReport& report, const LocalProgram& own,
   }
 }
 
+/// The causes of all programs of the job, this one's first.
+void AddCauses(CommunicationReport& report, const LocalProgram& own,
+               const std::vector<OtherProgram>& others, const CommunicationContext& context,
+               std::map<GroupPattern, std::int64_t>& ids, KnownUses& known) {
+  std::vector<OtherProgram> programs = others;
+  if (programs.empty()) {
+    programs.push_back({.program = &own});
+  }
+  for (const OtherProgram& item : programs) {
+    CauseFinder finder(*item.program,
+                       context.job == nullptr ? strategies::AllRanks(report.world_size)
+                                              : RanksOf(*context.job, *item.program),
+                       context.devices_per_node);
+    for (const CollectiveUse& use : known.Of(*item.program)) {
+      const auto [id, added] = ids.emplace(use.group, std::ssize(report.group_patterns));
+      if (added) {
+        report.group_patterns.push_back(DescribeGroups(*item.program, use.group, id->second));
+      }
+      finder.Add(use, id->second);
+    }
+    std::ranges::move(
+        std::move(finder).Take(others.empty() ? std::nullopt : std::optional(item.ranks)),
+        std::back_inserter(report.causes));
+  }
+}
+
 }  // namespace
+
+std::string_view ExchangeName(const Node& node) {
+  const strategies::CollectiveFacts* facts = strategies::CollectiveOf(node);
+  if (facts == nullptr) {
+    return "ring";
+  }
+  switch (facts->pattern) {
+    case strategies::CollectivePattern::kAllToAll:
+      return "all";
+    case strategies::CollectivePattern::kMessage:
+      return "message";
+    case strategies::CollectivePattern::kNeighbours:
+      return "neighbours";
+    default:
+      return "ring";
+  }
+}
 
 std::string_view CommReasonName(strategies::CommReason reason) {
   switch (reason) {
@@ -256,6 +283,7 @@ CommunicationReport BuildCommunicationReport(const LocalProgram& program,
     report.job = BuildJobTraffic(*context.job, context.devices_per_node, known);
   }
   AddOthers(report, program, others, context, ids, known);
+  AddCauses(report, program, others, context, ids, known);
   if (rank) {
     report.rank = DescribeMembership(program, patterns, *rank);
   }

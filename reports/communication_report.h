@@ -11,6 +11,7 @@
 #include "reports/job_traffic.h"
 #include "reports/place.h"
 #include "reports/run_report.h"
+#include "reports/traffic_causes.h"
 #include "strategies/program/agreement.h"
 #include "strategies/program/collectives.h"
 
@@ -134,6 +135,7 @@ struct CommunicationReport {
   std::vector<CommunicationTotal> by_phase = {};
   std::vector<CommunicationTotal> by_axis = {};
   std::vector<GroupPatternReport> group_patterns = {};
+  std::vector<CauseReport> causes = {};
   std::vector<CollectiveReport> collectives = {};
   std::optional<RankMembershipReport> rank = {};
 
@@ -154,6 +156,9 @@ struct CommunicationReport {
     field("by_axis", &CommunicationReport::by_axis,
           "Totals per group pattern, in the order of `id`.");
     field("group_patterns", &CommunicationReport::group_patterns, "Who communicates with whom.");
+    field(
+        "causes", &CommunicationReport::causes,
+        "Why something is sent, of every program of the job, however many collectives there are.");
     field("collectives", &CommunicationReport::collectives, "Every collective, in issue order.");
     field("rank", &CommunicationReport::rank, "Groups of one rank, if one was chosen.");
   }
@@ -183,6 +188,9 @@ struct CommunicationContext {
     const CommunicationContext& context = {});
 
 /// "partial-sum": the reason as reports spell it.
+/// Who sends to whom: "ring", "neighbours", "all" or "message".
+[[nodiscard]] std::string_view ExchangeName(const strategies::Node& node);
+
 [[nodiscard]] std::string_view CommReasonName(strategies::CommReason reason);
 
 /// "forward", "backward" or "optimizer".

@@ -23,6 +23,9 @@ CREATE TABLE kernels(class INTEGER, kernel INTEGER, operator TEXT, kind TEXT, ph
   bytes INTEGER, file TEXT, line INTEGER);
 CREATE TABLE collectives(ranks TEXT, position INTEGER, kind TEXT, name TEXT, group_size INTEGER, tensor TEXT, payload_bytes INTEGER,
   sent_bytes INTEGER, inter_node_bytes INTEGER, phase TEXT, reason TEXT, why TEXT, operator TEXT, file TEXT, line INTEGER);
+CREATE TABLE causes(ranks TEXT, rank_count INTEGER, kind TEXT, reason TEXT, phase TEXT, why TEXT, group_size INTEGER, count INTEGER,
+  sent_bytes INTEGER, inter_node_bytes INTEGER, file TEXT, line INTEGER);
+CREATE TABLE trials(change TEXT, fits INTEGER, peak_bytes INTEGER, problem TEXT);
 CREATE TABLE strategies(operator TEXT, source TEXT, strategy TEXT, device_matrix TEXT, file TEXT, line INTEGER);
 CREATE TABLE diagnostics(code TEXT, text TEXT, count INTEGER, unsupported INTEGER, file TEXT, line INTEGER);
 )";
@@ -34,8 +37,9 @@ CREATE VIEW peak_by_scope AS SELECT class, scope, SUM(bytes) AS bytes, COUNT(*) 
   ORDER BY bytes DESC;
 CREATE VIEW peak_by_line AS SELECT class, file, line, SUM(bytes) AS bytes, COUNT(*) AS tensors FROM at_peak GROUP BY class, file, line
   ORDER BY bytes DESC;
-CREATE VIEW sent_by_line AS SELECT file, line, kind, reason, phase, SUM(sent_bytes) AS sent_bytes, COUNT(*) AS collectives
-  FROM collectives GROUP BY file, line, kind, reason, phase ORDER BY sent_bytes DESC;
+CREATE VIEW sent_by_line AS SELECT ranks, file, line, kind, reason, phase, SUM(sent_bytes) AS sent_bytes, SUM(count) AS collectives,
+  SUM(sent_bytes * rank_count) AS job_sent_bytes, SUM(inter_node_bytes) AS inter_node_bytes
+  FROM causes GROUP BY ranks, file, line, kind, reason, phase ORDER BY sent_bytes DESC;
 CREATE VIEW memory_over_step AS SELECT class, kernel, bytes, operator, file, line FROM kernels ORDER BY class, kernel;
 COMMIT;
 )";
@@ -110,6 +114,18 @@ void AddProfile(SqlWriter& sql, const ProfileReport& profile) {
   }
 }
 
+void AddCommunication(SqlWriter& sql, const CommunicationReport& communication) {
+  for (const CollectiveReport& row : communication.collectives) {
+    sql.Insert("collectives", row.ranks.value_or("all"), row.index, row.kind, row.name,
+               row.group_size, row.tensor, row.payload_bytes, row.sent_bytes, row.inter_node_bytes,
+               row.phase, row.reason, row.why, row.operator_name, row.place);
+  }
+  for (const CauseReport& row : communication.causes) {
+    sql.Insert("causes", row.ranks.value_or("all"), row.rank_count, row.kind, row.reason, row.phase,
+               row.why, row.group_size, row.count, row.sent_bytes, row.inter_node_bytes, row.place);
+  }
+}
+
 std::string MatrixText(const std::vector<std::int64_t>& matrix) {
   std::string text;
   for (const std::int64_t extent : matrix) {
@@ -140,13 +156,11 @@ std::string DatabaseSql(const ReportSet& set) {
   if (set.profile) {
     AddProfile(sql, *set.profile);
   }
+  for (const FitTrialReport& row : summary.trials) {
+    sql.Insert("trials", row.change, row.fits ? 1 : 0, row.peak_bytes, row.problem);
+  }
   if (set.communication) {
-    for (const CollectiveReport& row : set.communication->collectives) {
-      sql.Insert("collectives", row.ranks.value_or("all"), row.index, row.kind, row.name,
-                 row.group_size, row.tensor, row.payload_bytes, row.sent_bytes,
-                 row.inter_node_bytes, row.phase, row.reason, row.why, row.operator_name,
-                 row.place);
-    }
+    AddCommunication(sql, *set.communication);
   }
   return std::move(sql).Take();
 }

@@ -11,8 +11,14 @@
 namespace drydock::reports {
 namespace {
 
-std::size_t MostOf(const ProfileLimit& limit, std::size_t classes) {
-  return std::clamp(limit.of_all / classes, limit.few, limit.of_class);
+/// How much of one class is shown: of the heaviest, which people look at first, half of what a page
+/// can draw; the others share the rest.
+std::size_t MostOf(const ProfileLimit& limit, std::size_t classes, bool heaviest) {
+  if (classes == 1) {
+    return std::min(limit.of_all, limit.of_class);
+  }
+  const std::size_t half = limit.of_all / 2;
+  return std::clamp(heaviest ? half : half / (classes - 1), limit.few, limit.of_class);
 }
 
 /// Kernels to show: all, or the extremes of `stretches` equal parts, and the peak.
@@ -68,6 +74,10 @@ void AddKernels(const StepLister& step, const std::vector<std::size_t>& picked,
 ProfileReport BuildProfile(const RunReport& run, const sim::DryRunResult& result) {
   ProfileReport report = {.run = run, .lanes = BuildLanes(result)};
   const std::size_t classes = std::max<std::size_t>(result.classes.size(), 1);
+  const auto heaviest_class =
+      std::ranges::max_element(result.classes, {}, [](const sim::ClassMemory& item) {
+        return item.memory ? item.memory->actual_peak_bytes : 0;
+      });
   for (const sim::ClassMemory& item : result.classes) {
     const strategies::LocalProgram& program = result.job.programs[item.program];
     const StepLister step(item, program);
@@ -76,8 +86,10 @@ ProfileReport BuildProfile(const RunReport& run, const sim::DryRunResult& result
                                   .kernel_count = static_cast<std::int64_t>(step.KernelCount()),
                                   .peak_kernel = item.memory->at_kernel,
                                   .used_peak_bytes = item.memory->used_peak_bytes};
-    AddKernels(step, PickKernels(*item.memory, MostOf(kProfileKernels, classes)), profile);
-    profile.tensors = step.Tensors(MostOf(kProfileTensors, classes));
+    const bool heaviest = &item == &*heaviest_class;
+    AddKernels(step, PickKernels(*item.memory, MostOf(kProfileKernels, classes, heaviest)),
+               profile);
+    profile.tensors = step.Tensors(MostOf(kProfileTensors, classes, heaviest));
     profile.tensor_count = static_cast<std::int64_t>(step.TensorCount());
     report.classes.push_back(std::move(profile));
   }

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "reports/communication_report.h"
+#include "reports/fit_trial.h"
 #include "reports/memory_report.h"
 #include "reports/summary_parts.h"
 #include "reports/timeline_parts.h"
@@ -26,6 +27,7 @@ struct SummaryReport {
   std::string verdict_text = {};
   CheckedReport checked = {};
   std::optional<ErrorReport> error = {};
+  std::vector<FitTrialReport> trials = {};
   std::int64_t ranks_checked = 0;
   std::int64_t rank_classes = 0;
   std::optional<FleetReport> fleet = {};
@@ -61,6 +63,8 @@ struct SummaryReport {
     field("verdict_text", &SummaryReport::verdict_text, "The verdict in a sentence.");
     field("checked", &SummaryReport::checked, "What was checked.");
     field("error", &SummaryReport::error, "Why there is no result, if there is none.");
+    field("trials", &SummaryReport::trials,
+          "If memory is exceeded: what was tried to make the job fit.");
     field("ranks_checked", &SummaryReport::ranks_checked, "Ranks whose program was checked.");
     field("rank_classes", &SummaryReport::rank_classes, "Classes of ranks with equal memory.");
     field("fleet", &SummaryReport::fleet, "What the virtual ranks did.");

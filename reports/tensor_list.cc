@@ -53,6 +53,16 @@ std::vector<TensorReport> StepLister::Tensors(std::size_t most) const {
   if (held.size() > most) {
     std::ranges::stable_sort(held, std::ranges::greater(),
                              [](const Held& one) { return one.placement->bytes; });
+    // The largest of the peak get most of the places, whoever is largest the others.
+    const std::int64_t peak = profile_.at_kernel;
+    const auto others = std::stable_partition(held.begin(), held.end(), [peak](const Held& one) {
+      return one.placement->first_kernel <= peak && peak <= one.placement->last_kernel;
+    });
+    const auto kept =
+        std::min<std::ptrdiff_t>(others - held.begin(), static_cast<std::ptrdiff_t>(most * 3 / 4));
+    std::inplace_merge(held.begin() + kept, others, held.end(), [](const Held& a, const Held& b) {
+      return a.placement->bytes > b.placement->bytes;
+    });
     held.resize(most);
     std::ranges::sort(held, {}, &Held::buffer);
   }

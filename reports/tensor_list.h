@@ -36,10 +36,14 @@ class StepLister {
   /// TensorReport mean.
   [[nodiscard]] KernelFacts Kernel(std::size_t index) const;
 
+  /// The same kernel in LocalProgram::kernels.
+  [[nodiscard]] std::size_t NodeOf(std::size_t index) const { return kernels_[index].tag; }
+
   [[nodiscard]] std::size_t TensorCount() const { return AllHeld().size(); }
 
-  /// All tensors, or the largest `most` of them, by the kernel before which they are placed, then
-  /// in the order of the network.
+  /// All tensors, or `most` of them, by the kernel before which they are placed, then in the order
+  /// of the network: up to three quarters are the largest that are alive at the peak, the others
+  /// the largest of the rest.
   [[nodiscard]] std::vector<TensorReport> Tensors(
       std::size_t most = std::numeric_limits<std::size_t>::max()) const;
 

@@ -26,6 +26,7 @@ constexpr std::size_t kDiagnosticLines = 3;
 constexpr std::size_t kShownCauses = 3;
 constexpr std::size_t kNameColumns = 32;
 constexpr std::size_t kRanksColumns = 24;
+constexpr std::size_t kTrialIndent = 19;
 
 using Row = std::vector<std::string>;
 
@@ -97,6 +98,24 @@ void AddHead(Page& page, const SummaryReport& summary) {
   page.Wrapped(fmt::format("defaults of MindSpore {} ({}), data set {}, {}", checked.compat,
                            checked.compat_from, checked.dataset_strategy, checked.device_target),
                kIndent);
+}
+
+/// What was tried because the job does not fit; what fits first.
+void AddTrials(Page& page, std::vector<FitTrialReport> trials) {
+  if (trials.empty()) {
+    return;
+  }
+  std::ranges::stable_sort(trials, std::ranges::greater(), &FitTrialReport::fits);
+  page.Heading(trials.front().fits ? "what would fit, tried by compiling it:"
+                                   : "tried by compiling it, and does not fit either:");
+  for (const FitTrialReport& trial : trials) {
+    std::string text = trial.problem.empty() ? BytesText(trial.peak_bytes) : "rejected";
+    text = fmt::format("  {:<4}  {:>9}  {}", trial.fits ? "fits" : "no", text, trial.change);
+    if (trial.step_seconds) {
+      text += ", step " + SecondsText(*trial.step_seconds);
+    }
+    page.Wrapped(trial.problem.empty() ? text : text + ": " + trial.problem, kTrialIndent);
+  }
 }
 
 void AddOperators(Page& page, const SummaryReport& summary) {
@@ -208,35 +227,37 @@ void AddCommunication(Page& page, const SummaryReport& summary) {
   page.Lines(TableLines(rows, {false, true, true, false, false, true, true}, kIndent));
 }
 
-/// Collectives that have one cause.
-struct Cause {
-  const CollectiveReport* first = nullptr;
-  std::int64_t count = 0;
-  std::int64_t sent_bytes = 0;
-};
-
-/// The most expensive causes: why something is sent, and the line it is sent for.
-void AddCauses(Page& page, const CommunicationReport& communication) {
-  std::map<std::array<std::string, 4>, Cause> causes;
-  for (const CollectiveReport& item : communication.collectives) {
-    if (item.sent_bytes > 0) {
-      Cause& cause = causes[{item.kind, item.reason, item.phase, ShortPlaceText(item.place)}];
-      cause.first = cause.first == nullptr ? &item : cause.first;
-      ++cause.count;
-      cause.sent_bytes = AddSaturated(cause.sent_bytes, item.sent_bytes);
+/// Causes of what the described rank sends; those that differ in their groups only are one.
+std::vector<CauseReport> CausesOfRank(const CommunicationReport& communication) {
+  const std::optional<std::string> ranks =
+      communication.collectives.empty() ? std::nullopt : communication.collectives.front().ranks;
+  std::map<std::array<std::string, 4>, CauseReport> causes;
+  for (const CauseReport& item : communication.causes) {
+    if (item.sent_bytes > 0 && item.ranks == ranks) {
+      const auto [found, added] = causes.try_emplace(
+          {item.kind, item.reason, item.phase, ShortPlaceText(item.place)}, item);
+      if (!added) {
+        found->second.count += item.count;
+        found->second.sent_bytes = AddSaturated(found->second.sent_bytes, item.sent_bytes);
+      }
     }
   }
-  std::vector<Cause> list;
+  std::vector<CauseReport> list;
   for (const auto& [key, cause] : causes) {
     list.push_back(cause);
   }
-  std::ranges::stable_sort(list, std::ranges::greater(), &Cause::sent_bytes);
+  std::ranges::stable_sort(list, std::ranges::greater(), &CauseReport::sent_bytes);
+  return list;
+}
+
+/// The most expensive causes: why something is sent, and the line it is sent for.
+void AddCauses(Page& page, const CommunicationReport& communication) {
+  const std::vector<CauseReport> list = CausesOfRank(communication);
   std::vector<Row> rows;
   for (std::size_t i = 0; i < std::min(kShownCauses, list.size()); ++i) {
-    const CollectiveReport& item = *list[i].first;
-    const std::string more =
-        list[i].count > 1 ? fmt::format(" and {} more", list[i].count - 1) : "";
-    rows.push_back({BytesText(list[i].sent_bytes), item.kind,
+    const CauseReport& item = list[i];
+    const std::string more = item.count > 1 ? fmt::format(" and {} more", item.count - 1) : "";
+    rows.push_back({BytesText(item.sent_bytes), item.kind,
                     FitText((item.why.empty() ? item.reason : item.why) + more, kNameColumns + 6),
                     ShortPlaceText(item.place)});
   }
@@ -324,6 +345,7 @@ std::string TerminalSummary(const SummaryReport& summary, const std::optional<Me
                             const TerminalOptions& options) {
   Page page(options.color);
   AddHead(page, summary);
+  AddTrials(page, summary.trials);
   if (!summary.error) {
     AddOperators(page, summary);
   }

@@ -138,14 +138,6 @@ std::vector<std::string> NotModelled(const sim::DryRunResult& result, const sim:
   return list;
 }
 
-std::string SecondsText(double seconds) {
-  if (seconds >= 1) {
-    return fmt::format("{:.2f} s", seconds);
-  }
-  return seconds >= 1e-3 ? fmt::format("{:.2f} ms", seconds * 1e3)
-                         : fmt::format("{:.1f} us", seconds * 1e6);
-}
-
 /// 1234567.8 -> "1,234,568"; small ones keep three digits.
 std::string RateText(double rate) {
   if (rate < 100) {
@@ -224,6 +216,14 @@ TimeSummaryReport SummaryOf(const TimelineReport& report) {
     summary.longest_line_seconds = longest.seconds;
   }
   return summary;
+}
+
+std::string SecondsText(double seconds) {
+  if (seconds >= 1) {
+    return fmt::format("{:.2f} s", seconds);
+  }
+  return seconds >= 1e-3 ? fmt::format("{:.2f} ms", seconds * 1e3)
+                         : fmt::format("{:.1f} us", seconds * 1e6);
 }
 
 std::vector<std::string> TimeLines(const TimeSummaryReport& time) {

@@ -97,6 +97,9 @@ struct TimelineReport {
 /// What the summary says of it.
 [[nodiscard]] TimeSummaryReport SummaryOf(const TimelineReport& report);
 
+/// "1.20 s", "35.00 ms", "7.5 us".
+[[nodiscard]] std::string SecondsText(double seconds);
+
 /// Four lines for a terminal.
 [[nodiscard]] std::vector<std::string> TimeLines(const TimeSummaryReport& time);
 

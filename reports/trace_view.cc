@@ -1,18 +1,24 @@
 #include "reports/trace_view.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "reports/json_writer.h"
 #include "reports/place.h"
+#include "reports/tensor_list.h"
 
 /// A trace of half a million kernels is some 60 MB of text, so it is written straight into one
-/// string: what kernels of one price have in common is made once.
+/// string: what kernels of one price have in common is made once. Where lifetimes were kept, memory
+/// in use stands beside the kernels as a counter, with what a screen could show of it: changes of a
+/// thousandth of the peak, and the peak itself.
 /// Format: Trace Event Format,
 /// docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 namespace drydock::reports {
@@ -41,6 +47,7 @@ class TraceWriter {
     for (std::size_t c = 0; c < line_.plan.classes.size(); ++c) {
       AddNames(c);
       AddTasks(c);
+      AddMemory(c);
     }
     text_ += "\n]}\n";
     return std::move(text_);
@@ -126,6 +133,43 @@ class TraceWriter {
       if (task.reference >= 0) {
         AddFlow(c, task, number);
       }
+    }
+  }
+
+  /// Memory in use when kernels of the computation are launched.
+  void AddMemory(std::size_t c) {
+    constexpr std::int64_t kParts = 1000;
+    const sim::TimedClass& item = line_.plan.classes[c];
+    const auto memory =
+        std::ranges::find(result_.classes, item.program, &sim::ClassMemory::program);
+    if (memory == result_.classes.end() || !memory->memory || memory->memory->series.empty()) {
+      return;
+    }
+    const sim::MemoryProfile& profile = *memory->memory;
+    std::unordered_map<std::int64_t, std::size_t> index_of;
+    const StepLister step(*memory, result_.job.programs[item.program]);
+    for (std::size_t k = 0; k < step.KernelCount(); ++k) {
+      index_of.emplace(static_cast<std::int64_t>(step.NodeOf(k)), k);
+    }
+    const std::string head =
+        "{\"ph\":\"C\",\"name\":\"memory in use\",\"pid\":" + std::to_string(c) + ",\"ts\":";
+    std::int64_t shown = -1;
+    const std::vector<TimedTask>& tasks = line_.plan.job.programs[c].tasks;
+    for (std::size_t t = 0; t < tasks.size(); ++t) {
+      const auto found = index_of.find(tasks[t].tag);
+      if (tasks[t].stream != 0 || found == index_of.end()) {
+        continue;
+      }
+      const std::int64_t bytes = profile.series[found->second].at_launch_bytes;
+      const bool peak = static_cast<std::int64_t>(found->second) == profile.at_kernel;
+      if (!peak && shown >= 0 && std::abs(bytes - shown) * kParts < profile.used_peak_bytes) {
+        continue;
+      }
+      shown = bytes;
+      Next();
+      text_ += head;
+      AppendMicros(text_, line_.run.start[static_cast<std::size_t>(line_.run.first[c]) + t]);
+      text_ += ",\"args\":{\"bytes\":" + std::to_string(bytes) + "}}";
     }
   }
 

@@ -135,7 +135,7 @@ ChildCommand CommandFor(const ScriptJob& job, const std::string& python, std::in
   ChildCommand command{.program = python,
                        .arguments = {job.python_folder + "/drydock_run.py", folder},
                        .environment = job.environment,
-                       .quiet = rank != job.rank,
+                       .quiet = job.quiet || rank != job.rank,
                        .timeout_s = job.timeout_s,
                        .hold_file = folder + "/debugger"};
   if (job.is_module) {
@@ -152,6 +152,9 @@ ChildCommand CommandFor(const ScriptJob& job, const std::string& python, std::in
   SetValue(command.environment, "DEVICE_ID", std::to_string(rank % kRanksPerNode));
   SetValue(command.environment, "DRYDOCK_TRACE_LIBRARY", job.trace_library);
   SetValue(command.environment, "DRYDOCK_TRACE_COMPAT", job.compat);
+  SetValue(command.environment, "DRYDOCK_TRACE_RECOMPUTE", job.recompute_layers ? "1" : "");
+  SetValue(command.environment, "DRYDOCK_TRACE_SHARD", job.shard_optimizer ? "1" : "");
+  SetValue(command.environment, "DRYDOCK_TRACE_PROGRESS", job.progress_file);
   SetValue(command.environment, "DRYDOCK_TRACE_FURTHER", rank == job.rank ? "" : "1");
 #ifdef DRYDOCK_TRACE_PRELOAD
   // The recorder is instrumented like us; an interpreter that is not must load the runtime first.
@@ -267,6 +270,7 @@ class RankWalk {
     }
     if (outcome_.runs.empty()) {
       outcome_.installed_release = trace->result.release;
+      outcome_.recomputed = trace->result.recomputed;
     }
     AddNew(outcome_.warnings, trace->result.warnings);
     AddNew(outcome_.asks, trace->result.guard_places);

@@ -33,8 +33,12 @@ struct ScriptJob {
   std::size_t max_traces = kMaxTraces;  ///< If the network depends on the rank.
   std::string compat = {};  ///< MindSpore release to emulate ("2.7"); empty: the default.
   std::vector<std::string> environment = {};  ///< "NAME=value" of the caller, all of it.
-  std::string trace_library = {};             ///< libdrydock_trace.so
-  std::string python_folder = {};             ///< Holds the package that stands in for `mindspore`.
+  bool quiet = false;                         ///< What the script prints is thrown away.
+  bool shard_optimizer = false;               ///< As if the script set enable_parallel_optimizer.
+  bool recompute_layers = false;   ///< As if the script called recompute() on each of its layers.
+  std::string progress_file = {};  ///< Where the line that runs is told; empty: nowhere.
+  std::string trace_library = {};  ///< libdrydock_trace.so
+  std::string python_folder = {};  ///< Holds the package that stands in for `mindspore`.
 };
 
 /// A graph document recorded by the script.
@@ -59,6 +63,8 @@ struct TraceOutcome {
   std::vector<std::string> asks = {};  ///< "net.py:12": lines where the path depends on the rank.
   std::string installed_release =
       {};  ///< Of a MindSpore in that interpreter; empty if there is none.
+  /// Which Cells `recompute_layers` has made recompute: "the 96 Blocks in 'layers'"; else empty.
+  std::string recomputed = {};
   /// What a user should know about the recording; those that begin with "unsupported: " say that
   /// something was left out.
   std::vector<std::string> warnings = {};

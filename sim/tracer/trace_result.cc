@@ -189,6 +189,7 @@ Result<TraceResult> ReadTraceResult(std::string_view text) {
   DRYDOCK_TRY(result.exit_code, IntFieldOr(value, "exit_code", 0));
   DRYDOCK_TRY(result.covered, Spans(value));
   result.release = TextFieldOr(value, "release", "");
+  result.recomputed = TextFieldOr(value, "recomputed", "");
   result.warnings = Texts(value, "warnings");
   result.guard_places = Texts(value, "guard_places");
   if (result.exit_code != 0 || result.programs.empty()) {

@@ -29,8 +29,9 @@ struct ScriptRun {
 /// What one run of the script left in result.json.
 struct TraceResult {
   std::vector<TracedProgramFile> programs = {};
-  std::int64_t exit_code = 0;  ///< Of the script, if it called sys.exit.
-  std::string release = {};    ///< Of an installed MindSpore, empty if there is none.
+  std::int64_t exit_code = 0;   ///< Of the script, if it called sys.exit.
+  std::string release = {};     ///< Of an installed MindSpore, empty if there is none.
+  std::string recomputed = {};  ///< See TraceOutcome.
   std::vector<std::string> warnings = {};
   strategies::RankSet covered = {};            ///< Ranks that would have taken the same path.
   std::vector<std::string> guard_places = {};  ///< "net.py:12": where the path depends on the rank.

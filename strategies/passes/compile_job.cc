@@ -182,8 +182,11 @@ Result<Variants> CompileVariants(TracedNetwork network, const RankSet& ranks, Ra
 /// Brings the networks of a job together.
 class JobCompiler {
  public:
-  JobCompiler(TracedJob traced, RankId described)
-      : traced_(std::move(traced)), described_(described), compiled_(traced_.networks.size()) {}
+  JobCompiler(TracedJob traced, RankId described, const CompileWatch& watch)
+      : traced_(std::move(traced)),
+        described_(described),
+        watch_(watch),
+        compiled_(traced_.networks.size()) {}
 
   Result<JobProgram> Run() {
     std::vector<std::size_t> told;
@@ -221,6 +224,9 @@ class JobCompiler {
   }
 
   Result<Variants> CompileNetwork(std::size_t network) {
+    if (watch_) {
+      watch_(++begun_, traced_.networks.size());
+    }
     RankSet ranks;
     for (const TracedClass& item : traced_.classes) {
       if (std::ranges::find(item.runs, network) != item.runs.end()) {
@@ -302,6 +308,8 @@ class JobCompiler {
 
   TracedJob traced_;
   RankId described_;
+  const CompileWatch& watch_;
+  std::size_t begun_ = 0;
   std::vector<std::optional<Variants>> compiled_;  ///< Per network; nullopt: beyond our limits.
   JobProgram job_ = {};
 };
@@ -320,8 +328,8 @@ Result<LocalProgram> Compile(Graph traced, const JobConfig& config, RankId rank)
   return std::move(stages[StageOf(config, rank)]);
 }
 
-Result<JobProgram> CompileJob(TracedJob job, RankId described) {
-  return JobCompiler(std::move(job), described).Run();
+Result<JobProgram> CompileJob(TracedJob job, RankId described, const CompileWatch& watch) {
+  return JobCompiler(std::move(job), described, watch).Run();
 }
 
 }  // namespace drydock::strategies

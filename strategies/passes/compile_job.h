@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -41,12 +42,16 @@ struct TracedJob {
 [[nodiscard]] Result<LocalProgram> Compile(Graph traced, const JobConfig& config,
                                            RankId rank = RankId{0});
 
+/// Is told that a network is about to be compiled: its number from 1, and how many there are.
+using CompileWatch = std::function<void(std::size_t, std::size_t)>;
+
 /// Compiles every network of a job, once for all ranks that run the same program.
 ///
 /// A network that no class describes and that is beyond our limits becomes nullopt in the runs.
 /// @param described  the rank whose class reports describe; programs of its network come first
 /// @error kUnsupported  tables cut by hand into more than 64 different lengths; otherwise as
 /// Compile
-[[nodiscard]] Result<JobProgram> CompileJob(TracedJob job, RankId described);
+[[nodiscard]] Result<JobProgram> CompileJob(TracedJob job, RankId described,
+                                            const CompileWatch& watch = {});
 
 }  // namespace drydock::strategies

@@ -1,6 +1,7 @@
 """Files for other programs: tables, SQL, traces, graphs, SARIF, annotations, JUnit; JSON where there is no summary."""
 
 import csv
+import importlib.util
 import json
 import os
 import pty
@@ -61,6 +62,15 @@ class ExportsTest(command.CommandTest):
             database.execute("PRAGMA application_id=1")
         database.close()
         self.assertEqual(self.msrun("--worker_num=8", "--log_dir=out", "--sqlite", "net.py").status, 3)
+
+    def test_sent_by_line_is_about_all_stages(self):
+        self.assert_accepted(self.msrun("--worker_num=16", "--log_dir=out", "--sqlite", command.EXAMPLES / "gpt/net.py", "--layers=4", "--hidden=256", "--heads=4",
+                                        "--model_parallel=4", "--vocabulary=512", "--sequence=64", "--stages=2", "--micro_batches=2"))
+        job = self.report("communication.json", "out")["job"]
+        with sqlite3.connect("file:%s?mode=ro" % (self.folder / "out/drydock.db"), uri=True) as database:
+            self.assertEqual(database.execute("SELECT SUM(job_sent_bytes), SUM(inter_node_bytes), COUNT(DISTINCT ranks) FROM sent_by_line").fetchall(),
+                             [(job["sent_bytes"], job["inter_node_bytes"], 2)])
+        database.close()
 
     def test_memory_as_counters(self):
         self.play("--export=trace")
@@ -167,6 +177,23 @@ class TerminalTest(command.CommandTest):
         self.assertRegex(run.out, r"of the [\d.]+ [KM]?i?B of rank 0: \w+ [\d.]+ [KM]?i?B")
         self.assertRegex(run.out, r"AllReduce +partial sum of MatMul-op0 +net.py:%d" % command.line_of(command.network(shard="((1, 8), (8, 1))"), "return self.mm"))
 
+    @unittest.skipUnless(importlib.util.find_spec("pyte"), "no terminal emulator (python3-pyte)")
+    def test_nothing_is_broken_at_the_edge_of_a_terminal_of_80_columns(self):
+        """What the emulator of a terminal shows, line by line, is what was printed: no line reached its edge and went on in the next."""
+        import pyte
+        gpt = [command.EXAMPLES / "gpt/net.py", "--layers=4", "--hidden=256", "--heads=4", "--model_parallel=4", "--vocabulary=512", "--sequence=64"]
+        for words in (["--worker_num=16", *gpt], ["--worker_num=16", "--sim_level=3", *gpt, "--stages=2", "--micro_batches=2"],
+                      ["--worker_num=16", "--device_memory=0.01GB", *gpt]):
+            screen = pyte.Screen(80, 200)
+            stream = pyte.Stream(screen)
+            _, text = self.on_a_terminal(*words)
+            stream.feed(text)
+            shown = [line.rstrip() for line in screen.display]
+            printed = [line.rstrip() for line in self.msrun(*words).out.splitlines()]
+            self.assertEqual([line for line in printed if line not in shown], [])
+            self.assertLessEqual(max(map(len, printed)), 80)
+            self.assertEqual([line for line in shown if "\x1b" in line], [])
+
     def test_errors_are_coloured_where_that_is_wanted(self):
         self.write("net.py", BAD)
         red = "\x1b[1;31merror\x1b[0m"
@@ -181,9 +208,10 @@ class TerminalTest(command.CommandTest):
         self.write("net.py", "import time\ntime.sleep(2)\n" + command.network())
         status, text = self.on_a_terminal("--worker_num=8", "net.py")
         self.assertEqual(status, 0, text)
-        self.assertRegex(text, r"running net\.py \.\.\. \d\.\d s")
+        self.assertRegex(text, r"tracing line 2 of net\.py \.\.\. \d\.\d s")
         self.assertIn("\r\x1b[K", text.split("ok: ")[0])
-        self.assertNotIn("running", self.msrun("--worker_num=8", "net.py").err)
+        self.assertNotIn("tracing", self.msrun("--worker_num=8", "net.py").err)
+
 
 def fields(body):
     """(number, value) of a protobuf message: numbers, or bytes."""

@@ -34,6 +34,8 @@ class PythonPackageTest(command.CommandTest):
         self.assertEqual(result.memory.classes[0].actual_peak_bytes, self.report("memory.json", "out")["classes"][0]["actual_peak_bytes"])
         self.assertEqual(len(result.tensors()), len(result.memory.classes[0].tensors))
         self.assertEqual(len(result.collectives()), result.summary.communication.count)
+        self.assertEqual(sum(row["sent_bytes"] for row in result.causes().to_dict("records")) if hasattr(result.causes(), "columns")
+                         else sum(row["sent_bytes"] for row in result.causes()), result.summary.communication.sent_bytes)
         self.assertIn("iframe", result._repr_html_())
         self.assertIn("drydock-data", result.html())
 

@@ -1,6 +1,6 @@
 """report.html in a real browser: no errors, no network, figures as in the JSON files, cursor, search, keyboard, sizes.
 
-Screenshots are kept in <build>/screenshots.
+Screenshots are kept in build/ci-artifacts/screenshots, to be looked at.
 """
 
 import os
@@ -12,7 +12,7 @@ import command
 
 GPT = command.EXAMPLES / "gpt/net.py"
 SMALL = ["--layers=4", "--hidden=256", "--heads=4", "--model_parallel=4", "--vocabulary=512", "--sequence=64"]
-PICTURES = Path(os.environ.get("DRYDOCK_BUILD_DIR", command.SOURCE / "build/dev")) / "screenshots"
+PICTURES = Path(os.environ.get("DRYDOCK_BUILD_DIR", command.SOURCE / "build/dev")).parent / "ci-artifacts/screenshots"
 # 59.3 GiB as the page writes it.
 BYTES = '(v => { let u = 0; while (v >= 1024) { v /= 1024; u += 1; } return u ? v.toFixed(1) + " " + ["B","KiB","MiB","GiB"][u] : v + " B"; })'
 
@@ -81,7 +81,10 @@ class ReportPageTest(command.CommandTest):
             page.js("document.querySelector('.chart').focus()")
             page.key("ArrowRight")
             self.assertEqual(int(page.js("document.querySelector('.chart').getAttribute('aria-valuenow')")), at + 1)
-            # The matrix sums to what all ranks send.
+            # The matrix sums to what all ranks send, of all stages.
+            self.assertAlmostEqual(float(page.js("document.querySelector('.matrix canvas').dataset.sum")) / communication["job"]["sent_bytes"], 1, 5)
+            shares = page.js("[...document.querySelectorAll('#causes + .long-table td:last-child')].map(e => parseFloat(e.innerText))")
+            self.assertAlmostEqual(sum(shares), 100, delta=0.1 * len(shares))
             # Search: only what fits stays, and says so.
             page.js("(i => { i.value = 'moment1 block'; i.dispatchEvent(new Event('input')); })"
                     "(document.querySelector('#tensors').nextSibling.querySelector('input[type=search]'))")
@@ -115,6 +118,37 @@ class ReportPageTest(command.CommandTest):
                 " return Math.min(r('--text', '--panel'), r('--muted', '--panel'), r('--muted', '--panel-2'), r('--good', '--good-bg'), r('--bad', '--bad-bg')); })()"), 4.5)
             self.check_clean(page)
             self.picture(page, "dark", 1280)
+            self.picture(page, "dark", 390)
+
+    def test_time_line_and_what_would_fit(self):
+        path = self.play("out", "--stages=2", "--micro_batches=4", flags=("--html", "--sim_level=3", "--device_memory=0.008GB"))
+        summary = self.report("summary.json", "out")
+        self.assertEqual(summary["verdict"], "memory-exceeded")
+        with browser.Browser() as page:
+            page.open(path)
+            rows = page.js("[...document.querySelectorAll('.trials li')].map(e => e.innerText)")
+            self.assertEqual(len(rows), len(summary["trials"]))
+            for trial in summary["trials"]:
+                (row,) = [row for row in rows if row.split("\n")[1].startswith(trial["change"])]
+                self.assertIn(trial["problem"] or page.js("%s(%d)" % (BYTES, trial["peak_bytes"])), row)
+            # Words on colours of kinds can be read in both themes.
+            for _ in range(2):
+                page.js("document.querySelector('.top button[aria-label]').click()")
+                self.assertGreater(page.js(
+                    "(() => { const l = c => { const v = c.map(x => x / 255).map(x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);"
+                    " return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]; };"
+                    " const rgb = (e, n) => getComputedStyle(e).getPropertyValue(n).match(/[0-9.]+/g).slice(0, 3).map(Number);"
+                    " const r = g => { const [x, y] = [rgb(g.querySelector('rect'), 'fill'), rgb(g.querySelector('.label'), 'fill')].map(l).sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };"
+                    " return Math.min(...[...document.querySelectorAll('.treemap g')].filter(g => g.querySelector('.label')).map(r)); })()"), 4.4)
+            # The note beside the pointer tells what the row of a stage shows.
+            page.js("document.querySelector('.gantt').scrollIntoView({ block: 'center', behavior: 'instant' })")
+            box = page.js("(r => [r.left, r.top, r.width])(document.querySelector('.gantt canvas').getBoundingClientRect())")
+            page.mouse("mouseMoved", box[0] + box[2] * 0.5, box[1] + 6)
+            page.mouse("mouseMoved", box[0] + box[2] * 0.52, box[1] + 6)
+            self.assertTrue(page.js("document.querySelector('.tip').innerText").startswith("stage 0"))
+            self.check_clean(page)
+            self.picture(page, "does_not_fit", 1280)
+            self.picture(page, "does_not_fit", 390)
 
     def test_chinese_by_language_of_the_browser(self):
         path = self.play("out")
@@ -122,6 +156,8 @@ class ReportPageTest(command.CommandTest):
             page.open(path)
             self.assertEqual(page.js("document.documentElement.lang"), "zh")
             self.assertIn("峰值（含碎片）", page.js("document.body.innerText"))
+            self.picture(page, "chinese", 1280)
+            self.picture(page, "chinese", 390)
             page.js("[...document.querySelectorAll('.top button')][0].click()")
             self.assertEqual(page.js("document.documentElement.lang"), "en")
             self.check_clean(page)
@@ -136,13 +172,15 @@ class ReportPageTest(command.CommandTest):
         peaks = [self.report("memory.json", folder)["classes"][0]["actual_peak_bytes"] for folder in ("before", "after")]
         with browser.Browser() as page:
             page.open(self.folder / "both.html")
-            row = page.js("document.querySelector('.compare tbody tr').innerText")
+            row = page.js("[...document.querySelectorAll('.compare tbody tr')].map(e => e.innerText).find(e => e.startsWith('peak with'))")
+            self.assertIn("--recompute", page.js("document.querySelectorAll('.compare tbody tr')[1].innerText"))
             for peak in peaks:
                 self.assertIn(page.js("%s(%d)" % (BYTES, peak)), row)
             page.js("document.querySelectorAll('.switch button')[1].click()")
             self.assertEqual(page.js("document.querySelector('.switch [aria-pressed=true]').innerText"), "after")
             self.check_clean(page)
             self.picture(page, "compare", 1280)
+            self.picture(page, "compare", 390)
 
     def test_rejected_run_shows_the_line(self):
         self.write("net.py", command.network(shard="((3, 1), (1, 1))"))
@@ -154,6 +192,7 @@ class ReportPageTest(command.CommandTest):
             self.assertIn(self.report("summary.json", "out")["error"]["hint"], page.js("document.body.innerText"))
             self.check_clean(page)
             self.picture(page, "rejected", 1280)
+            self.picture(page, "rejected", 390)
 
 
 class PageFileTest(command.CommandTest):

@@ -1,5 +1,6 @@
 """Times of a pipeline, from the script to the trace: the parts sum, messages are flows, schemas hold."""
 
+import csv
 import json
 import unittest
 
@@ -58,6 +59,21 @@ class TimeLineTest(command.CommandTest):
             self.assertNotEqual(send["pid"], takes[number]["pid"])
             self.assertEqual(send["ts"], takes[number]["ts"])
         self.assertTrue(all(one["dur"] >= 0 for one in events if one["ph"] == "X"))
+
+    def test_memory_is_a_counter_beside_the_kernels(self):
+        self.time("out", "--detail=full")
+        events = json.loads(self.folder.joinpath("out", "trace_view.json").read_text(encoding="utf-8"))["traceEvents"]
+        with open(self.folder / "out/kernels.csv", newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        for process, item in enumerate(self.report("memory.json", "out")["classes"]):
+            counters = [one for one in events if one["ph"] == "C" and one["pid"] == process]
+            self.assertEqual(max(one["args"]["bytes"] for one in counters), item["used_peak_bytes"])
+            known = {int(row["at_launch_bytes"]) for row in rows if row["ranks"] == item["ranks"]}
+            self.assertLessEqual({one["args"]["bytes"] for one in counters}, known)
+            times = [one["ts"] for one in counters]
+            self.assertEqual(times, sorted(times))
+        self.time("plain")  # Lifetimes are not kept: no counters.
+        self.assertNotIn('"ph":"C"', self.folder.joinpath("plain", "trace_view.json").read_text(encoding="utf-8"))
 
     def test_same_input_same_bytes_and_chance_by_seed(self):
         _, once = self.time("a", "--threads=1")

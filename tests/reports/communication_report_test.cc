@@ -83,6 +83,28 @@ TEST(CommunicationReport, TotalsAreSumsByKindPhaseAndAxis) {
                                           CommunicationTotal{"axis 0 of (2, 4)", 2, 768, 768}));
 }
 
+// The same collectives: all 8 ranks issue all six of them; the mirrors go along axis 0.
+TEST(CommunicationReport, CausesAddUpToTheCollectives) {
+  const CommunicationReport report = QuickStartReport();
+  std::int64_t count = 0;
+  std::int64_t sent_bytes = 0;
+  std::int64_t mirror_bytes = 0;
+  for (const CauseReport& cause : report.causes) {
+    EXPECT_EQ(cause.rank_count, 8);
+    EXPECT_FALSE(cause.ranks);
+    count += cause.count;
+    sent_bytes += cause.sent_bytes;
+    if (cause.reason == "parameter-gradient") {
+      mirror_bytes += cause.sent_bytes;
+      EXPECT_EQ(cause.group, 1);
+      EXPECT_EQ(cause.group_size, 2);
+    }
+  }
+  EXPECT_EQ(count, 6);
+  EXPECT_EQ(sent_bytes, 3840);
+  EXPECT_EQ(mirror_bytes, 768);
+}
+
 // Names: docs/sharding.md, worked example of section 12.
 TEST(CommunicationReport, GroupsHaveTheNamesMindSporeGivesThem) {
   const CommunicationReport report = QuickStartReport();

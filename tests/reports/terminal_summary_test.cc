@@ -34,6 +34,25 @@ std::vector<std::string> LinesOf(const std::string& text) {
   return lines;
 }
 
+// What fits comes first, then in the order of the trials; a long change goes on below itself.
+TEST(TerminalSummary, SaysWhatWouldFit) {
+  ReportSet reports = BuildReports(Facts(), SampleDryRun());
+  reports.summary.trials = {
+      {.change = "sharded optimizer", .peak_bytes = 3 << 20},
+      {.change = "recompute() of the 96 Blocks in 'layers' and the 12 Blocks in 'decoder'",
+       .fits = true,
+       .peak_bytes = 1 << 20,
+       .step_seconds = 1.5},
+      {.change = "16 ranks", .problem = "the batch of 8 cannot be cut"}};
+  EXPECT_THAT(TerminalSummary(reports.summary, reports.memory, {}),
+              HasSubstr(R"(what would fit, tried by compiling it:
+  fits    1.0 MiB  recompute() of the 96 Blocks in 'layers' and the 12 Blocks in
+                   'decoder', step 1.50 s
+  no      3.0 MiB  sharded optimizer
+  no     rejected  16 ranks: the batch of 8 cannot be cut
+)"));
+}
+
 // Figures: see SampleDryRun; traffic: 6 collectives of 3840 B = 3.8 KiB
 // (communication_report_test).
 TEST(TerminalSummary, ShowsTheWholeAnswer) {

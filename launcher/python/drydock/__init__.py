@@ -135,6 +135,14 @@ class Result:
         """A row for each collective of the step."""
         return _table([_flat(item) for item in self.communication.collectives] if self.communication else [])
 
+    def causes(self):
+        """A row for each cause of communication: line, reason, bytes; complete for jobs of any size."""
+        return _table([_flat(item) for item in self.communication.causes] if self.communication else [])
+
+    def trials(self):
+        """What was tried because the job does not fit: a row for each change, with the peak it leads to."""
+        return _table([dict(item) for item in self.summary.trials])
+
     def diagnostics(self):
         return _table([_flat(item) for item in self.summary.diagnostics])
 
@@ -154,8 +162,11 @@ class Result:
                         _bytes(item.head_room_bytes)) for item in self.summary.memory or [])
         table = ("<table><tr><th>ranks</th><th>peak with fragments</th><th>limit</th><th>head-room</th></tr>%s</table>" % rows
                  if rows else "")
-        return '<b style="color:%s">%s</b> %s%s' % (colour, html.escape(self.verdict),
-                                                    html.escape(self.summary.verdict_text), table)
+        tried = "".join("<li>%s: %s, %s</li>" % (html.escape(item.change), item.problem and html.escape(item.problem) or
+                                                 _bytes(item.peak_bytes), "fits" if item.fits else "does not fit")
+                        for item in self.summary.trials)
+        return '<b style="color:%s">%s</b> %s%s%s' % (colour, html.escape(self.verdict), html.escape(self.summary.verdict_text),
+                                                      table, "<ul>%s</ul>" % tried if tried else "")
 
     def __repr__(self):
         return "<drydock.Result %s: %s>" % (self.verdict, self.summary.verdict_text)

@@ -1,13 +1,14 @@
 // Addresses over the step: each tensor a bar from the kernel that places it to the last that needs it. White
 // between bars below the highest one is what fragments are.
 import { bytes, cssColour, el, PARTS, shortPlace } from "./dom.js";
-import { t } from "./text.js";
+import { partName, t } from "./text.js";
+import { tipsOf } from "./tip.js";
 
 const HEIGHT = 380;
 
 export function allocatorView(profile, state) {
   const canvas = el("canvas", { role: "img", "aria-label": `${t("allocator")}, ${profile.ranks}` });
-  const facts = el("p", { class: "status", role: "status" }, " ");
+  const facts = el("p", { class: "hidden", role: "status" }, " ");
   const tensors = profile.tensors;
   // Stretches of addresses that no listed tensor ever uses (the pool takes large blocks) are left out.
   const used = stretches(tensors);
@@ -57,15 +58,16 @@ export function allocatorView(profile, state) {
     context.fillStyle = cssColour("--muted");
     context.fillText(t("kernel"), left + (width - left) / 2, HEIGHT - 5);
   }
-  canvas.addEventListener("mousemove", (event) => {
+  tipsOf(canvas, (event) => {
     const box = canvas.getBoundingClientRect();
     const kernel = ((event.clientX - box.left - left) / (width - left - 8)) * last;
     const height = (1 - (event.clientY - box.top) / (HEIGHT - bottom)) * high;
     const s = used.find((one) => height <= one.offset + one.to - one.from) || used[used.length - 1];
     const address = s.from + height - s.offset;
     const found = tensors.find((x) => x.address <= address && address < x.address + x.bytes && Math.max(x.first_kernel, 0) <= kernel && kernel < x.last_kernel + 1);
-    facts.textContent = found ? `${found.name} · ${found.tensor} · ${bytes(found.bytes)} · ${found.part} · ${t("kernel")} ${found.first_kernel}–${found.last_kernel} · ${shortPlace(found.place)}` : " ";
-  });
+    return found ? [`${found.name}  ${bytes(found.bytes)}`, `${partName(found.part)} · ${found.tensor}`,
+      `${t("kernel")} ${found.first_kernel}–${found.last_kernel}${found.place ? ` · ${shortPlace(found.place)}` : ""}`] : null;
+  }, facts);
   state.on(draw);
   new ResizeObserver(() => {
     if (canvas.parentElement && canvas.parentElement.clientWidth > 0 && canvas.parentElement.clientWidth !== width) {

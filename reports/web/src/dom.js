@@ -63,9 +63,32 @@ export function shortScope(scope) {
   return cells.length <= 2 ? scope : "…/" + cells.slice(-2).join("/");
 }
 
+/** 1824 -> "1,824", 96.375 -> "96.4": averages over ranks. */
+export const average = (value) => (Number.isInteger(value) ? whole(value) : value.toLocaleString("en-US", { maximumFractionDigits: 1 }));
+
 export const PARTS = ["parameters", "optimizer_state", "accumulated_gradients", "constants", "inputs", "activations",
   "gradients", "communication", "outputs", "workspace"];
 export const partColour = (part) => `var(--part-${PARTS.indexOf(part)})`;
+
+/** "#101418" or white, whichever reads better on a colour "#rrggbb". */
+export function textOn(colour) {
+  const light = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16) / 255)
+    .map((x) => (x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
+  const luminance = 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2];
+  return luminance > 0.19 ? "#101418" : "#ffffff";
+}
+
+let ruler = null;
+
+/** As much of a text as fits into `width` pixels; "" if that says nothing. */
+export function clip(text, width, font) {
+  ruler = ruler || document.createElement("canvas").getContext("2d");
+  ruler.font = `${font} system-ui, -apple-system, "Segoe UI", "Noto Sans", sans-serif`;
+  if (ruler.measureText(text).width <= width) return text;
+  let most = Math.floor((text.length * width) / ruler.measureText(text).width);
+  while (most > 2 && ruler.measureText(`${text.slice(0, most)}…`).width > width) most -= 1;
+  return most < 3 ? "" : `${text.slice(0, most)}…`;
+}
 
 export function cssColour(variable) {
   return getComputedStyle(document.documentElement).getPropertyValue(variable).trim();

@@ -1,15 +1,13 @@
 import { allocatorView } from "./allocator.js";
-import { commonTop, compareView } from "./compare.js";
+import { commonTop, compareView, VERDICTS } from "./compare.js";
 import { aboutView, breakdownBar, layersView, problemsView, strategiesView, tensorsView } from "./details.js";
-import { bytes, count, el, percent, placeElement, whole } from "./dom.js";
-import { legend, memoryChart, positionOf } from "./memory.js";
+import { bytes, count, el, percent, placeElement, seconds, whole } from "./dom.js";
+import { memoryChart, positionOf } from "./memory.js";
 import { languageTag, switchLanguage, t, verdictText } from "./text.js";
 import { timelineView } from "./timeline.js";
 import { causesView, matrixView, trafficSummary } from "./traffic.js";
 import { treemapView } from "./treemap.js";
 import { unpackRuns } from "./unpack.js";
-
-const VERDICTS = { ok: "ok", rejected: "rejected", unsupported: "unsupported", failed: "failed", "ranks-disagree": "ranksDisagree", "memory-exceeded": "memoryExceeded" };
 
 /** What the views of one class of ranks share: the chosen moment. */
 function moment(profile) {
@@ -25,6 +23,12 @@ function moment(profile) {
 }
 
 let redraws = [];
+
+/** A hull in a dock. */
+function brand() {
+  return el("svg", { viewBox: "0 0 24 24", width: 20, height: 20, "aria-hidden": "true" },
+    el("path", { d: "M5 9h14l-2.6 7H7.6z", fill: "var(--accent)" }), el("path", { d: "M11 3h2v5h-2zM2 6h2v12h16V6h2v14H2z", fill: "currentColor" }));
+}
 
 function section(id, title, ...content) {
   return el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title), content);
@@ -69,7 +73,22 @@ function head(run) {
     el("p", { class: "verdict-line" }, el("span", { class: "pill" }, t(VERDICTS[summary.verdict] || summary.verdict)), el("span", {}, verdictText(summary, memory && memory.classes[memory.heaviest], bytes))),
     el("p", { class: "facts-line" }, el("b", {}, checked.subject.split("/").pop()), ` · ${facts.join(" · ")}`),
     summary.error && summary.error.hint ? el("p", { class: "hint" }, el("b", {}, `${t("hint")}: `), summary.error.hint, " ", placeElement(summary.error.place)) : null,
+    trialsView(summary, memory),
     cards.length ? el("div", { class: "cards" }, cards) : null);
+}
+
+/** What was tried because the job does not fit: what the heaviest rank needs then. */
+function trialsView(summary, memory) {
+  const trials = [...(summary.trials || [])].sort((a, b) => b.fits - a.fits);
+  if (!trials.length) return null;
+  const limit = memory.classes[memory.heaviest].limit_bytes;
+  const scale = Math.max(limit, ...trials.map((one) => one.peak_bytes), memory.classes[memory.heaviest].actual_peak_bytes);
+  return el("div", { class: "trials" }, el("h3", {}, t(trials[0].fits ? "wouldFit" : "noneFits")),
+    el("ul", {}, trials.map((one) => el("li", { class: one.fits ? "fits" : null },
+      el("span", { class: "tag" }, t(one.fits ? "fits" : "fitsNot")), el("span", {}, one.change, one.problem ? el("small", {}, ` ${one.problem}`) : null),
+      one.problem ? null : el("div", { class: "against", role: "img", "aria-label": `${bytes(one.peak_bytes)} ${t("of")} ${bytes(limit)}` },
+        el("i", { style: `width:${(100 * one.peak_bytes) / scale}%` }), el("b", { style: `left:${(100 * limit) / scale}%` })),
+      one.problem ? null : el("b", {}, bytes(one.peak_bytes), one.step_seconds ? el("small", {}, ` · ${t("step")} ${seconds(one.step_seconds)}`) : null)))));
 }
 
 function classPicker(run, chosen, choose) {
@@ -91,16 +110,18 @@ function memoryPart(run, top) {
       const state = moment(profile);
       const chart = memoryChart(profile, state, { limit: item.limit_bytes, top });
       const allocator = allocatorView(profile, state);
-      redraws.push({ of: place, redraw: () => { chart.redraw(); allocator.redraw(); } });
+      const map = treemapView(profile, state);
+      const layers = layersView(item);
+      redraws.push({ of: place, redraw: () => [chart, map, layers, allocator].forEach((one) => one.redraw()) });
       parts.push(el("h3", {}, t("memory")),
-        el("div", { class: "over-step" }, el("div", {}, chart.chart, legend(profile),
-          el("p", { class: "note" }, t("chartHelp"), " ", el("button", { type: "button", onclick: () => state.choose(positionOf(profile, Math.max(profile.peak_kernel, 0))) }, t("toPeak")))), chart.readout),
-        el("h3", { id: "alive" }, t("alive")), treemapView(profile, state),
-        el("h3", { id: "layers" }, t("layers")), layersView(item),
+        el("div", { class: "over-step" }, el("div", {}, chart.chart,
+          el("div", { class: "under" }, el("p", { class: "note" }, t("chartHelp")), el("button", { type: "button", onclick: () => state.choose(positionOf(profile, Math.max(profile.peak_kernel, 0))) }, t("toPeak")))), chart.readout),
+        el("h3", { id: "alive" }, t("alive")), map.element,
+        el("h3", { id: "layers" }, t("layers")), layers.element,
         el("h3", { id: "tensors" }, t("tensors")), tensorsView(profile, state),
         el("h3", { id: "allocator" }, t("allocator")), allocator.element);
     } else {
-      parts.push(el("p", { class: "note" }, t("noProfile")), el("h3", { id: "layers" }, t("layers")), layersView(item));
+      parts.push(el("p", { class: "note" }, t("noProfile")), el("h3", { id: "layers" }, t("layers")), layersView(item).element);
     }
     place.replaceChildren(...parts.filter(Boolean));
   }
@@ -139,9 +160,10 @@ function page(runs, shown) {
   const parts = sections(run, top);
   const nav = el("nav", { class: "contents", "aria-label": t("contents") }, parts.map((part) =>
     el("a", { href: `#${part.id}` }, part.querySelector("h2").textContent)));
+  markWhereWeAre(nav, parts);
   const bar = el("header", { class: "top" },
     el("a", { class: "skip", href: "#main" }, t("skip")),
-    el("b", { class: "brand" }, "⚓ Drydock"), nav,
+    el("b", { class: "brand" }, brand(), "Drydock"), nav,
     el("span", { class: "tools" },
       el("button", { type: "button", onclick: () => { switchLanguage(); page(runs, shown); } }, t("language")),
       el("button", { type: "button", "aria-label": t("theme"), title: t("theme"), onclick: switchTheme }, "◐")));
@@ -150,6 +172,21 @@ function page(runs, shown) {
     el("div", { class: "switch", role: "group", "aria-label": t("details") }, el("span", {}, `${t("details")} `), runs.map((one, i) =>
       el("button", { type: "button", "aria-pressed": String(i === shown), onclick: () => page(runs, i) }, one.name || String(i + 1))))] : [];
   document.getElementById("app").replaceChildren(bar, el("main", { id: "main", tabindex: "-1" }, compared, head(run), parts));
+}
+
+let watcher = null;
+
+/** The link of the section that is being read is marked. */
+function markWhereWeAre(nav, parts) {
+  if (watcher) watcher.disconnect();
+  const links = new Map(parts.map((part, i) => [part, nav.children[i]]));
+  watcher = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (entry.isIntersecting) links.get(entry.target).setAttribute("aria-current", "location");
+      else links.get(entry.target).removeAttribute("aria-current");
+    }
+  }, { rootMargin: "-120px 0px -55% 0px" });
+  parts.forEach((part) => watcher.observe(part));
 }
 
 function switchTheme() {

@@ -1,7 +1,7 @@
 // Memory over the step: stacked by kind, with a cursor that names kernel, operator and line.
 import uPlot from "uplot";
 import { bytes, cssColour, el, PARTS, partColour, placeElement, shortPlace, whole } from "./dom.js";
-import { t } from "./text.js";
+import { partName, t } from "./text.js";
 
 const HEIGHT = 340;
 const STRIP = 7;
@@ -23,11 +23,6 @@ export function totals(profile) {
   return profile.kernels.map((_, i) => profile.parts.reduce((sum, part) => sum + part.bytes[i], 0));
 }
 
-export function legend(profile) {
-  return el("ul", { class: "legend" }, profile.parts.map((part) =>
-    el("li", {}, el("i", { style: `background:${partColour(part.part)}` }), part.part)));
-}
-
 function readout(profile, at) {
   const kernel = profile.kernels[at];
   if (!kernel) return [el("p", {}, t("preparation"))];
@@ -40,9 +35,9 @@ function readout(profile, at) {
       el("dt", {}, t("kernel")), el("dd", {}, `${whole(kernel.kernel)} ${t("of")} ${whole(profile.kernel_count)} · ${kernel.kind}`),
       el("dt", {}, t("operator")), el("dd", { class: "path" }, kernel.operator),
       el("dt", {}, t("phase")), el("dd", {}, t(kernel.phase)),
-      el("dt", {}, t("line")), el("dd", {}, placeElement(kernel.place), kernel.place ? el("code", { class: "source" }, kernel.place.text) : null)),
+      kernel.place ? [el("dt", {}, t("line")), el("dd", {}, placeElement(kernel.place), el("code", { class: "source" }, kernel.place.text))] : null),
     el("ul", { class: "amounts" }, parts.map((part) => el("li", {},
-      el("i", { style: `background:${partColour(part.part)}` }), el("span", {}, part.part), el("b", {}, bytes(part.bytes[at]))))),
+      el("i", { style: `background:${partColour(part.part)}` }), el("span", {}, partName(part.part)), el("b", {}, bytes(part.bytes[at]))))),
   ];
 }
 
@@ -85,7 +80,15 @@ function limitLine(limit) {
     ctx.textAlign = "left";
     ctx.textBaseline = "alphabetic";
     ctx.font = `${12 * (window.devicePixelRatio || 1)}px system-ui, sans-serif`;
-    ctx.fillText(`${t("limit")} ${bytes(limit)}`, bbox.left + 8, y - 5);
+    const label = `${t("limit")} ${bytes(limit)}`;
+    const ratio = window.devicePixelRatio || 1;
+    const wide = ctx.measureText(label).width;
+    ctx.fillStyle = cssColour("--panel");
+    ctx.globalAlpha = 0.85;
+    ctx.fillRect(bbox.left + 4 * ratio, y - 18 * ratio, wide + 8 * ratio, 16 * ratio);
+    ctx.globalAlpha = 1;
+    ctx.fillStyle = cssColour("--bad");
+    ctx.fillText(label, bbox.left + 8 * ratio, y - 6 * ratio);
     ctx.restore();
   };
 }

@@ -38,7 +38,7 @@ export function longTable(rows, columns, options) {
     const list = sorted(rows.filter(matches));
     body.replaceChildren(...list.slice(0, shown).map((row) =>
       el("tr", options.rowAttributes ? options.rowAttributes(row) : {},
-        columns.map((c) => el("td", { class: [c.right && "right", c.wide && "wide"].filter(Boolean).join(" ") || null }, c.cell(row))))));
+        columns.map((c) => el("td", { class: [c.right && "right", c.wide && "wide", c.wrap && "wrap"].filter(Boolean).join(" ") || null }, c.cell(row))))));
     more.hidden = list.length <= shown;
     status.textContent = list.length === 0 ? t("nothing") :
       `${whole(Math.min(shown, list.length))} ${t("of")} ${whole(list.length)} ${t("shown")}`;

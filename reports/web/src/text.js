@@ -27,6 +27,8 @@ const TEXTS = {
   sentPerRank: ["sent per rank and step", "每卡每步发送"],
   collectives: ["collectives", "次集合通信"],
   betweenNodes: ["between nodes, all ranks", "跨节点流量（全部卡）"],
+  acrossNodes: ["between nodes", "跨节点"],
+  byGroup: ["By group", "按通信组"],
   withinNodes: ["within nodes", "节点内"],
   kept: ["kept for backward", "为反向保留"],
   keptHelp: ["activations that backward still reads", "反向仍需读取的激活值"],
@@ -115,8 +117,8 @@ const TEXTS = {
   ranksDisagree: ["ranks disagree", "各卡不一致"],
   dataSet: ["data set", "数据集"],
   stepTime: ["step time", "单步时间"],
-  byPhase: ["by part of the step", "按阶段"],
-  byKind: ["by kind", "按类型"],
+  byPhase: ["By part of the step", "按阶段"],
+  byKind: ["By kind", "按类型"],
   folded: ["ranks in a square", "每格卡数"],
   expandAll: ["open all", "全部展开"],
   busy: ["busy", "计算"],
@@ -126,7 +128,49 @@ const TEXTS = {
   kernels: ["kernels", "个算子"],
   link: ["link", "链路"],
   criticalPath: ["What the step waits for", "关键路径"],
+  verdict: ["verdict", "结论"],
+  asked: ["only this run has", "仅此次运行"],
   source: ["source", "来源"],
+  wouldFit: ["What would fit, tried by compiling it", "哪些改动可行（均已实际编译验证）"],
+  noneFits: ["Tried by compiling it, and does not fit either", "已编译尝试，仍然放不下"],
+  fits: ["fits", "可行"],
+  fitsNot: ["no", "不可行"],
+  step: ["step", "单步"],
+  whereTimeGoes: ["where the time goes", "时间去向"],
+  linksTitle: ["Transfers by link", "按链路的传输"],
+  scopesTitle: ["Time by scope", "各作用域的时间"],
+  causeShare: ["share of all ranks' bytes", "占全部卡流量"],
+  eachRank: ["sent by each of them", "每卡发送"],
+  alike: ["alike", "个相同"],
+  again: ["Run it again", "重新运行"],
+  layerHelp: ["Each column is a layer, in the order of the network.", "每一列为一层，按网络顺序排列。"],
+  asTable: ["as a table", "表格"],
+  streams: ["thin rows: streams of transfers", "细行：通信流"],
+};
+
+const PART_NAMES = {
+  parameters: ["parameters", "参数"],
+  optimizer_state: ["optimizer state", "优化器状态"],
+  accumulated_gradients: ["accumulated gradients", "累积梯度"],
+  constants: ["constants", "常量"],
+  inputs: ["inputs", "输入"],
+  activations: ["activations", "激活值"],
+  gradients: ["gradients", "梯度"],
+  communication: ["communication buffers", "通信缓冲"],
+  outputs: ["outputs", "输出"],
+  workspace: ["workspace", "工作空间"],
+};
+
+const REASON_NAMES = {
+  none: ["not known", "未知"],
+  user: ["written in the script", "脚本中写明"],
+  "partial-sum": ["partial sum", "部分和归约"],
+  redistribution: ["redistribution", "重排布"],
+  "parameter-gradient": ["gradient of parameters", "参数梯度"],
+  "backward-of-forward": ["backward of a forward one", "前向通信的反向"],
+  "stage-border": ["between pipeline stages", "流水线阶段之间"],
+  "data-parallel-reducer": ["data-parallel reducer", "数据并行归约"],
+  "optimizer-shard": ["sharded optimizer", "优化器切分"],
 };
 
 /** The verdict in a sentence; the reports have it in English. */
@@ -147,6 +191,10 @@ export function t(key) {
   const both = TEXTS[key];
   return both ? both[language] : key;
 }
+/** A kind of memory, for people: "optimizer_state" is "optimizer state". */
+export const partName = (part) => (PART_NAMES[part] || [part, part])[language];
+/** Why something is sent, for people. */
+export const reasonName = (reason) => (REASON_NAMES[reason] || [reason, reason])[language];
 export const languageTag = () => (language ? "zh" : "en");
 export function switchLanguage() {
   language = 1 - language;

@@ -1,7 +1,8 @@
 // Who sends to whom, and why.
 import { bytes, cssColour, el, percent, placeElement, shortPlace, whole } from "./dom.js";
 import { longTable, smallTable } from "./table.js";
-import { t } from "./text.js";
+import { reasonName, t } from "./text.js";
+import { tipsOf } from "./tip.js";
 
 const MOST_SQUARES = 64;
 const MOST_RANKS = 70000;
@@ -47,7 +48,7 @@ export function matrixOf(communication) {
   const stageRanks = world / communication.pipeline_stages;
   const patterns = new Map(communication.group_patterns.map((p) => [p.id, p]));
   const sums = new Map();
-  for (const c of communication.collectives) {
+  for (const c of communication.causes || communication.collectives) {
     if (c.sent_bytes === 0) continue;
     const key = `${c.group}/${c.exchange}/${c.ranks || ""}/${c.distance || 0}`;
     sums.set(key, (sums.get(key) || 0) + c.sent_bytes);
@@ -75,9 +76,9 @@ export function matrixOf(communication) {
 export function matrixView(communication) {
   const matrix = matrixOf(communication);
   if (!matrix) return { element: el("p", { class: "note" }, t("none")), redraw() {} };
-  const canvas = el("canvas", { role: "img", "aria-label": t("matrix") });
-  const facts = el("p", { class: "status", role: "status" }, " ");
   const { size, fold, cells, largest, perNode } = matrix;
+  const canvas = el("canvas", { role: "img", "aria-label": t("matrix"), "data-sum": String(cells.reduce((a, b) => a + b, 0)) });
+  const facts = el("p", { class: "hidden", role: "status" }, " ");
   const name = (i) => (fold === 1 ? String(i) : `${i * fold}–${Math.min((i + 1) * fold, communication.world_size) - 1}`);
   const margin = 44;
   let side = 0;
@@ -106,7 +107,7 @@ export function matrixView(communication) {
     context.strokeStyle = cssColour("--muted");
     context.lineWidth = 0.6;
     const block = Math.max(perNode / fold, 1);
-    if (communication.world_size > perNode && side / (size / block) > 6) {
+    if (communication.world_size > perNode && block > 1 && side / (size / block) > 6) {
       for (let k = 0; k <= size; k += block) {
         context.strokeRect(margin, margin, k * cell, side);
         context.strokeRect(margin, margin, side, k * cell);
@@ -126,14 +127,13 @@ export function matrixView(communication) {
     context.textAlign = "left";
     context.fillText(`${t("fromRank")} ↓  ${t("toRank")} →`, 2, 11);
   }
-  canvas.addEventListener("mousemove", (event) => {
+  tipsOf(canvas, (event) => {
     const box = canvas.getBoundingClientRect();
     const i = Math.floor(((event.clientY - box.top - margin) / side) * size);
     const j = Math.floor(((event.clientX - box.left - margin) / side) * size);
-    if (i >= 0 && j >= 0 && i < size && j < size) {
-      facts.textContent = `${t("ranks")} ${name(i)} → ${name(j)}: ${bytes(Math.round(cells[i * size + j]))} ${t("perStep")}`;
-    }
-  });
+    return i >= 0 && j >= 0 && i < size && j < size ?
+      [`${name(i)} → ${name(j)}`, `${bytes(Math.round(cells[i * size + j]))} ${t("perStep")}`] : null;
+  }, facts);
   const holder = el("div", { class: "matrix" }, canvas);
   new ResizeObserver(() => {
     const wanted = Math.min(holder.clientWidth - margin, 460);
@@ -159,46 +159,60 @@ export function trafficSummary(run) {
   return [
     el("div", { class: "meters" },
       meter(t("withinNodes"), c.job.intra_node_bytes, c.job.sent_bytes, "var(--part-5)"),
-      meter(t("betweenNodes"), c.job.inter_node_bytes, c.job.sent_bytes, "var(--part-6)"),
+      meter(t("acrossNodes"), c.job.inter_node_bytes, c.job.sent_bytes, "var(--part-6)"),
       el("p", { class: "note" }, `${whole(c.job.nodes)} ${t("nodes")} · ${whole(c.job.devices_per_node)} ${t("devicesPerNode")} · ${bytes(c.job.sent_bytes)}`)),
     el("div", { class: "stack" },
       el("div", {}, el("h3", {}, t("byKind")), smallTable(t("byKind"), heads(t("kind")), c.by_kind.map(row), [1, 2, 3, 4])),
       el("div", {}, el("h3", {}, t("byPhase")), smallTable(t("byPhase"), heads(t("phase")), c.by_phase.map((item) => row({ ...item, key: t(item.key) })), [1, 2, 3, 4])),
-      el("div", {}, el("h3", {}, t("group")), smallTable(t("group"), [t("axis"), t("groupSize"), t("count"), t("sent")],
+      el("div", {}, el("h3", {}, t("byGroup")), smallTable(t("byGroup"), [t("axis"), t("groupSize"), t("count"), t("sent")],
         c.by_axis.map((item, i) => [item.key, whole((patterns.get(i) || {}).size || 0), whole(item.count), bytes(item.sent_bytes)]), [1, 2, 3]))),
   ];
 }
 
-/** Collectives with one cause: same kind, line, reason and part of the step. */
-function causesOf(collectives) {
-  const causes = new Map();
-  for (const c of collectives) {
-    const key = [c.kind, c.reason, c.phase, shortPlace(c.place), c.ranks || ""].join("|");
-    let cause = causes.get(key);
+/** Causes of all stages: those with the same operator, reason, line and part of the step are one. */
+function foldedCauses(communication) {
+  const folded = new Map();
+  const list = communication.causes || [];
+  for (const c of list) {
+    const key = [c.kind, c.reason, c.phase, shortPlace(c.place), c.group_size].join("|");
+    const all = c.sent_bytes * c.rank_count;
+    const cause = folded.get(key);
     if (!cause) {
-      cause = { ...c, items: [], sum: 0, why: c.why };
-      causes.set(key, cause);
+      folded.set(key, { ...c, all, whys: new Set([c.why]), ranks: c.ranks ? [c.ranks] : [] });
+      continue;
     }
-    cause.items.push(c);
-    cause.sum += c.sent_bytes;
+    cause.all += all;
+    cause.inter_node_bytes += c.inter_node_bytes;
+    cause.whys.add(c.why);
+    // What a rank issues: of other ranks the most, of the same ones (other groups) the sum.
+    const same = c.ranks && cause.ranks.includes(c.ranks);
+    if (c.ranks && !same) cause.ranks.push(c.ranks);
+    const sum = same || !c.ranks;
+    cause.count = sum ? cause.count + c.count : Math.max(cause.count, c.count);
+    cause.sent_bytes = sum ? cause.sent_bytes + c.sent_bytes : Math.max(cause.sent_bytes, c.sent_bytes);
   }
-  return [...causes.values()];
+  return [...folded.values()];
 }
 
 export function causesView(run) {
-  const causes = causesOf(run.communication.collectives);
-  const all = causes.reduce((sum, cause) => sum + cause.sum, 0);
-  const whys = (cause) => [...new Set(cause.items.map((c) => c.why || c.operator))];
+  const causes = foldedCauses(run.communication);
+  const all = run.communication.job.sent_bytes;
+  const most = Math.max(...causes.map((c) => c.all), 1);
+  const examples = (c) => [...c.whys].filter(Boolean);
+  const stages = run.communication.pipeline_stages > 1;
   return longTable(causes, [
     { key: "kind", title: t("kind"), cell: (c) => el("b", {}, c.kind), value: (c) => c.kind, text: (c) => c.kind },
-    { key: "reason", title: t("cause"), wide: true, value: (c) => c.reason, text: (c) => `${c.reason} ${c.items.map((i) => `${i.why} ${i.operator} ${i.name}`).join(" ")}`,
-      cell: (c) => [c.reason, el("details", { class: "items" }, el("summary", {}, whys(c)[0] + (c.items.length > 1 ? ` (+${whole(c.items.length - 1)})` : "")),
-        el("ul", {}, c.items.slice(0, 200).map((i) => el("li", {}, `${i.why || i.reason} · ${i.tensor} · ${bytes(i.sent_bytes)} · `, el("span", { class: "path" }, i.operator || i.name)))))] },
+    { key: "reason", title: t("cause"), wide: true, value: (c) => c.reason, text: (c) => `${c.reason} ${reasonName(c.reason)} ${[...c.whys].join(" ")}`,
+      cell: (c) => [reasonName(c.reason), examples(c).length === 1 ? el("div", { class: "path" }, examples(c)[0]) :
+        examples(c).length ? el("details", { class: "items" }, el("summary", { class: "path" }, `${examples(c)[0]} (+${whole(examples(c).length - 1)})`),
+          el("ul", {}, examples(c).slice(0, 200).map((why) => el("li", {}, why)))) : null] },
     { key: "place", title: t("line"), cell: (c) => placeElement(c.place), value: (c) => shortPlace(c.place), text: (c) => `${shortPlace(c.place)} ${c.place ? c.place.text : ""}` },
     { key: "phase", title: t("phase"), cell: (c) => t(c.phase), value: (c) => c.phase, text: (c) => c.phase },
-    { key: "size", title: t("groupSize"), right: true, cell: (c) => whole(c.group_size), value: (c) => c.group_size },
-    { key: "count", title: t("count"), right: true, cell: (c) => whole(c.items.length), value: (c) => c.items.length },
-    { key: "sent", title: t("sent"), right: true, cell: (c) => bytes(c.sum), value: (c) => c.sum },
-    { key: "share", title: t("share"), right: true, cell: (c) => percent(c.sum, all), value: (c) => c.sum },
-  ], { label: t("causes"), search: true, sort: { key: "sent", down: true }, piece: 20 }).element;
+    { key: "ranks", wrap: true, title: t("ranks"), cell: (c) => (c.ranks.length > 2 ? `${c.ranks[0]} … ${c.ranks[c.ranks.length - 1]}` : c.ranks.join(", ")), text: (c) => c.ranks.join(" ") },
+    { key: "size", title: t("groupSize"), right: true, cell: (c) => (c.exchange === "message" ? "2" : whole(c.group_size)), value: (c) => c.group_size },
+    { key: "count", title: t("count"), right: true, cell: (c) => whole(c.count), value: (c) => c.count },
+    { key: "sent", title: t("eachRank"), right: true, cell: (c) => bytes(c.sent_bytes), value: (c) => c.sent_bytes },
+    { key: "share", title: t("causeShare"), right: true, value: (c) => c.all,
+      cell: (c) => el("div", { class: "share" }, el("div", { class: "bar", "aria-hidden": "true" }, el("i", { style: `width:${(100 * c.all) / most}%;background:var(--accent)` })), percent(c.all, all)) },
+  ].filter((column) => column.key !== "ranks" || stages), { label: t("causes"), search: causes.length > 8, sort: { key: "share", down: true }, piece: 20 }).element;
 }

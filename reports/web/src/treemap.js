@@ -1,7 +1,8 @@
 // What is in memory at one moment: areas by scope, coloured by kind.
 import { hierarchy, treemap, treemapSquarify } from "d3-hierarchy";
-import { bytes, el, partColour, percent, shortPlace } from "./dom.js";
-import { t } from "./text.js";
+import { bytes, clip, cssColour, el, partColour, percent, PARTS, shortPlace, textOn } from "./dom.js";
+import { partName, t } from "./text.js";
+import { tip } from "./tip.js";
 
 const HEIGHT = 460;
 const HEAD = 16;
@@ -40,7 +41,7 @@ function treeOf({ listed, rest }) {
   };
   const tree = plain(root);
   if (rest.length) {
-    tree.children.push({ name: t("smaller"), children: rest.map((part) => ({ name: part.part, part: part.part, bytes: part.bytes })) });
+    tree.children.push({ name: t("smaller"), children: rest.map((part) => ({ name: partName(part.part), part: part.part, bytes: part.bytes })) });
   }
   return tree;
 }
@@ -66,7 +67,9 @@ export function treemapView(profile, state) {
   function describe(leaf, all) {
     const d = leaf.data;
     const place = d.tensor ? shortPlace(d.tensor.place) : "";
-    return `${d.name}${d.tensor && d.tensor.tensor ? ` · ${d.tensor.tensor}` : ""} · ${bytes(leaf.value)} · ${percent(leaf.value, all)} · ${d.tensor ? d.tensor.part : d.part || ""}${place ? ` · ${place}` : ""}`;
+    const part = d.tensor ? d.tensor.part : d.part;
+    return [`${d.name}  ${bytes(leaf.value)}`, `${part ? `${partName(part)} · ` : ""}${percent(leaf.value, all)}${place ? ` · ${place}` : ""}`,
+      ...(d.tensor && d.tensor.tensor ? [d.tensor.tensor] : []), ...(d.tensor && d.tensor.scope ? [d.tensor.scope] : [])];
   }
   function draw() {
     const width = Math.max(drawing.clientWidth, 260);
@@ -76,18 +79,18 @@ export function treemapView(profile, state) {
     treemap().tile(treemapSquarify).size([width, HEIGHT]).paddingInner(1).paddingTop((d) => (isGroup(d) ? HEAD : 0)).round(true)(root);
     const all = root.value;
     facts.textContent = `${bytes(all)} · ${path.length ? path.join("/") : t("all")}`;
+    const inks = Object.fromEntries(PARTS.map((part, i) => [part, textOn(cssColour(`--part-${i}`))]));
     const boxes = [];
     for (const leaf of root.leaves()) {
       const w = leaf.x1 - leaf.x0;
       const h = leaf.y1 - leaf.y0;
       if (w < 1.5 || h < 1.5) continue;
       const part = leaf.data.tensor ? leaf.data.tensor.part : leaf.data.part;
-      const text = describe(leaf, all);
-      boxes.push(el("g", { transform: `translate(${leaf.x0},${leaf.y0})`, onmouseenter: () => { facts.textContent = text; } },
+      const name = w > 34 && h > 15 ? clip(leaf.data.name, w - 8, "11px") : "";
+      boxes.push(el("g", { transform: `translate(${leaf.x0},${leaf.y0})`, onmousemove: (event) => tip(event, describe(leaf, all)) },
         el("rect", { width: w, height: h, fill: partColour(part), rx: 1.5 }),
-        el("title", {}, text),
-        w > 62 && h > 16 ? el("text", { x: 4, y: 12, class: "label" }, clip(leaf.data.name, w - 6)) : null,
-        w > 62 && h > 31 ? el("text", { x: 4, y: 26, class: "label small" }, bytes(leaf.value)) : null));
+        name ? el("text", { x: 4, y: 12, class: "label", fill: inks[part] }, name) : null,
+        name && h > 30 ? el("text", { x: 4, y: 26, class: "label", fill: inks[part] }, clip(bytes(leaf.value), w - 8, "11px")) : null));
     }
     const groups = root.descendants().filter(isGroup).map((child) => {
       const open = () => {
@@ -97,17 +100,18 @@ export function treemapView(profile, state) {
       };
       return el("g", { transform: `translate(${child.x0},${child.y0})`, class: "group", tabindex: "0", role: "button",
         "aria-label": `${child.data.name}, ${bytes(child.value)}, ${percent(child.value, all)}`, onclick: open,
+        onmousemove: (event) => tip(event, [`${child.data.name}  ${bytes(child.value)}`, percent(child.value, all)]),
         onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(); } } },
       el("rect", { width: child.x1 - child.x0, height: child.y1 - child.y0, class: "frame" }),
       el("rect", { width: child.x1 - child.x0, height: HEAD - 1, class: "head" }),
-      el("title", {}, `${child.data.name} · ${bytes(child.value)} · ${percent(child.value, all)}`),
-      child.x1 - child.x0 > 34 ? el("text", { x: 4, y: 12.5, class: "group-label" }, clip(`${child.data.name}  ${bytes(child.value)}`, child.x1 - child.x0 - 6, 7.3)) : null);
+      el("text", { x: 4, y: 12.5, class: "group-label" }, groupLabel(child.data.name, bytes(child.value), child.x1 - child.x0 - 8)));
     });
     drawing.replaceChildren(el("svg", { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "group", "aria-label": t("alive") }, boxes, groups));
     crumbs.replaceChildren(...[t("all"), ...path].map((name, i) => (i === path.length ?
       el("span", { "aria-current": "location" }, name) :
       el("button", { type: "button", onclick: () => { path = path.slice(0, i); draw(); } }, name))));
   }
+  drawing.addEventListener("mouseleave", () => tip(null, null));
   state.on(draw);
   let width = 0;
   new ResizeObserver(() => {
@@ -116,10 +120,12 @@ export function treemapView(profile, state) {
       draw();
     }
   }).observe(drawing);
-  return el("div", {}, crumbs, drawing, facts);
+  const element = el("div", {}, crumbs, drawing, facts);
+  return { element, redraw: () => { if (width) draw(); } };
 }
 
-function clip(text, width, each = 6.4) {
-  const most = Math.floor(width / each);
-  return text.length <= most ? text : most < 4 ? "" : text.slice(0, most - 1) + "…";
+/** Name and bytes if both fit, else what does. */
+function groupLabel(name, size, width) {
+  const both = `${name}  ${size}`;
+  return clip(both, width, "600 12px") === both ? both : clip(name, width, "600 12px");
 }

@@ -340,6 +340,7 @@ def trace(folder, script, arguments, is_module=False):
     say_where_it_stops(folder)
     debugger.install(os.path.join(folder, "debugger"))
     session.compile_at_once = False
+    tell_progress(os.environ.pop("DRYDOCK_TRACE_PROGRESS", ""))
     try:
         try:
             run_script(script, arguments, is_module)
@@ -364,6 +365,9 @@ def trace(folder, script, arguments, is_module=False):
     say_framework(result, script)
     say_empty(result)
     result["warnings"] = session.warnings
+    if session.recompute_layers:
+        from mindspore.nn import _recompute
+        result["recomputed"] = _recompute.recomputed_text()
     result["job"] = settings()
     result.update(rank_facts())
     return result
@@ -392,6 +396,29 @@ def say_where_it_stops(folder):
         os._exit(128 + number)
 
     signal.signal(signal.SIGTERM, stop)
+
+
+def tell_progress(path):
+    """Writes which line of the script runs to a file that the launcher shows, five times a second; "": nobody looks."""
+    import threading
+    import time
+    from mindspore._drydock import frames
+    if not path:
+        return
+    main = threading.get_ident()
+
+    def tell():
+        with open(path, "r+b", buffering=0) as file:
+            while True:
+                time.sleep(0.2)
+                frame = sys._current_frames().get(main)
+                while frame is not None and not frames.is_user_file(frame.f_code.co_filename):
+                    frame = frame.f_back
+                if frame is not None:
+                    text = "tracing line %d of %s" % (frame.f_lineno, os.path.basename(frame.f_code.co_filename))
+                    os.pwrite(file.fileno(), text.encode("utf-8", "replace")[:150] + b"\n", 0)
+
+    threading.Thread(target=tell, daemon=True, name="drydock-progress").start()
 
 
 def exit_code(code):

@@ -27,7 +27,16 @@ class ParallelMode:
 
 
 _context = dict(_rules.CONTEXT_DEFAULTS)
-_parallel = dict(_rules.PARALLEL_DEFAULTS)
+
+
+class _Settings(dict):
+    """Settings of the script, and in a run that tries it the sharded optimizer."""
+
+    def __getitem__(self, key):
+        return True if key == "enable_parallel_optimizer" and session.shard_optimizer else super().__getitem__(key)
+
+
+_parallel = _Settings(_rules.PARALLEL_DEFAULTS)
 _set_keys = set()  # keys of set_context that the script gave
 _places = {}  # key of an auto-parallel setting that the script gave -> its line
 _algo = dict(_rules.ALGO_DEFAULTS)

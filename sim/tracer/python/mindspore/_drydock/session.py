@@ -22,6 +22,9 @@ class Session:
         self.world_size = _number("RANK_SIZE", 1)
         self.compat = os.environ.get("DRYDOCK_TRACE_COMPAT", "")  # MindSpore release to emulate
         self.release = os.environ.get("DRYDOCK_INSTALLED_RELEASE", "")  # of a MindSpore that is installed
+        self.recompute_layers = bool(os.environ.get("DRYDOCK_TRACE_RECOMPUTE"))  # as if the script did so
+        self.shard_optimizer = bool(os.environ.get("DRYDOCK_TRACE_SHARD"))  # as if the script did so
+        self.recomputed = []       # (class, list) of the layers that do for this
         self.steps = max(1, _number("DRYDOCK_STEPS", 1))
         self.rank = rank_int(self.rank_number)
         self.local_rank = rank_int(self.rank_number, lambda rank: rank % RANKS_PER_NODE,

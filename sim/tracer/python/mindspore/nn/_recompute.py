@@ -74,3 +74,27 @@ class Recomputation:
                 self._keep_outputs(program, item, first_node)
         elif isinstance(result, Tensor) and program.owns(result):
             program.keep_result(result, first_node)
+
+
+def recompute_layers(network):
+    """What a script does that calls recompute() on each of its layers: on the Cells with weights in each outermost list of Cells.
+
+    Layers that recompute already are left alone. The session remembers which were found: ("Block", "layers", 96).
+    """
+    from mindspore.nn.layer.container import CellList, SequentialCell
+    for name, child in network.__dict__.get("_cells", {}).items():
+        if child is None:
+            continue
+        if isinstance(child, (CellList, SequentialCell)):
+            layers = [cell for cell in child.cells() if cell.trainable_params() and not cell.__dict__.get("_has_config_recompute")]
+            if len(layers) > 1:
+                for layer in layers:
+                    layer.recompute()
+                session.recomputed.append((type(layers[0]).__name__, name, len(layers)))
+        else:
+            recompute_layers(child)
+
+
+def recomputed_text():
+    """"the 96 Blocks in 'layers'"; "" if there were no layers."""
+    return " and ".join("the %d %ss in '%s'" % (count, kind, name) for kind, name, count in session.recomputed)

@@ -186,6 +186,8 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
             if found is not None:
                 return found
         if self._scope in (None, _recompute.SCOPE):
+            if session.recompute_layers:
+                _recompute.recompute_layers(self)
             self._give_scope("Default")
         saved = (session.scope, session.compute_dtype, session.stage, session.segment, session.phase,
                  session.operator_types)
