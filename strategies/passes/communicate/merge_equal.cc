@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -94,19 +95,20 @@ class Merger {
   void MergeConstants() {
     std::unordered_map<std::size_t, std::vector<ValueId>> by_hash;
     for (const Constant& constant : graph_.constants) {
-      if (!constant.data) {
+      if (!constant.data && !constant.number) {
         continue;
       }
       const TensorType& type = graph_.at(constant.value).type;
       std::size_t hash = static_cast<std::size_t>(type.dtype);
-      for (const double number : *constant.data) {
+      Mix(hash, std::hash<std::optional<double>>()(constant.number));
+      for (const double number : constant.data.value_or(std::vector<double>{})) {
         Mix(hash, std::hash<double>()(number));
       }
       std::vector<ValueId>& candidates = by_hash[hash];
       const auto same = std::ranges::find_if(candidates, [&](ValueId id) {
-        return graph_.at(id).type == type &&
-               graph_.constants[static_cast<std::size_t>(graph_.at(id).detail)].data ==
-                   constant.data;
+        const Constant& other = graph_.constants[static_cast<std::size_t>(graph_.at(id).detail)];
+        return graph_.at(id).type == type && other.data == constant.data &&
+               other.number == constant.number;
       });
       if (same == candidates.end()) {
         candidates.push_back(constant.value);

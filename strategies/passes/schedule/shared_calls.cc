@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "strategies/graph/kept_constant.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 
@@ -23,6 +24,12 @@
 ///   * what a part sends waits for the reads of its weights
 ///   * gradients of the weights of a part are there when its backward calls are: one sum of
 ///     numbers, AddN(Depend(0, MakeTuple(results)), ...), stands for all of them
+///   * what the backward call reads from outside, accumulators included, are results of the forward
+///     call. Readers of results are led to what is behind them, but every second one is missed (as
+///     in tuples.cc; what is handed out first, then the last result first): it reads
+///     TupleGetItem(MakeTuple(results), i)
+///   * constants of a called graph stay in memory beside those of its calls, whatever the number of
+///     micro batches
 ///
 /// Example, two micro batches of y = MatMul(x, w), the first two calls:
 ///     t0 = TensorMove(Load(w)); y0 = MatMul(x0, t0); r0 = MakeTuple(y0, t0)
@@ -40,6 +47,8 @@ namespace {
 
 constexpr std::string_view kCopy = "TensorMove";
 constexpr std::size_t kOutside = static_cast<std::size_t>(-1);
+/// Zeros that a backward graph returns for what has no gradient; records have two to five.
+constexpr std::size_t kOwnOfBackward = 3;
 
 class CallForm {
  public:
@@ -71,6 +80,7 @@ class CallForm {
     std::map<KernelId, KernelId> entries = {};  ///< What is read from outside: behind the barrier.
     std::map<KernelId, KernelId> loads = {};    ///< Loads of the step: those of the call.
     std::vector<KernelId> read = {};            ///< The latter, in order.
+    std::map<KernelId, KernelId> handed = {};   ///< What the backward call reads: how.
     KernelId results = kNoKernel;               ///< MakeTuple.
   };
 
@@ -197,7 +207,7 @@ class CallForm {
 
   void Expand(std::size_t slot, const CallSpot& spot) {
     Call& call = calls_[slot];
-    const std::vector<KernelId> waits = HoldBack(slot, spot);
+    const KernelId held = HoldBack(slot, spot);
     for (const KernelId id : call.nodes) {
       std::vector<KernelId> inputs = graph_.at(id).inputs;
       const bool seed = IsBackward(slot) && IsSeed(graph_.at(id));
@@ -211,8 +221,12 @@ class CallForm {
       }
       graph_.at(id).inputs = std::move(inputs);
     }
-    call.results = Virtual(KernelKind::kMakeTuple,
-                           IsBackward(slot) ? BackwardResults(slot) : ForwardResults(slot, waits));
+    if (IsBackward(slot)) {
+      call.results = Virtual(KernelKind::kMakeTuple, BackwardResults(slot));
+    } else {
+      std::vector<KernelId> results = ForwardResults(slot, held);
+      graph_.at(call.results).inputs = std::move(results);
+    }
     const KernelId one = Number(DType::kInt32);
     const KernelId barrier = Virtual(KernelKind::kDepend, {one, call.results});
     barrier_ = Add({.name = std::string(kCopy),
@@ -234,6 +248,12 @@ class CallForm {
   }
 
   KernelId Entry(std::size_t slot, KernelId input) {
+    if (IsBackward(slot)) {
+      const std::map<KernelId, KernelId>& handed = calls_[TwinOf(slot)].handed;
+      if (const auto result = handed.find(input); result != handed.end()) {
+        return EntryOf(slot, input, result->second);
+      }
+    }
     const KernelKind kind = graph_.at(input).kind;
     if (kind == KernelKind::kLoad) {
       return LoadIn(slot, input);
@@ -245,9 +265,14 @@ class CallForm {
     if (inside || state || of_step || Index(input) >= call_of_.size()) {
       return input;
     }
+    return EntryOf(slot, input, input);
+  }
+
+  /// How the call reads `input`, which `what` stands for.
+  KernelId EntryOf(std::size_t slot, KernelId input, KernelId what) {
     const auto [place, added] = calls_[slot].entries.try_emplace(input, kNoKernel);
     if (added) {
-      place->second = BehindBarrier(input);
+      place->second = BehindBarrier(what);
     }
     return place->second;
   }
@@ -257,14 +282,7 @@ class CallForm {
     if (const auto known = loads.find(load); known != loads.end()) {
       return known->second;
     }
-    KernelId own = kNoKernel;
-    const std::map<KernelId, KernelId>& forward = calls_[TwinOf(slot)].loads;
-    const auto kept = IsBackward(slot) ? forward.find(load) : forward.end();
-    if (kept != forward.end()) {
-      own = BehindBarrier(kept->second);
-    } else {
-      own = OwnLoad(slot, load);
-    }
+    const KernelId own = OwnLoad(slot, load);
     loads[load] = own;
     return own;
   }
@@ -273,13 +291,19 @@ class CallForm {
     KernelNode copy = graph_.at(load);
     copy.inputs.front() = BehindBarrier(copy.inputs.front());
     KernelId own = Add(std::move(copy));
-    if (order_.apart && !IsBackward(slot) &&
+    if (order_.apart && !IsBackward(slot) && IsParameter(load) &&
         read_backward_.contains({slot % borders_.parts, load})) {
       own = Add(
           {.name = std::string(kCopy), .inputs = {own}, .results = {{.type = TypeBehind(load)}}});
     }
     calls_[slot].read.push_back(own);
     return own;
+  }
+
+  /// Not so for a sharded weight: what is gathered is nobody else's.
+  [[nodiscard]] bool IsParameter(KernelId load) const {
+    const std::vector<KernelOperand> operands = RealOperands(graph_, load);
+    return graph_.at(operands.front().node).kind == KernelKind::kParameter;
   }
 
   [[nodiscard]] TensorType TypeBehind(KernelId id) const {
@@ -289,32 +313,99 @@ class CallForm {
   }
 
   /// What a forward call gives, first what is sent or the loss.
-  std::vector<KernelId> ForwardResults(std::size_t slot, const std::vector<KernelId>& waits) {
+  std::vector<KernelId> ForwardResults(std::size_t slot, KernelId held) {
     Call& call = calls_[slot];
     const KernelId reads = ReadsOf(call);
     std::vector<KernelId> results;
-    std::vector<KernelId> kept;
     for (const KernelId id : call.nodes) {
       const auto readers = outside_readers_.find(id);
       if (readers == outside_readers_.end()) {
         continue;
       }
-      bool for_backward = false;
       for (const KernelId reader : readers->second) {
         if (call_of_[Index(reader)] == kOutside) {
           results.push_back(HandOut(id, reader, reads));
-        } else {
-          for_backward = true;
         }
       }
-      if (for_backward) {
-        kept.push_back(id);
+    }
+    const std::size_t handed_out = results.size();
+    const std::vector<KernelId> wanted = WantedBackward(slot);
+    for (const KernelId id : wanted) {
+      const bool holds =
+          held != kNoKernel && graph_.at(id).kind == KernelKind::kParameter && id == HandedOn(slot);
+      results.push_back(holds ? held : Entry(slot, id));
+    }
+    NameResults(call, wanted, results, handed_out);
+    KeepConstants(slot, results.size());
+    if (held != kNoKernel && std::ranges::find(results, held) == results.end()) {
+      results.push_back(held);
+    }
+    return results;
+  }
+
+  /// What the backward call reads that is there in the forward call, in order.
+  [[nodiscard]] std::vector<KernelId> WantedBackward(std::size_t slot) const {
+    std::vector<KernelId> wanted;
+    std::set<KernelId> seen;
+    for (const KernelId id : calls_[TwinOf(slot)].nodes) {
+      for (const KernelId input : graph_.at(id).inputs) {
+        if (IsThereForward(slot, input) && seen.insert(input).second) {
+          wanted.push_back(input);
+        }
       }
     }
-    results.insert(results.end(), kept.begin(), kept.end());
-    results.insert(results.end(), waits.begin(), waits.end());
-    results.insert(results.end(), call.read.begin(), call.read.end());
-    return results;
+    return wanted;
+  }
+
+  [[nodiscard]] bool IsThereForward(std::size_t slot, KernelId input) const {
+    const Call& call = calls_[slot];
+    const KernelKind kind = graph_.at(input).kind;
+    const bool inside = Index(input) < call_of_.size() && call_of_[Index(input)] == slot;
+    return kind == KernelKind::kParameter || inside || call.loads.contains(input) ||
+           call.entries.contains(input);
+  }
+
+  /// How the backward call reads results: every second one by its number. Who reads what is handed
+  /// out reads it first.
+  void NameResults(Call& call, const std::vector<KernelId>& wanted,
+                   const std::vector<KernelId>& results, std::size_t handed_out) {
+    call.results = Virtual(KernelKind::kMakeTuple, {});
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const std::size_t before = handed_out + wanted.size() - 1 - i;
+      KernelId result = results[handed_out + i];
+      if (before % 2 == 1) {
+        result = Virtual(KernelKind::kTupleGetItem, {call.results});
+        graph_.at(result).item = static_cast<std::int32_t>(handed_out + i);
+      }
+      call.handed[wanted[i]] = result;
+    }
+  }
+
+  /// Constants of the graphs that the first micro batch calls, which stay beside those of their
+  /// calls: one for each use. Where forward and backward calls follow each other, only numbers of
+  /// results do.
+  void KeepConstants(std::size_t slot, std::size_t results) {
+    if (slot >= borders_.parts) {
+      return;
+    }
+    std::size_t constants = results / 2;
+    if (order_.apart) {
+      constants = ConstantsOf(slot) + ConstantsOf(TwinOf(slot)) + kOwnOfBackward;
+    }
+    for (std::size_t i = 0; i < constants; ++i) {
+      KeepUnread(graph_, Number(DType::kInt64));
+    }
+  }
+
+  /// How often kernels of a call read a constant.
+  [[nodiscard]] std::size_t ConstantsOf(std::size_t slot) const {
+    std::size_t count = 0;
+    for (const KernelId id : calls_[slot].nodes) {
+      count += static_cast<std::size_t>(std::ranges::count_if(
+          graph_.at(id).inputs,
+          [this](KernelId input) { return graph_.at(input).kind == KernelKind::kConstant; }));
+    }
+    return count;
   }
 
   /// State behind what a call read of weights.
@@ -393,7 +484,8 @@ class CallForm {
   }
 
   /// Edges to a call: on what comes back to it, on its state, or on something that it hands on.
-  std::vector<KernelId> HoldBack(std::size_t slot, const CallSpot& spot) {
+  /// @return what a forward call hands on behind them
+  KernelId HoldBack(std::size_t slot, const CallSpot& spot) {
     KernelId held = kNoKernel;
     const std::vector<KernelId> arrived = MessagesAt(
         {.what = CallSpot::What::kReceive, .backward = spot.backward, .index = spot.index});
@@ -413,14 +505,14 @@ class CallForm {
       held = Virtual(KernelKind::kDepend, {first, borders_.weights_passed.back()});
     }
     if (held == kNoKernel) {
-      return {};
+      return kNoKernel;
     }
     held = BehindBarrier(held);
     if (spot.backward) {
       calls_[slot].entries[first] = held;
-      return {};
+      return kNoKernel;
     }
-    return {held};
+    return held;
   }
 
   /// A parameter that a forward call only hands on to its backward call.
@@ -439,7 +531,8 @@ class CallForm {
   KernelId ZeroBehind(KernelId prior) {
     const auto [place, added] = zeros_.try_emplace(prior, kNoKernel);
     if (added) {
-      place->second = Virtual(KernelKind::kDepend, {Number(DType::kFloat32), prior});
+      zero_ = zero_ == kNoKernel ? Number(DType::kFloat32) : zero_;
+      place->second = Virtual(KernelKind::kDepend, {zero_, prior});
     }
     return place->second;
   }
@@ -563,6 +656,7 @@ class CallForm {
   std::set<std::pair<std::size_t, KernelId>> read_backward_ = {};   ///< Part and Load.
   std::map<KernelId, std::size_t> tokens_ = {};  ///< What sums read, and its call.
   std::map<KernelId, KernelId> zeros_ = {};
+  KernelId zero_ = kNoKernel;     ///< What they read.
   KernelId state_ = kNoKernel;    ///< At the beginning of the step.
   KernelId barrier_ = kNoKernel;  ///< Of the call before.
 };

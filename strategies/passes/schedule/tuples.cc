@@ -41,7 +41,9 @@ bool ReadsMember(const KernelGraph& graph, const KernelNode& node) {
     return false;
   }
   const KernelNode& tuple = graph.at(node.inputs.front());
-  return tuple.kind == KernelKind::kMakeTuple && !IsTupleOfOneKernel(graph, tuple);
+  // Results of calls have been read through where the calls are formed (shared_calls.cc).
+  return tuple.kind == KernelKind::kMakeTuple && tuple.origin != kNoNode &&
+         !IsTupleOfOneKernel(graph, tuple);
 }
 
 /// Readers of members per tuple, in the order of the walk.
