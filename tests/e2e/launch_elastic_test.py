@@ -1,10 +1,7 @@
 """`drydock paddle-launch --elastic_server`: nodes come and go, with a real etcd. Each node is a launcher with a loopback
 address of its own. Names end in what happens; real Paddle: tests/interop/paddle_test.py."""
 
-import json
-import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,9 +11,9 @@ from pathlib import Path
 
 import command
 import launch
+from etcd import ETCD, Etcd
 
 DRYDOCK = str(Path(command.MSRUN).with_name("drydock"))
-ETCD = shutil.which("etcd", path=os.environ.get("PATH", "") + ":/usr/bin:/usr/local/bin")
 TTL = 2
 # Each rank says where it is, then works until the file "done" is there.
 TRAIN = """import os, sys, time
@@ -25,47 +22,6 @@ print("ROUND", *(os.environ[name] for name in ("DRYDOCK_ELASTIC_ROUND", "PADDLE_
 while not os.path.exists("done"):
     time.sleep(0.02)
 """
-
-
-class Etcd:
-    """An etcd on loopback, with its data in a folder."""
-
-    def __init__(self, folder):
-        self.folder, self.port, self.peer_port = folder, launch.free_port(), launch.free_port()
-        self.start()
-
-    def start(self):
-        own, peer = ("http://127.0.0.1:%d" % port for port in (self.port, self.peer_port))
-        with open(self.folder / "etcd.log", "ab") as output:
-            self.process = subprocess.Popen(
-                [ETCD, "--data-dir", str(self.folder / "data"), "--listen-client-urls", own, "--advertise-client-urls", own,
-                 "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default=" + peer],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=dict(os.environ, ETCD_UNSUPPORTED_ARCH="arm64"))
-        if not launch.wait_until(self.answers, 40):
-            raise unittest.SkipTest("etcd does not come up: " + (self.folder / "etcd.log").read_text()[-300:])
-
-    def answers(self):
-        return self.keys() is not None
-
-    def keys(self):
-        """What it holds below /paddle/, decoded; None without an answer."""
-        import base64
-        try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=2) as link:
-                body = json.dumps({"key": base64.b64encode(b"/paddle/").decode(), "range_end": base64.b64encode(b"/paddle0").decode()})
-                link.sendall(("POST /v3/kv/range HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)).encode())
-                answer = b""
-                while block := link.recv(65536):
-                    answer += block
-            found = json.loads(answer.split(b"\r\n\r\n", 1)[1])
-            return {base64.b64decode(entry["key"]).decode(): base64.b64decode(entry.get("value", "")).decode()
-                    for entry in found.get("kvs", [])} if "header" in found else None
-        except (OSError, ValueError, IndexError):
-            return None
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait()
 
 
 @unittest.skipUnless(ETCD, "there is no etcd (package etcd-server)")

@@ -110,7 +110,7 @@ class TwoNodesTest(launch.LaunchTest):
         return [str(path.relative_to(self.folder)) for path in self.folder.glob("node?/w*.log")]
 
     def test_failed_rank_ends_the_job_on_both_nodes(self):
-        """Within 5 s, whichever node it is on."""
+        """Whichever node it is on, by what its launcher says: without that only after the node time-out, 30 s."""
         for failing in (0, 3):
             with self.subTest(failing=failing):
                 self.write("fail.py", "import os, sys, time\nif os.environ['RANK'] == '%d':\n    time.sleep(1)\n"
@@ -123,7 +123,7 @@ class TwoNodesTest(launch.LaunchTest):
                 failed_at = float(re.search(r"failed at (\S+)", self.log(
                     "node%d/worker_%d.log" % (failing // 2, failing))).group(1))
                 for ended in re.findall(r"^ended(\S+)$", text, re.MULTILINE):
-                    self.assertLess(float(ended) - failed_at, 5, text)
+                    self.assertLess(float(ended) - failed_at, 25, text)
                 self.assertIn("rank %d " % failing, text)
 
     def test_node_that_never_comes(self):
@@ -132,7 +132,7 @@ class TwoNodesTest(launch.LaunchTest):
         statuses, text = self.run_nodes(self.node(0, "--rendezvous=launcher", "--cluster_time_out=2", "show.py"),
                                         "true")
         self.assertEqual(statuses, (4, 0), text)
-        self.assertLess(time.monotonic() - begin, 30)
+        self.assertLess(time.monotonic() - begin, 60)
         self.assertIn("error[BUILD_TIMEOUT]", text)
         self.assertEqual([name for name in self.files("node0") if name.startswith("worker_")], [])
 

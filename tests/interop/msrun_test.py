@@ -93,7 +93,7 @@ class MsrunTest(JobTest):
         self.assertEqual({found[1, 0], found[1, 1]}, {"2", "3"})
 
     @unittest.skipIf(REASON, REASON)
-    def test_a_failed_rank_ends_both_nodes_within_5_s(self):
+    def test_a_failed_rank_ends_both_nodes(self):
         for failing in (0, 3):
             with self.subTest(failing=failing):
                 (self.folder / "nodes.log").unlink(missing_ok=True)
@@ -102,7 +102,7 @@ class MsrunTest(JobTest):
                 log = self.text("node%d/worker_%d.log" % (failing // 2, failing))
                 failed = float(re.search(r"failed at (\S+)", log).group(1))
                 self.assertEqual(len(ended), 2)
-                self.assertLess(max(ended) - failed, 5)
+                self.assertLess(max(ended) - failed, 25, "it is told, not noticed after the node time-out of 30 s")
                 for node in ("of that node", "heard by the other"):
                     self.assertIn("rank %d " % failing, text, node)
 

@@ -3,10 +3,14 @@ the roles of two parameter servers and two trainers. DRYDOCK_PADDLE_PYTHON names
 
 import os
 import subprocess
+import sys
 import unittest
 from pathlib import Path
 
 import mindspore_job
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "e2e"))
+from etcd import ETCD, Etcd  # noqa: E402  beside the tests of whole commands
 
 PYTHON = os.environ.get("DRYDOCK_PADDLE_PYTHON", "")
 HERE = Path(__file__).resolve().parent
@@ -47,6 +51,32 @@ class PaddleTest(mindspore_job.JobTest):
         for index in (0, 1):
             self.assertIn("SERVER %d of 2" % index, self.text("log/serverlog.%d" % index))
             self.assertIn("TRAINER %d of 2 2" % index, self.text("log/workerlog.%d" % index))
+
+    @unittest.skipUnless(ETCD, "there is no etcd (package etcd-server)")
+    def test_page_003_elastic(self):
+        """Two nodes add up over gloo; one is killed, the other goes on alone; it comes back, and both add up again."""
+        (self.folder / "etcd").mkdir()
+        etcd = Etcd(self.folder / "etcd")
+        self.addCleanup(lambda: etcd.stop())
+
+        def node(number):
+            return self.start([mindspore_job.BUILD / "bin/drydock", "paddle-launch", "--python=" + PYTHON, "--nproc_per_node=1",
+                               "--elastic_server=127.0.0.1:%d" % etcd.port, "--job_id=job1", "--np=1:2", "--grace=2",
+                               "--master_port=%d" % (self.port % 50000 + 1024), "--host=127.0.0.%d" % number, "--log_dir=node%d" % number,
+                               HERE / "paddle_elastic.py"], "node%d.log" % number, PADDLE_ELASTIC_TTL="6", PADDLE_ELASTIC_TIMEOUT="3")
+
+        first, second = node(2), node(3)
+        for number in (2, 3):
+            self.wait_text("node%d/workerlog.0" % number, "of 2 is 3")  # 1 + 2
+        second.kill()
+        second.wait()
+        self.wait_text("node2/workerlog.0", "SUM 0 of 1 is 1")
+        again = node(3)
+        for number in (2, 3):
+            self.wait_text("node%d/workerlog.0" % number, "of 2 is 3", count=2)
+        (self.folder / "done").touch()
+        for process in (first, again):
+            self.assertEqual(process.wait(SECONDS), 0, self.text(process.log_name)[-3000:])
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ TEST(Agent, AFailureOnOneNodeIsHeardOnTheOther) {
   const auto event = NextEvent(*first);
   EXPECT_EQ(event->kind, Kind::kJobFailed);
   EXPECT_EQ(event->error->message, "rank 1 ended with status 3");
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(25));
 }
 
 TEST(Agent, AnExtraNodeIsRefused) {

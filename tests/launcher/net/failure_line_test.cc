@@ -48,7 +48,7 @@ TEST(FailureLine, AReportIsHeardOnTheOtherNodesOnly) {
   const std::vector<std::string> heard = {"rank 1 ended with status 3"};
   EXPECT_EQ(NextReports(*second), heard);
   EXPECT_EQ(NextReports(*third), heard);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(25));
   EXPECT_TRUE(WaitUntil([&first] { return first->settled(); }));
   EXPECT_TRUE(first->Take().empty());
 }
