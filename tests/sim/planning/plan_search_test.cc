@@ -56,6 +56,14 @@ TEST(StepTime, FullRecomputationAddsOneForwardPass) {
   EXPECT_DOUBLE_EQ(layer.again, layer.forward);
 }
 
+TEST(StepTime, ALayerTakesAtLeastWhatTheHostNeedsToLaunchIt) {
+  // A second forward, two backward, and one more for what is computed again.
+  TrainingJob job = SmallJob(1, 1);
+  job.host_layer_seconds = 1;
+  EXPECT_DOUBLE_EQ(LayerTime(job, RoundDevice(), {}, false).Sum(), 3);
+  EXPECT_DOUBLE_EQ(LayerTime(job, RoundDevice(), {.recompute = Recompute::kFull}, false).Sum(), 4);
+}
+
 TEST(StepTime, TensorParallelismSendsFourAllReducesALayer) {
   // 2 s b h = 2 MiB each; a ring of 2 sends 2 * 1/2 of it at 10 GB/s; with full recomputation six.
   const TrainingJob job = SmallJob(2, 1);
