@@ -4,13 +4,19 @@
 
 #include "strategies/graph/kernel_graph.h"
 
-/// Constants that no kernel reads and that lie in memory all the same: the back end took apart who
-/// read them.
+/// Constants of a program's kernels that are there or not whatever reads them.
+///
+/// Some that no kernel reads lie in memory all the same: the back end took apart who read them. Of
+/// one that is cut, a rank has its slice only.
 namespace drydock::strategies {
 
 /// Attribute of local nodes that came late: their arguments are constants of their own, since equal
 /// ones had been joined before.
 inline constexpr std::string_view kOwnConstants = "own_constants";
+
+/// Instance name of local nodes that take a rank's slice of a constant: done when the network is
+/// compiled, so the slice is the constant.
+inline constexpr std::string_view kSplitTensor = "split_tensor";
 
 inline void KeepUnread(KernelGraph& graph, KernelId constant) {
   graph.at(constant).runs_late = true;  // Of a kernel this is an order; of a constant it is free.

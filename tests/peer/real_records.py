@@ -70,7 +70,7 @@ EXPECTED = {
     ("llama3_8b_stages", 4): (19, 10, True),
     ("qwen2_5_7b", 0): (3, 2, True),
     ("telechat_7b", 0): (6, 5, False),
-    ("glm4_9b", 0): (25, 12, True),
+    ("glm4_9b", 0): (7, 1, True),
     ("mixtral_8x7b", 0): (1, 1, True),
     ("llama3_8b_recompute", 0): (0.1, 2, True),
 }

@@ -1,6 +1,7 @@
 #include "strategies/passes/localize/operands.h"
 
 #include "base/text.h"
+#include "strategies/graph/kept_constant.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/passes/localize/mirror.h"
 #include "strategies/passes/localize/weight_shard.h"
@@ -174,7 +175,7 @@ Result<ValueId> SliceConstant(LocalDraft& draft, ValueId value, const TensorLayo
   spec.inputs = {local};
   spec.attrs = {
       {"begin", begin}, {"end", end}, {"strides", std::vector<std::int64_t>(begins.size(), 1)}};
-  spec.instance_name = "split_tensor";
+  spec.instance_name = std::string(kSplitTensor);
   return draft.builder.Emit(std::move(spec));
 }
 

@@ -59,7 +59,9 @@ class ProgramLowering {
       }
     }
     for (std::size_t n = 0; n < local_.nodes.size(); ++n) {
-      DRYDOCK_RETURN_IF_ERROR(LowerNode(NodeId{static_cast<std::int32_t>(n)}));
+      if (!TakesSliceOfConstant(NodeId{static_cast<std::int32_t>(n)})) {
+        DRYDOCK_RETURN_IF_ERROR(LowerNode(NodeId{static_cast<std::int32_t>(n)}));
+      }
     }
     Return();
     LoweredProgram lowered{.copies = builder_.copies(), .micro_batch_ends = std::move(ends_)};
@@ -187,6 +189,23 @@ class ProgramLowering {
         values_[ToIndex(result)] != kNoKernel) {
       chain_.BeginWith(values_[ToIndex(result)]);
     }
+  }
+
+  /// A rank's slice of a constant is a constant; equal ones are one.
+  bool TakesSliceOfConstant(NodeId id) {
+    const Node& node = local_.at(id);
+    const bool slices = node.instance_name == kSplitTensor ||
+                        (node.reason == CommReason::kRedistribution && node.entry->reads_part);
+    if (!slices || local_.at(node.inputs.front()).kind != ValueKind::kConstant) {
+      return false;
+    }
+    std::string text = "slice of " + std::to_string(ToInt(node.inputs.front()));
+    for (const auto& [name, attr] : node.attrs) {
+      text += " " + name + "=" + AttrText(attr);
+    }
+    values_[ToIndex(node.outputs.front())] =
+        builder_.Constant(local_.at(node.outputs.front()).type, std::move(text));
+    return true;
   }
 
   Status LowerNode(NodeId id) {
