@@ -41,9 +41,13 @@ bool IsAscend(const sim::HardwareProfile& hardware) {
 
 Result<sim::TrainingJob> JobOf(const PlanOptions& options, const std::string& model_file,
                                const sim::HardwareProfile& hardware) {
-  DRYDOCK_TRY(const std::string text, ReadFile(model_file, sim::kMaxDescriptionBytes));
+  const Result<std::string> text = ReadFile(model_file, sim::kMaxDescriptionBytes);
+  if (!text) {
+    return FailCommand("USAGE", text.error().message,
+                       "give a config.json, a mindformers YAML file or Megatron arguments");
+  }
   sim::TrainingJob job;
-  DRYDOCK_TRY(job.model, sim::ReadModel(text, model_file));
+  DRYDOCK_TRY(job.model, sim::ReadModel(*text, model_file));
   job.model.name = job.model.name.empty() ? model_file : job.model.name;
   job.sequence = options.sequence > 0 ? options.sequence : job.model.sequence;
   if (job.sequence == 0) {
@@ -136,6 +140,10 @@ class PlanCommand : public Command {
     if (options_.devices < 1 || options_.batch < 1) {
       return FailCommand("USAGE", "--devices and --batch are needed, both at least 1",
                          "drydock plan --devices 64 --batch 512 " + flags.rest().front());
+    }
+    if (options_.sequence < 0 || options_.devices_per_node < 0) {
+      return FailCommand("USAGE", "--sequence or --devices_per_node is negative",
+                         "leave the flag out for what the description and the profile say");
     }
     if (options_.top < 1 || options_.top > 1000 || options_.threads < 0 ||
         options_.memory_gib < 0 || options_.memory_gib > (1 << 20)) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -178,6 +179,7 @@ std::string PlanText(const Plan& plan) {
 }
 
 Result<Plan> ParsePlan(std::string_view text, Plan plan) {
+  std::set<std::string_view> seen;
   while (!text.empty()) {
     const std::size_t begin = text.find_first_not_of(" ,");
     if (begin == std::string_view::npos) {
@@ -185,6 +187,12 @@ Result<Plan> ParsePlan(std::string_view text, Plan plan) {
     }
     const std::size_t end = std::min(text.find_first_of(" ,", begin), text.size());
     const std::string_view word = text.substr(begin, end - begin);
+    const std::size_t digits = word.find_first_of("0123456789");
+    if (digits != std::string_view::npos && !seen.insert(word.substr(0, digits)).second) {
+      return FailInput("Plan:contradiction",
+                       "'" + std::string(word.substr(0, digits)) + "' is written twice",
+                       "write each part of a plan once");
+    }
     if (!ReadSwitch(word, plan) && !ReadAxis(word, plan)) {
       return UnknownWord(word);
     }

@@ -103,7 +103,9 @@ Status CheckJob(const TrainingJob& job) {
       return FailInput(
           "Request:out-of-bounds",
           std::string(name) + " is " + std::to_string(value) + ", which is not between 1 and 2^32",
-          "give a " + std::string(name) + " of at least 1");
+          "correct the number of " + std::string(name == "sequence" ? "tokens"
+                                                 : name == "batch"  ? "samples"
+                                                                    : name));
     }
   }
   return {};
