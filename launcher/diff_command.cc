@@ -54,7 +54,8 @@ class DiffCommand : public Command {
     flags.AddSwitch({"json", "", "print JSON (schema drydock.diff/1)"}, &json_);
     flags.AddSwitch({"fail_on_regression", "", "exit 1 if a peak, the bytes sent or the step grew"},
                     &fail_);
-    flags.AddInt({"tolerance", "PERCENT", "growth that is no regression (0)"}, &tolerance_percent_);
+    flags.AddInt({"tolerance", "PERCENT", "growth that is not a regression (0)"},
+                 &tolerance_percent_);
   }
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     if (flags.rest().size() != 2) {

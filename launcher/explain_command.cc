@@ -130,7 +130,7 @@ class ExplainCommand : public Command {
     }
     const std::string nearest = NearestWord(code, codes);
     return FailCommand(
-        "USAGE", "'" + code + "' is no error code",
+        "USAGE", "'" + code + "' is not an error code",
         nearest.empty() ? "'drydock explain' lists the codes" : "did you mean '" + nearest + "'?");
   }
 

@@ -228,7 +228,7 @@ Status FlagSet::TakeFile(const FlagSources& sources) {
     if (flag == nullptr) {
       const std::string nearest = NearestWord(item.name, Names());
       return FailCommand(
-          "USAGE", path + ": '" + item.name + "' is no flag of " + sources.command,
+          "USAGE", path + ": '" + item.name + "' is not a flag of " + sources.command,
           nearest.empty() ? "--help lists the flags" : "did you mean '" + nearest + "'?");
     }
     if (item.inputs.size() != 1) {

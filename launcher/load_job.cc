@@ -48,8 +48,9 @@ Status CheckScript(const std::string& path) {
   if (!failure && kind != std::filesystem::file_type::regular &&
       kind != std::filesystem::file_type::directory &&
       kind != std::filesystem::file_type::not_found) {
-    return FailCommand("NO_SCRIPT", "script '" + path + "': is no file and cannot be read twice",
-                       "save the script to a file");
+    return FailCommand(
+        "NO_SCRIPT", "'" + path + "' is not a regular file; the script may be read more than once",
+        "save the script to a file");
   }
   if (sim::MayBeModule(path)) {
     return {};

@@ -56,7 +56,7 @@ Status CheckLogFile(const std::string& path) {
     }
   }
   if (!S_ISREG(facts.st_mode)) {
-    return FailLog(path, S_ISDIR(facts.st_mode) ? "is a folder" : "is no file");
+    return FailLog(path, S_ISDIR(facts.st_mode) ? "is a folder" : "is not a file");
   }
   if (::access(path.c_str(), W_OK) != 0) {
     return FailLog(path, SystemText(errno));
@@ -77,7 +77,7 @@ Result<std::unique_ptr<Descriptor>> OpenLog(const std::string& path, bool grows)
   }
   struct stat facts = {};
   if (::fstat(log->get(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    return FailLog(path, "is no file");
+    return FailLog(path, "is not a file");
   }
   if (!grows && ::ftruncate(log->get(), 0) != 0) {
     return FailLog(path, SystemText(errno));

@@ -403,7 +403,7 @@ Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
         "export", "fail_on_memory", "strict", "redistribution", "trace_timeout", "hardware",
         "jitter", "workspaces"}) {
     if (flags.Given(name)) {
-      return Usage("argument --" + std::string(name) + ": only a dry run has it",
+      return Usage("argument --" + std::string(name) + ": applies to dry runs only",
                    "add --sim_level=1");
     }
   }
@@ -420,7 +420,9 @@ Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
     return Usage("argument --max_restarts: must be from 0 to 1000");
   }
   if (o.max_restarts > 0 && !o.join) {
-    return Usage("argument --max_restarts: nobody watches the ranks", "add --join=True");
+    return Usage(
+        "argument --max_restarts: without --join=True msrun exits after starting the ranks",
+        "add --join=True");
   }
   if (o.script_port != -1 && (o.script_port < 1024 || o.script_port > 65535)) {
     return FailCommand("PORT_RANGE", "argument --script_port: " + std::to_string(o.script_port) +

@@ -27,7 +27,7 @@ Result<std::optional<std::int64_t>> Number(const Environment& environment, std::
   const auto number = ReadIntWord(*text);
   if (!number || *number < least || *number > most) {
     return FailCommand("USAGE",
-                       std::string(name) + "='" + *text + "' is no number from " +
+                       std::string(name) + "='" + *text + "' is not a number from " +
                            std::to_string(least) + " to " + std::to_string(most),
                        "set it to the same value in all processes of the job");
   }

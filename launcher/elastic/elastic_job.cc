@@ -52,7 +52,7 @@ Result<std::int64_t> SecondsOf(const Environment& environment, const char* name,
   const auto text = Variable(environment, name);
   const auto value = text ? ReadIntWord(*text) : Result<std::int64_t>(otherwise);
   if (!value || *value < 0 || *value > 86400) {
-    return FailCommand("USAGE", std::string(name) + "='" + *text + "' is no number of seconds");
+    return FailCommand("USAGE", std::string(name) + "='" + *text + "' is not a number of seconds");
   }
   return *value;
 }
@@ -119,7 +119,8 @@ class ElasticJob {
     if (PortOf(request_.server) < 1 || PortOf(request_.server) > 65535 ||
         HostOf(request_.server).empty()) {
       return FailCommand(
-          "USAGE", "argument --elastic_server: '" + request_.server + "' is no address with a port",
+          "USAGE",
+          "argument --elastic_server: '" + request_.server + "' is not an address with a port",
           "write --elastic_server=127.0.0.1:2379");
     }
     DRYDOCK_TRY(const NodeRange range, ReadNodeRange(request_.np));

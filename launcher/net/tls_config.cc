@@ -56,7 +56,7 @@ Result<TlsFiles> ReadTlsConfig(const std::string& path) {
   if (const auto days = config.find("cert_expire_warning_time_in_day"); days != config.end()) {
     if (!days->is_number_integer() || days->get<std::int64_t>() < kMinWarnDays ||
         days->get<std::int64_t>() > kMaxWarnDays) {
-      return FailConfig(path, "'cert_expire_warning_time_in_day' is no number from 7 to 180");
+      return FailConfig(path, "'cert_expire_warning_time_in_day' is not a number from 7 to 180");
     }
     files.warn_days = days->get<std::int64_t>();
   }

@@ -44,9 +44,9 @@ struct Agreement {
   std::int64_t master_port = 0;              ///< MASTER_PORT.
 };
 
-/// The part of a job that reaches beyond our own child processes: the scheduler, if this machine is
-/// the master, and our own registration, if the ranks do not register themselves. Either may be
-/// absent: a job of scripts on one node needs neither.
+/// The distributed half of a job: the scheduler, if this machine is the master, and this node's
+/// registration, if the ranks do not register themselves. Both are optional: a job of scripts on
+/// one node needs neither.
 class Cluster {
  public:
   /// Listens, and begins to register.
@@ -78,7 +78,7 @@ class Cluster {
   void TellFailure(const std::vector<std::string>& ids, const std::string& what);
   /// Our ranks are done.
   void Leave();
-  /// Nobody needs this machine any more.
+  /// True once no other node depends on this one.
   [[nodiscard]] bool finished() const;
 
  private:

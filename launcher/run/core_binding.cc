@@ -44,7 +44,7 @@ Result<std::vector<int>> ListedCpus(const std::string& device,
     const auto part = CpusOfRange(range);
     if (!part) {
       std::string problem = "argument --bind_core: '";
-      problem.append(range).append("' of ").append(device).append(" is no range of processors");
+      problem.append(range).append("' of ").append(device).append(" is not a range of processors");
       return FailCommand("USAGE", std::move(problem));
     }
     for (const int cpu : *part) {

@@ -167,7 +167,7 @@ Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context,
   }
   DRYDOCK_RETURN_IF_ERROR(TakeOuterMaster(options, host));
   if (!IsOfOneMachine(host.master_ip)) {
-    return FailCommand("RESOLVE", "'" + options.master_addr + "' is no address of one machine",
+    return FailCommand("RESOLVE", "'" + options.master_addr + "' is not an address of one machine",
                        "give the address that the other nodes reach this one by");
   }
   if (IsIpv6(host.master_ip) && workers_register) {

@@ -39,7 +39,7 @@ Result<std::string> HeadOf(const std::string& script) {
     return FailScript(script, "is a folder");
   }
   if (!S_ISREG(facts.st_mode)) {
-    return FailScript(script, "is no file: only one rank could read it",
+    return FailScript(script, "is not a file: only one rank could read it",
                       "save the script to a file");
   }
   const Descriptor file(::open(script.c_str(), O_RDONLY | O_CLOEXEC));

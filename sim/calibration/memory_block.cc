@@ -123,7 +123,8 @@ class BlockReader {
     const auto [end, code] = std::from_chars(size.data(), size.data() + size.size(), bytes);
     if (code != std::errc() || end != size.data() + size.size() || bytes < 0 ||
         bytes > kMostBytes) {
-      return FailAt(file_, line_, "'" + std::string(size.substr(0, 40)) + "' is no size in bytes",
+      return FailAt(file_, line_,
+                    "'" + std::string(size.substr(0, 40)) + "' is not a size in bytes",
                     "the file is damaged; copy it anew when the job has ended");
     }
     if (!IsUtf8(fields[columns_[kNode]])) {

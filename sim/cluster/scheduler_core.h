@@ -41,8 +41,8 @@ struct SchedulerOutput {
   std::vector<SchedulerEvent> events = {};
   /// What Snapshot() gives has changed: with recovery on, store it before sending `replies`.
   bool snapshot_changed = false;
-  /// Connections whose message had a body that is none: to be closed, since only the answer to a
-  /// registration can refuse. Source: docs/robustness.md R-36
+  /// Peers that sent a malformed body. Close them: only a registration can be refused by a reply.
+  /// Source: docs/robustness.md R-36
   std::vector<PeerId> broken_peers = {};
   /// Empties it for the next call.
   void Clear();
@@ -61,12 +61,12 @@ class SchedulerCore {
   [[nodiscard]] static Result<SchedulerCore> Create(const SchedulerOptions& options, TimePoint now,
                                                     const SchedulerSnapshot& snapshot = {});
 
-  /// Handles one frame. A message nobody knows, a write and a broken body get no reply, but a
-  /// registration with a broken body is refused.
+  /// Handles one frame. Unknown messages, writes and malformed bodies get no reply; a malformed
+  /// registration is refused.
   void OnFrame(const Origin& from, const FrameView& frame, TimePoint now, SchedulerOutput& out);
   /// A connection closed. Connections that are opened need not be announced.
   void OnPeerClosed(PeerId peer, TimePoint now);
-  /// Draws the verdicts that are due.
+  /// Applies expired time-outs.
   void OnTick(TimePoint now, SchedulerOutput& out);
   /// When OnTick must be called next, if nothing else happens; nothing if no verdict can come.
   [[nodiscard]] std::optional<TimePoint> NextDeadline() const;

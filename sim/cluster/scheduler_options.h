@@ -27,7 +27,7 @@ inline constexpr Duration kHeartbeatHold = std::chrono::seconds(3);
 /// ...
 using RankTable = std::map<std::string, std::vector<std::uint32_t>>;
 
-/// What a hostile or broken member can make the scheduler keep at most.
+/// Upper bounds on what a hostile member can make the scheduler store.
 struct SchedulerLimits {
   std::size_t metadata_entries = std::size_t{1} << 22U;
   std::size_t metadata_bytes = std::size_t{256} << 20U;  ///< Names and values written by workers.

@@ -240,7 +240,7 @@ Result<FleetStatistics> RegisterFleet(const Executor& executor, const FleetOptio
   if (options.worker_num == 0 || options.ranks_per_host == 0) {
     return FailInput("Fleet:size",
                      "a fleet of " + std::to_string(options.worker_num) + " workers, " +
-                         std::to_string(options.ranks_per_host) + " per host, is not possible",
+                         std::to_string(options.ranks_per_host) + " per host, cannot be simulated",
                      "simulate 1 to " + std::to_string(kMaxFleetWorkers) + " workers");
   }
   DRYDOCK_TRY(SchedulerCore scheduler, SchedulerCore::Create(SchedulerFor(options), TimePoint{}));

@@ -111,7 +111,7 @@ Result<DType> ParseDType(std::string_view name) {
   if (name == "bool_") {
     return DType::kBool;
   }
-  return FailInput("dtype:unknown", "'" + std::string(name) + "' is no element type",
+  return FailInput("dtype:unknown", "'" + std::string(name) + "' is not an element type",
                    "use one of bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, "
                    "float16, bfloat16, float32, float64, complex64, complex128");
 }

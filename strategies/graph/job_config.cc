@@ -103,7 +103,7 @@ Result<CompatRelease> ParseCompat(std::string_view text) {
     hint += ", " + CompatText({.major = kNewest.major, .minor = minor});
   }
   return FailInput("job:compat",
-                   "'" + std::string(text) + "' is no MindSpore release that is known", hint);
+                   "'" + std::string(text) + "' is not a MindSpore release that is known", hint);
 }
 
 std::string CompatText(const CompatRelease& release) {

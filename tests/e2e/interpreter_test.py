@@ -34,7 +34,7 @@ class InterpreterTest(command.CommandTest):
             self.write(name, text)
             run = self.msrun("--log_dir=out", name)
             self.assert_rejected(run, 6)
-            self.assertIn(name + " is no Python script", run.errors()[0])
+            self.assertIn(name + " is not a Python script", run.errors()[0])
             self.assertIn(word, run.hint())
 
     def test_a_module_that_is_not_there(self):

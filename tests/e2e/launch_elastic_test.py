@@ -198,12 +198,12 @@ class ElasticTest(launch.LaunchTest):
                 ([server, "--np=1"], 2, "needs --job_id and --np"),
                 ([server, "--job_id=j"], 2, "needs --job_id and --np"),
                 ([server, "--job_id=a/b", "--np=1"], 2, "holds a slash"),
-                ([server, "--job_id=j", "--np=3:2"], 2, "'3:2' is no number of nodes"),
+                ([server, "--job_id=j", "--np=3:2"], 2, "'3:2' is not a number of nodes"),
                 ([server, "--job_id=j", "--np=1:2", "--scale=1"], 2, "has a range of nodes"),
                 ([server, "--job_id=j", "--np=1", "--scale=-1"], 2, "make 0 nodes"),
                 ([server, "--job_id=j", "--np=1", "--force=maybe"], 2, "--force"),
                 ([server, "--job_id=j", "--np=1", "--ips=127.0.0.1"], 2, "finds the nodes by itself"),
-                (["--elastic_server=nowhere", "--job_id=j", "--np=1"], 2, "is no address with a port"),
+                (["--elastic_server=nowhere", "--job_id=j", "--np=1"], 2, "is not an address with a port"),
                 (["--np=2"], 2, "belong to jobs whose nodes come and go")):
             with self.subTest(flags=flags):
                 done = subprocess.run([DRYDOCK, "paddle-launch", "--python=" + sys.executable, *flags, "train.py"], cwd=self.folder,

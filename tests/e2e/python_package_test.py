@@ -39,6 +39,13 @@ class PythonPackageTest(command.CommandTest):
         self.assertIn("iframe", result._repr_html_())
         self.assertIn("drydock-data", result.html())
 
+    def test_the_command_of_the_small_wheel_is_msrun(self):
+        """launcher/python/msrun/pyproject.toml has this function as its command."""
+        done = subprocess.run([sys.executable, "-c", "import drydock; drydock.run_msrun()", "--sim_level=1", "--worker_num=8", "none.py"],
+                              env=dict(os.environ, PYTHONPATH=str(PACKAGE)), capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("msrun: error[NO_SCRIPT]: none.py", done.stderr)
+
     def test_a_rejected_program_is_an_answer(self):
         self.write("net.py", command.network(shard="((3, 1), (1, 1))"))
         result = self.drydock.dry_run("net.py", cwd=self.folder)

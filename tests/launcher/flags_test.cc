@@ -214,7 +214,7 @@ TEST_F(FlagFileTest, AFileThatIsNotThereIsNoneUnlessItIsNamed) {
 TEST_F(FlagFileTest, MistakesNameTheirPlace) {
   EXPECT_THAT(
       MessageWith({}, "[msrun]\nworker_nun = 1\n"),
-      AllOf(HasSubstr(path_ + ": 'worker_nun' is no flag of msrun"), HasSubstr("'worker_num'")));
+      AllOf(HasSubstr(path_ + ": 'worker_nun' is not a flag of msrun"), HasSubstr("'worker_num'")));
   EXPECT_THAT(MessageWith({}, "worker_num = 1\n"),
               HasSubstr("outside of a section / write [msrun] above it"));
   EXPECT_THAT(MessageWith({}, "[msrun]\nworker_num = [1, 2]\n"), HasSubstr("has 2 values"));

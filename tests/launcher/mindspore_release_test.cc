@@ -123,7 +123,7 @@ TEST(MetadataAnswersFor, ANamedReleaseIsCertainAndAnInstalledOneAGuess) {
 TEST(MetadataAnswersFor, WhatIsNoReleaseIsRefused) {
   const auto rule = MetadataAnswersFor("newest", std::nullopt);
   ASSERT_FALSE(rule.has_value());
-  EXPECT_EQ(rule.error().message, "'newest' is no release of MindSpore");
+  EXPECT_EQ(rule.error().message, "'newest' is not a release of MindSpore");
 }
 
 }  // namespace

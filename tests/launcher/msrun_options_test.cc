@@ -192,7 +192,7 @@ TEST(MsrunOptions, SimulationLevelIsOneOfFour) {
 TEST(MsrunOptions, DryRunFlagsNeedADryRun) {
   for (const char* flag :
        {"--sim_rank_id=0", "--fail_on_memory", "--strict", "--trace_timeout=1"}) {
-    EXPECT_THAT(MessageFor({flag}), HasSubstr("only a dry run has it")) << flag;
+    EXPECT_THAT(MessageFor({flag}), HasSubstr("applies to dry runs only")) << flag;
   }
 }
 

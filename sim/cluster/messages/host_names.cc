@@ -46,7 +46,7 @@ std::string EncodeHostNames(const std::vector<std::string_view>& names) {
 }
 
 Result<std::vector<std::string>> DecodeHostNames(std::string_view body) {
-  const auto bad = [] { return Fail(ErrorCode::kProtocol, "body is no list of host names"); };
+  const auto bad = [] { return Fail(ErrorCode::kProtocol, "body is not a list of host names"); };
   const nlohmann::json document = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
   if (!document.is_object() || !document.contains(kKey) ||
       !document[std::string(kKey)].is_array()) {

@@ -162,7 +162,7 @@ def add_hint(fields, error):
     package = error.name.split(".")[0] if isinstance(error, ModuleNotFoundError) and error.name else ""
     if os.path.splitext(sys.argv[0])[1] in NOT_PYTHON:
         fields["hint"] = NOT_PYTHON[os.path.splitext(sys.argv[0])[1]]
-        fields["message"] = "%s is no Python script (%s)" % (os.path.basename(sys.argv[0]), fields["message"])
+        fields["message"] = "%s is not a Python script (%s)" % (os.path.basename(sys.argv[0]), fields["message"])
         fields["type"] = "SyntaxError"
         fields["reason"] = "script:not-python"
     elif package == "mindspore":

@@ -73,7 +73,7 @@ class Propagation {
   [[nodiscard]] bool IsWeight(NodeId id) const {
     return ToIndex(id) + weight_count_ >= graph_.nodes.size();
   }
-  /// Nothing more is asked about it by this search.
+  /// This search is done with the node.
   [[nodiscard]] bool Visited(NodeId id) const {
     return choice_.Decided(id) || reshapes_.contains(id) || passed_over_.contains(id);
   }

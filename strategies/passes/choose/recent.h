@@ -7,8 +7,8 @@
 
 namespace drydock::strategies {
 
-/// The most recent things of a kind, few enough to be compared one by one: what layers that repeat
-/// ask again and again is found, and networks without repetition cost neither memory nor time.
+/// Small FIFO that is searched linearly. Repeated layers ask the same question, so hits are likely;
+/// networks without repetition cost neither memory nor time.
 template <typename T>
 class Recent {
  public:

@@ -129,7 +129,7 @@ Result<ValueId> PostOperand(LocalDraft& draft, NodeId user, std::size_t operand,
   return EmitRedistribution(draft.builder, local, chain, label, SpecOf(draft, user));
 }
 
-/// A state that every rank holds whole gets the whole of a value that is cut.
+/// A replicated optimizer state is updated from the gathered value.
 Status LocalizeUpdate(LocalDraft& draft, NodeId id, NodeSpec spec) {
   const Node& node = draft.traced.at(id);
   const ValueId written = node.inputs.front();

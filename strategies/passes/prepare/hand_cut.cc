@@ -224,8 +224,8 @@ class Retyping {
   std::vector<std::int64_t> whole_rows_ = {};
 };
 
-/// Finds out with more rows than any part has who follows the tables, then gives them those of the
-/// first part.
+/// Infers types once with a row count that no part has, to find the dependent values, and then with
+/// that of the first part.
 Status GiveFirstRows(Graph& graph, const std::vector<HandCut>& cuts) {
   std::vector<std::int64_t> other;
   std::vector<std::int64_t> first;

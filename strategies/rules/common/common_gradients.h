@@ -41,7 +41,7 @@ namespace drydock::strategies {
 [[nodiscard]] Result<ValueId> EmitPlus(const GradientContext& context, ValueId value,
                                        double constant);
 
-/// `value` in another shape of equal count.
+/// `value` reshaped to `shape` (same element count).
 [[nodiscard]] Result<ValueId> EmitReshape(const GradientContext& context, ValueId value,
                                           const Shape& shape);
 

@@ -52,7 +52,7 @@ def options_of(path):
         if name not in _OPTIONS:
             import difflib  # here, since it is slow to import and rarely needed
             near = difflib.get_close_matches(name, _OPTIONS, 1)
-            raise _wrong("option", "'%s' of '%s' is no option of the compiler" % (name, path), "did you mean '%s'?" % near[0] if near else "")
+            raise _wrong("option", "'%s' of '%s' is not an option of the compiler" % (name, path), "did you mean '%s'?" % near[0] if near else "")
         kind, setting = _OPTIONS[name]
         flag = isinstance(value, bool) and (kind is bool or name in _TEXT_OR_FLAG)
         if not flag and (kind is bool or isinstance(value, bool) or not isinstance(value, kind)):

@@ -110,8 +110,8 @@ class StrategyFiles(TraceTest):
         self.assertTrue(run.output.splitlines()[-1].endswith(" [3, 2, 1, 0]"), run.output)
 
     def test_bad_files_are_one_clear_error_each(self):
-        for name, data, wanted in (("gone.ckpt", None, "there is no strategy file"), ("bad.ckpt", "b'\\x12\\xff'", "is no strategy file"),
-                                   ("bad.json", "b'[1]'", "is no strategy file"), ("long.ckpt", "b'\\x12\\x7fabc'", "is no strategy file")):
+        for name, data, wanted in (("gone.ckpt", None, "there is no strategy file"), ("bad.ckpt", "b'\\x12\\xff'", "is not a strategy file"),
+                                   ("bad.json", "b'[1]'", "is not a strategy file"), ("long.ckpt", "b'\\x12\\x7fabc'", "is not a strategy file")):
             script = "import mindspore as ms\n" + ("open(%r, 'wb').write(%s)\n" % (name, data) if data else "")
             error = self.error(script + "ms.build_searched_strategy(%r)\n" % name)
             self.assertIn(wanted, error["message"])

@@ -42,5 +42,5 @@ def _from_dict(primitive, args):
 def _element_type(found):
     made = mstype.dtype_of(found)
     if made is None:
-        raise user_error(TypeError, "PrimitiveWithInfer:dtype", "infer_dtype() gave %r, which is no element type" % (found,))
+        raise user_error(TypeError, "PrimitiveWithInfer:dtype", "infer_dtype() gave %r, which is not an element type" % (found,))
     return made

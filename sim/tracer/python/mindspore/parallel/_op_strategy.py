@@ -68,7 +68,7 @@ def load(path):
         raise user_error(RuntimeError, "op-strategy:file", "strategies cannot be loaded from '%s': %s" % (path, error),
                          "save them first, with mode='SAVE'") from None
     if not isinstance(whole, dict) or not isinstance(whole.get("parallel_strategy_item"), dict):
-        raise user_error(RuntimeError, "op-strategy:content", "'%s' is no file of operator strategies" % path,
+        raise user_error(RuntimeError, "op-strategy:content", "'%s' is not a file of operator strategies" % path,
                          "save them first, with mode='SAVE'")
     if any(whole.get(name) for name in _LAYOUTS):
         raise Unsupported("mindspore.parallel.set_op_strategy_config", "'%s' holds layouts of operators" % path,
@@ -82,7 +82,7 @@ def _cuts(items, path):
         cuts = item.get("parallel_strategy") if isinstance(item, dict) else None
         if not isinstance(cuts, list) or not all(
                 isinstance(entry, list) and all(type(cut) is int for cut in entry) for entry in cuts):
-            raise user_error(RuntimeError, "op-strategy:content", "the strategy of '%s' in '%s' is no list of lists of "
+            raise user_error(RuntimeError, "op-strategy:content", "the strategy of '%s' in '%s' is not a list of lists of "
                              "whole numbers" % (name, path))
         found[name] = cuts
     return found

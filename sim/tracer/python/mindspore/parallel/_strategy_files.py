@@ -168,7 +168,7 @@ def _read(path, function="build_searched_strategy"):
     try:
         return (_of_json if path.endswith(".json") else _of_bytes)(data)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise user_error(TypeError, function + ":format", "'%s' is no strategy file: %s" % (path, error),
+        raise user_error(TypeError, function + ":format", "'%s' is not a strategy file: %s" % (path, error),
                          "names that end in .json are read as JSON, all others as a protocol buffer") from None
 
 
@@ -361,5 +361,5 @@ def restore_group_info_list(group_info_file_name):
     try:
         return [rank for field, value in _fields(data) if field == 2 for rank in _dims(value)]
     except (ValueError, TypeError) as error:
-        raise user_error(ValueError, "restore_group_info_list:format", "'%s' is no file of groups: %s"
+        raise user_error(ValueError, "restore_group_info_list:format", "'%s' is not a file of groups: %s"
                          % (group_info_file_name, error)) from None

@@ -81,5 +81,5 @@ def _shape(shape):
 def _dtype(dtype):
     made = mstype.dtype_of(dtype)
     if made is None:
-        raise user_error(TypeError, "Custom:out-dtype", "out_dtype of 'Custom' gave %r, which is no element type" % (dtype,))
+        raise user_error(TypeError, "Custom:out-dtype", "out_dtype of 'Custom' gave %r, which is not an element type" % (dtype,))
     return made
