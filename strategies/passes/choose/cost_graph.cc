@@ -20,28 +20,44 @@ namespace drydock::strategies {
 
 std::size_t CostGraph::AddOperator(const std::vector<std::vector<StepCost>>& candidates,
                                    bool in_front) {
-  Operator& op = operators_.emplace_back();
-  op.in_front = in_front;
+  Numbers numbers;
   for (const std::vector<StepCost>& costs : candidates) {
-    CostList& list = op.lists.emplace_back();
+    auto& row = numbers.emplace_back();
     for (const StepCost& cost : costs) {
-      list.push_back(Keep(cost, {}));
+      row.push_back({cost.computation, cost.communication, cost.forward});
     }
   }
+  Column& column = columns_[numbers];
+  if (!column) {
+    std::vector<CostList> lists;
+    for (const std::vector<StepCost>& costs : candidates) {
+      CostList& list = lists.emplace_back();
+      for (const StepCost& cost : costs) {
+        list.push_back(Keep(cost, {}));
+      }
+    }
+    column = std::make_shared<const std::vector<CostList>>(std::move(lists));
+  }
+  operators_.push_back({.lists = column, .in_front = in_front});
   return operators_.size() - 1;
 }
 
-void CostGraph::AddConnection(std::size_t from, std::size_t to,
-                              const std::vector<std::vector<std::optional<StepCost>>>& costs) {
-  Connection& connection = connections_.emplace_back(Connection{.from = from, .to = to});
+CostGraph::Table CostGraph::KeepTable(
+    const std::vector<std::vector<std::optional<StepCost>>>& costs) {
+  std::vector<std::vector<CostList>> table;
   for (const auto& row : costs) {
-    std::vector<CostList>& lists = connection.lists.emplace_back(row.size());
+    std::vector<CostList>& lists = table.emplace_back(row.size());
     for (std::size_t v = 0; v < row.size(); ++v) {
       if (row[v]) {
         lists[v].push_back(Keep(*row[v], {}));
       }
     }
   }
+  return std::make_shared<const std::vector<std::vector<CostList>>>(std::move(table));
+}
+
+void CostGraph::AddConnection(std::size_t from, std::size_t to, Table costs) {
+  connections_.push_back({.from = from, .to = to, .lists = std::move(costs)});
   operators_[from].out.push_back(connections_.size() - 1);
   operators_[to].in.push_back(connections_.size() - 1);
 }
@@ -55,6 +71,11 @@ CostId CostGraph::Keep(const StepCost& cost, const Decision& decision) {
 /// Those that are best for some weight. The order of equals is that of the reference's sort, which
 /// is not stable.
 CostList CostGraph::Simplify(std::vector<Raw> raws) {
+  if (best_only_) {
+    const auto best =
+        std::ranges::min_element(raws, {}, [this](const Raw& raw) { return Weighed(raw.cost); });
+    return best == raws.end() ? CostList{} : CostList{Keep(best->cost, best->decision)};
+  }
   std::vector<std::size_t> order(raws.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -92,13 +113,9 @@ std::vector<std::size_t> CostGraph::AliveIn(std::size_t op) const {
 
 std::optional<CostGraph::Step> CostGraph::FindOperator() const {
   for (std::size_t op = 0; op < operators_.size(); ++op) {
-    if (!operators_[op].alive) {
-      continue;
-    }
-    const std::vector<std::size_t> in = AliveIn(op);
-    const std::vector<std::size_t> out = AliveOut(op);
-    if (in.size() == 1 && out.size() == 1) {
-      return Step{.kind = Kind::kOperator, .op = op, .connections = {in[0], out[0]}};
+    if (operators_[op].alive && operators_[op].in_count == 1 && operators_[op].out_count == 1) {
+      return Step{
+          .kind = Kind::kOperator, .op = op, .connections = {AliveIn(op)[0], AliveOut(op)[0]}};
     }
   }
   return std::nullopt;
@@ -106,7 +123,7 @@ std::optional<CostGraph::Step> CostGraph::FindOperator() const {
 
 std::optional<CostGraph::Step> CostGraph::FindConnections() const {
   for (std::size_t op = 0; op < operators_.size(); ++op) {
-    if (!operators_[op].alive) {
+    if (!operators_[op].alive || operators_[op].out_count < 2) {
       continue;
     }
     const std::vector<std::size_t> out = AliveOut(op);
@@ -125,7 +142,7 @@ std::optional<CostGraph::Step> CostGraph::FindConnections() const {
 
 std::optional<CostGraph::Step> CostGraph::FindMerge() const {
   for (std::size_t op = 0; op < operators_.size(); ++op) {
-    if (operators_[op].alive && AliveIn(op).empty()) {
+    if (operators_[op].alive && operators_[op].in_count == 0 && operators_[op].out_count == 1) {
       const std::vector<std::size_t> out = AliveOut(op);
       if (out.size() == 1) {
         return Step{
@@ -138,7 +155,7 @@ std::optional<CostGraph::Step> CostGraph::FindMerge() const {
 
 std::optional<CostGraph::Step> CostGraph::FindContract() const {
   for (std::size_t op = 0; op < operators_.size(); ++op) {
-    if (operators_[op].alive && AliveOut(op).empty()) {
+    if (operators_[op].alive && operators_[op].out_count == 0 && operators_[op].in_count == 1) {
       const std::vector<std::size_t> in = AliveIn(op);
       if (in.size() == 1) {
         return Step{.kind = Kind::kContract,
@@ -153,7 +170,7 @@ std::optional<CostGraph::Step> CostGraph::FindContract() const {
 
 std::optional<CostGraph::Step> CostGraph::FindTriangle() const {
   for (std::size_t op = 0; op < operators_.size(); ++op) {
-    if (!operators_[op].alive || !AliveIn(op).empty()) {
+    if (!operators_[op].alive || operators_[op].in_count > 0 || operators_[op].out_count != 2) {
       continue;
     }
     const std::vector<std::size_t> out = AliveOut(op);
@@ -178,7 +195,7 @@ std::optional<CostGraph::Step> CostGraph::FindTriangle() const {
 
 std::optional<CostGraph::Step> CostGraph::FindStar() const {
   for (std::size_t op = 0; op < operators_.size(); ++op) {
-    if (operators_[op].alive && AliveIn(op).empty()) {
+    if (operators_[op].alive && operators_[op].in_count == 0 && operators_[op].out_count > 1) {
       const std::vector<std::size_t> out = AliveOut(op);
       if (out.size() > 1) {
         return Step{
@@ -212,6 +229,8 @@ void CostGraph::Apply(Step& step) {
       break;
     case Kind::kConnections:
       TakeConnections(step);
+      CountConnections(connections_[step.target].from);
+      CountConnections(connections_[step.target].to);
       return;  // All operators stay.
     case Kind::kMerge:
       Fold(step, false);
@@ -220,13 +239,19 @@ void CostGraph::Apply(Step& step) {
       Fold(step, true);
       break;
     case Kind::kTriangle:
-      TakeTriangle(step);
+      if (best_only_) {
+        step.kind = Kind::kStar;  // The same of two successors, with one sum per candidate.
+        TakeStar(step);
+      } else {
+        TakeTriangle(step);
+      }
       break;
     case Kind::kStar:
       TakeStar(step);
       break;
   }
   operators_[step.op].alive = false;
+  CountAround(step.op);
 }
 
 void CostGraph::Replace(std::vector<std::size_t>& list, std::size_t old_one,
@@ -240,23 +265,20 @@ void CostGraph::Choose(std::size_t op, std::int32_t candidate, CostId cost) {
 }
 
 /// What is left are operators without connections: each takes its least cost.
-bool CostGraph::ChooseLast(double communication_weight) {
+bool CostGraph::ChooseLast() {
   for (std::size_t op = 0; op < operators_.size(); ++op) {
     if (!operators_[op].alive) {
       continue;
     }
     std::vector<Raw> raws;
-    for (std::size_t i = 0; i < operators_[op].lists.size(); ++i) {
-      for (const CostId cost : operators_[op].lists[i]) {
+    for (std::size_t i = 0; i < operators_[op].lists->size(); ++i) {
+      for (const CostId cost : (*operators_[op].lists)[i]) {
         raws.push_back({costs_[static_cast<std::size_t>(cost)],
                         {.candidates = {static_cast<std::int32_t>(i), -1, -1},
                          .costs = {cost, -1, -1, -1, -1}}});
       }
     }
-    const auto weighed = [&](CostId id) {
-      const StepCost& cost = costs_[static_cast<std::size_t>(id)];
-      return cost.computation + communication_weight * cost.Partial();
-    };
+    const auto weighed = [&](CostId id) { return Weighed(costs_[static_cast<std::size_t>(id)]); };
     const CostList list = Simplify(std::move(raws));
     const auto best = std::ranges::min_element(list, {}, weighed);
     if (best == list.end()) {
@@ -267,10 +289,57 @@ bool CostGraph::ChooseLast(double communication_weight) {
   return true;
 }
 
+/// With many candidates per operator lists of costs would be long; the least cost of each is
+/// enough, since only one weight of communication is asked for. Ties may then end in another way.
+void CostGraph::KeepBestOnly() {
+  constexpr std::size_t kMany = 64;
+  best_only_ =
+      std::ranges::any_of(operators_, [](const Operator& op) { return op.lists->size() > kMany; });
+  if (!best_only_) {
+    return;
+  }
+  std::map<const void*, Column> best;
+  for (Operator& op : operators_) {
+    Column& column = best[op.lists.get()];
+    if (!column) {
+      kept_columns_.push_back(op.lists);
+      std::vector<CostList> lists = *op.lists;
+      for (CostList& list : lists) {
+        const auto least = std::ranges::min_element(
+            list, {}, [this](CostId id) { return Weighed(costs_[static_cast<std::size_t>(id)]); });
+        list = least == list.end() ? CostList{} : CostList{*least};
+      }
+      column = std::make_shared<const std::vector<CostList>>(std::move(lists));
+    }
+    op.lists = column;
+  }
+}
+
+void CostGraph::CountConnections(std::size_t op) {
+  operators_[op].in_count = AliveIn(op).size();
+  operators_[op].out_count = AliveOut(op).size();
+}
+
+/// After an operator, or one of its connections, is gone.
+void CostGraph::CountAround(std::size_t op) {
+  CountConnections(op);
+  for (const std::size_t c : operators_[op].in) {
+    CountConnections(connections_[c].from);
+  }
+  for (const std::size_t c : operators_[op].out) {
+    CountConnections(connections_[c].to);
+  }
+}
+
 std::optional<std::vector<std::size_t>> CostGraph::Solve(double communication_weight) {
+  communication_weight_ = communication_weight;
+  KeepBestOnly();
+  for (std::size_t op = 0; op < operators_.size(); ++op) {
+    CountConnections(op);
+  }
   while (TakeApart()) {
   }
-  if (!ChooseLast(communication_weight)) {
+  if (!ChooseLast()) {
     return std::nullopt;
   }
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {

@@ -148,6 +148,15 @@ StepCost CostOfStep(const Graph& graph, const Node& node, const JobConfig& confi
   return cost;
 }
 
+bool IsTooDeep(const TensorLayout& from, const TensorLayout& to, bool enable_alltoall) {
+  constexpr std::size_t kMostDimensions = 8;
+  const auto steps =
+      InferRedistribution(from, to, {.enable_alltoall = enable_alltoall, .keep_reshape = true});
+  return !steps || std::ranges::any_of(*steps, [](const RedistributionOp& step) {
+    return step.output_shape.size() > kMostDimensions;
+  });
+}
+
 StepCost ReshapeCosts::Between(const TensorLayout& from, const TensorLayout& to, DType dtype,
                                bool enable_alltoall) {
   const std::pair<Form, Form> key = {{from.device_matrix, from.tensor_map},
@@ -161,7 +170,7 @@ StepCost ReshapeCosts::Between(const TensorLayout& from, const TensorLayout& to,
                    .forward = std::numeric_limits<double>::infinity()};
   const Result<RedistributionCost> way =
       CostOfRedistribution(from, to, {.enable_alltoall = enable_alltoall, .keep_reshape = true});
-  if (way) {
+  if (way && !IsTooDeep(from, to, enable_alltoall)) {
     const auto bytes = static_cast<double>(DTypeBytes(dtype));
     cost = {.computation = way->computation * bytes,
             .communication = way->communication * bytes,

@@ -13,6 +13,11 @@ namespace drydock::strategies {
 [[nodiscard]] StepCost CostOfStep(const Graph& graph, const Node& node, const JobConfig& config,
                                   const Candidate& candidate);
 
+/// True if a redistribution takes tensors of more dimensions than there can be, as between layouts
+/// of thousands of ranks.
+[[nodiscard]] bool IsTooDeep(const TensorLayout& from, const TensorLayout& to,
+                             bool enable_alltoall);
+
 /// What Reshapes cost. The first tensor between two layouts decides for all others, whatever their
 /// shapes. Source: mindspore/ccsrc/frontend/parallel/auto_parallel/graph_costmodel.cc
 /// (FindReshapeCostInCache)

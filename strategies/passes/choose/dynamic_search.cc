@@ -125,7 +125,35 @@ class DynamicSearch {
     if (RecursiveFactsOf(*NodeAt(i).entry).role == RecursiveRole::kConvolution) {
       KeepDataParallel(candidates);
     }
+    KeepCheapest(candidates);
     return Candidates(std::move(candidates));
+  }
+
+  /// Beyond 64 ranks operators of four dimensions have thousands of strategies, and pairs of them
+  /// millions: those stay that cost least by themselves, and no cut.
+  void KeepCheapest(std::vector<Candidate>& candidates) const {
+    constexpr std::int64_t kManyRanks = 64;
+    constexpr std::size_t kMost = 128;
+    if (StageDevices(config_) <= kManyRanks || candidates.size() <= kMost) {
+      return;
+    }
+    std::vector<std::pair<double, std::size_t>> costs;
+    for (std::size_t c = 1; c < candidates.size(); ++c) {
+      costs.emplace_back(candidates[c].computation +
+                             CommunicationWeight(config_) * candidates[c].forward_communication,
+                         c);
+    }
+    std::ranges::sort(costs);
+    std::vector<std::size_t> kept = {0};
+    for (std::size_t k = 0; k + 1 < kMost; ++k) {
+      kept.push_back(costs[k].second);
+    }
+    std::ranges::sort(kept);
+    std::vector<Candidate> cheapest;
+    for (const std::size_t c : kept) {
+      cheapest.push_back(std::move(candidates[c]));
+    }
+    candidates = std::move(cheapest);
   }
 
   /// A convolution is cut along the batch only, if that divides.
@@ -179,7 +207,23 @@ class DynamicSearch {
   /// The layouts of the producer, each with what the ways to the consumers' layouts cost.
   void AddReshapeCandidates(std::size_t i) {
     const Node& node = NodeAt(i);
-    ReshapeEnds ends;
+    const DType dtype = graph_.at(node.inputs.front()).type.dtype;
+    const auto users = UsersOf(i);
+    const auto producer = SourceOf(node.inputs.front());
+    ReshapeQuestion question = {
+        graph_.at(node.inputs.front()).type.shape,
+        graph_.at(node.outputs.front()).type.shape,
+        dtype,
+        {{producer ? &LayoutsOf(producer->first) : nullptr, producer ? producer->second : 0}}};
+    for (const auto& [user, tensor] : users) {
+      std::get<3>(question).emplace_back(&LayoutsOf(user), tensor);
+    }
+    const auto [known, is_new] = known_reshapes_.try_emplace(std::move(question));
+    ReshapeEnds& ends = known->second;
+    reshapes_[i] = &ends;
+    if (!is_new) {
+      return;
+    }
     if (const auto source = SourceOf(node.inputs.front())) {
       for (const Candidate& candidate : LayoutsOf(source->first)) {
         ends.in.push_back(candidate.sharding.outputs[std::min(
@@ -190,12 +234,11 @@ class DynamicSearch {
       ends.in.push_back(
           ReplicatedLayout(StageDevices(config_), graph_.at(node.inputs.front()).type.shape));
     }
-    for (const auto& [user, tensor] : UsersOf(i)) {
+    for (const auto& [user, tensor] : users) {
       for (const Candidate& candidate : LayoutsOf(user)) {
         ends.out.push_back(candidate.sharding.inputs[tensor]);
       }
     }
-    const DType dtype = graph_.at(node.inputs.front()).type.dtype;
     for (const TensorLayout& in : ends.in) {
       std::vector<StepCost>& costs = ends.costs.emplace_back();
       for (const TensorLayout& out : ends.out) {
@@ -205,7 +248,6 @@ class DynamicSearch {
         costs.emplace_back();
       }
     }
-    reshapes_[i] = std::move(ends);
   }
 
   /// Candidates of an operator; none of a Reshape, whose layouts follow from others.
@@ -218,7 +260,7 @@ class DynamicSearch {
   void AddOperator(std::size_t i) {
     std::vector<std::vector<StepCost>> costs;
     if (IsReshape(i)) {
-      costs = reshapes_.at(i).costs;
+      costs = reshapes_.at(i)->costs;
     } else {
       for (const Candidate& candidate : LayoutsOf(i)) {
         costs.push_back({CostOfStep(graph_, NodeAt(i), config_, candidate)});
@@ -241,7 +283,7 @@ class DynamicSearch {
       const End from = {.op = source->first, .tensor = source->second};
       const End to = {.op = i, .tensor = TensorIndex(node, k)};
       const DType dtype = graph_.at(node.inputs[k]).type.dtype;
-      costs_.AddConnection(from.op, to.op, CostsBetween(from, to, dtype, IsIdentity(from, to)));
+      costs_.AddConnection(from.op, to.op, TableBetween(from, to, dtype, IsIdentity(from, to)));
     }
   }
 
@@ -253,7 +295,7 @@ class DynamicSearch {
         if (user && !IsReshape(*user)) {
           const End from = {.op = first + w, .tensor = 0};
           const End to = {.op = *user, .tensor = TensorIndex(NodeAt(*user), use.operand)};
-          costs_.AddConnection(from.op, to.op, CostsBetween(from, to, DType::kFloat32, true));
+          costs_.AddConnection(from.op, to.op, TableBetween(from, to, DType::kFloat32, true));
         }
       }
     }
@@ -273,7 +315,7 @@ class DynamicSearch {
   [[nodiscard]] std::vector<TensorLayout> LayoutsAt(const End& end, bool leaves) const {
     std::vector<TensorLayout> layouts;
     if (IsReshape(end.op)) {
-      return leaves ? layouts : reshapes_.at(end.op).in;
+      return leaves ? layouts : reshapes_.at(end.op)->in;
     }
     for (const Candidate& candidate : LayoutsOf(end.op)) {
       layouts.push_back(leaves ? candidate.sharding.outputs[end.tensor]
@@ -282,12 +324,27 @@ class DynamicSearch {
     return layouts;
   }
 
+  /// Equal operators have equal costs between them.
+  [[nodiscard]] CostGraph::Table TableBetween(const End& from, const End& to, DType dtype,
+                                              bool identity) {
+    const auto place = [this](const End& end) -> const void* {
+      return IsReshape(end.op) ? static_cast<const void*>(reshapes_.at(end.op))
+                               : static_cast<const void*>(&LayoutsOf(end.op));
+    };
+    CostGraph::Table& known =
+        tables_[{place(from), from.tensor, place(to), to.tensor, dtype, identity}];
+    if (!known) {
+      known = costs_.KeepTable(CostsBetween(from, to, dtype, identity));
+    }
+    return known;
+  }
+
   /// Behind a Reshape every layout is possible: its own costs have the way there.
   [[nodiscard]] Table CostsBetween(const End& from, const End& to, DType dtype, bool identity) {
     if (IsReshape(from.op)) {
-      const std::size_t ends = IsReshape(to.op) ? reshapes_.at(to.op).in.size()
+      const std::size_t ends = IsReshape(to.op) ? reshapes_.at(to.op)->in.size()
                                                 : std::max<std::size_t>(1, LayoutsOf(to.op).size());
-      return Table(reshapes_.at(from.op).in.size(),
+      return Table(reshapes_.at(from.op)->in.size(),
                    std::vector<std::optional<StepCost>>(ends, StepCost{}));
     }
     const std::vector<TensorLayout> out = LayoutsAt(from, true);
@@ -316,11 +373,15 @@ class DynamicSearch {
       return known->second;
     }
     const EdgeCost cost = redistribution_.Between(from, to, dtype);
+    // Few ranks have no deep layouts, so that nothing has to be worked out for them.
+    constexpr std::int64_t kManyRanks = 64;
+    const bool possible = cost.possible && (StageDevices(config_) <= kManyRanks || from == to ||
+                                            !IsTooDeep(from, to, config_.enable_alltoall));
     const std::optional<StepCost> step =
-        cost.possible ? std::optional(StepCost{.computation = cost.computation,
-                                               .communication = cost.communication,
-                                               .forward = cost.communication})
-                      : std::nullopt;
+        possible ? std::optional(StepCost{.computation = cost.computation,
+                                          .communication = cost.communication,
+                                          .forward = cost.communication})
+                 : std::nullopt;
     ways_.emplace(way, step);
     return step;
   }
@@ -338,6 +399,9 @@ class DynamicSearch {
     std::vector<TensorLayout> out = {};
     std::vector<std::vector<StepCost>> costs = {};
   };
+  /// All that the costs of a Reshape depend on: both shapes, and who is around.
+  using ReshapeQuestion =
+      std::tuple<Shape, Shape, DType, std::vector<std::pair<const void*, std::size_t>>>;
   using Numbers = std::vector<std::int64_t>;
   using Maps = decltype(TensorLayout::tensor_map);
   using Way = std::tuple<Numbers, Maps, Numbers, Maps, Shape, DType>;
@@ -351,9 +415,14 @@ class DynamicSearch {
   std::vector<std::optional<std::size_t>> place_;  ///< Of a node in the order.
   std::vector<std::vector<SharedWeight::Use>> weight_uses_ = {};
   std::map<NodeId, Candidates> candidates_ = {};
-  std::map<std::size_t, ReshapeEnds> reshapes_ = {};
+  std::map<std::size_t, const ReshapeEnds*> reshapes_ = {};
+  std::map<ReshapeQuestion, ReshapeEnds> known_reshapes_ = {};
   ReshapeCosts reshape_costs_ = {};
   std::map<Way, std::optional<StepCost>> ways_ = {};
+  /// By candidates and tensors at both ends. Look-up only: the order of addresses does not matter.
+  std::map<std::tuple<const void*, std::size_t, const void*, std::size_t, DType, bool>,
+           CostGraph::Table>
+      tables_ = {};
   CostGraph costs_ = {};
 };
 
