@@ -1,9 +1,11 @@
 #include "sim/tracer/compile_answer.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -11,6 +13,8 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "sim/tracer/graph_listing.h"
+#include "strategies/layout/group_name.h"
+#include "strategies/layout/rank_pattern.h"
 #include "strategies/passes/localize/localize.h"
 #include "strategies/passes/prepare/rewrite.h"
 
@@ -36,10 +40,52 @@ json TensorMapJson(const TensorLayout& layout) {
   return map;
 }
 
-json LayoutJson(const TensorLayout& layout, const strategies::Shape& stored, bool uniform = true) {
+json LayoutJson(const TensorLayout& layout, const strategies::Shape& stored, bool uniform = true,
+                const std::string& group = "") {
   const TensorLayout standard = strategies::Standardize(layout);
   return json::array(
-      {standard.device_matrix, TensorMapJson(standard), stored, 0, uniform, "", layout.shape});
+      {standard.device_matrix, TensorMapJson(standard), stored, 0, uniform, group, layout.shape});
+}
+
+/// The AllGather that makes a weight whole from the shards of the optimizer, by the weight's name.
+std::map<std::string, const strategies::Node*> GathersOfShards(const LocalProgram& program) {
+  std::map<std::string, const strategies::Node*> gathers;
+  for (const strategies::Node& node : program.local.nodes) {
+    const auto name = node.attrs.find("parameter");
+    if (node.reason == strategies::CommReason::kOptimizerShard && node.group &&
+        node.phase == strategies::Phase::kForward && name != node.attrs.end()) {
+      if (const auto* text = std::get_if<std::string>(&name->second.value)) {
+        gathers.emplace(*text, &node);
+      }
+    }
+  }
+  return gathers;
+}
+
+/// The layout without the innermost cuts of its rows: those over the shards of the optimizer.
+TensorLayout WithoutShards(TensorLayout layout, std::int64_t shards) {
+  std::vector<std::int64_t>& rows = layout.tensor_map.front();
+  while (shards > 1 && !rows.empty()) {
+    shards /=
+        layout
+            .device_matrix[layout.device_matrix.size() - 1 - static_cast<std::size_t>(rows.back())];
+    rows.pop_back();
+  }
+  return layout;
+}
+
+/// As MindSpore tells it: how the weight is cut, and in which group the optimizer shards it.
+json ShardedLayoutJson(const LocalProgram& program, const TensorLayout& stored,
+                       const strategies::Node& gather, RankId rank) {
+  const strategies::JobConfig& config = program.from->config;
+  const strategies::GroupPlace place =
+      strategies::PlaceIn(*gather.group, ToInt(rank), strategies::StageDevices(config));
+  const std::vector<std::int64_t> ranks =
+      strategies::GroupRanks(*gather.group, place.position, place.begin);
+  const TensorLayout cut = WithoutShards(stored, static_cast<std::int64_t>(ranks.size()));
+  return LayoutJson(
+      cut, strategies::SliceShape(cut), true,
+      strategies::GroupName(ranks, config.world_size, strategies::BackendName(config)));
 }
 
 /// True for parameters of which every rank has a part of its own length.
@@ -49,11 +95,17 @@ bool IsCutByHand(const LocalProgram& program, const std::string& parameter) {
   });
 }
 
-json Layouts(const LocalProgram& program) {
+json Layouts(const LocalProgram& program, RankId rank) {
   json layouts = json::object();
+  const std::map<std::string, const strategies::Node*> gathers = GathersOfShards(program);
   const strategies::Graph& local = program.local;
   for (std::size_t p = 0; p < local.parameters.size(); ++p) {
     const strategies::Value& value = local.at(local.parameters[p].value);
+    if (const auto gather = gathers.find(value.name); gather != gathers.end()) {
+      layouts[value.name] =
+          ShardedLayoutJson(program, program.parameter_layouts[p], *gather->second, rank);
+      continue;
+    }
     layouts[value.name] = LayoutJson(program.parameter_layouts[p], value.type.shape,
                                      !IsCutByHand(program, value.name));
   }
@@ -145,22 +197,22 @@ json Violations(const LocalProgram& program) {
 
 }  // namespace
 
-json CompileAnswer(const LocalProgram& program) {
+json CompileAnswer(const LocalProgram& program, RankId rank) {
   return {{"nodes", program.from->traced.nodes.size()},
           {"redistributions", program.redistribution_count},
           {"operators_without_rule", OperatorsWithoutRule(program)},
           {"violations", Violations(program)},
-          {"layouts", Layouts(program)},
+          {"layouts", Layouts(program, rank)},
           {"strategies", Strategies(program)}};
 }
 
-Result<json> ForwardListing(const LocalProgram& program, RankId rank) {
+Result<json> ForwardListing(const LocalProgram& program, RankId rank, const OpenInputs& open) {
   const bool cuts = strategies::CutsOperators(program.from->config.mode);
   LocalProgram forward{.from = program.from};
   DRYDOCK_TRY(forward.local, strategies::BuildForwardProgram(
                                  *program.from, strategies::ClassifyNodes(program.from->traced)));
   NoteDefaults(program, forward.local);
-  return GraphListing(strategies::SpecialiseForRank(forward, rank), cuts);
+  return GraphListing(strategies::SpecialiseForRank(forward, rank), cuts, open);
 }
 
 }  // namespace drydock::sim

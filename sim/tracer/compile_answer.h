@@ -4,6 +4,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "sim/tracer/listed_open.h"
 #include "strategies/program/local_program.h"
 
 namespace drydock::sim {
@@ -12,13 +13,14 @@ namespace drydock::sim {
 ///
 ///     nodes, redistributions, operators_without_rule: [name], violations: [text],
 ///     layouts: {name: [device matrix, tensor map, slice shape, field size, uniform cut, group of
-///               the optimizer's shards, shape]} of inputs and parameters,
+///               the optimizer's shards, shape]} of inputs and parameters: matrix, map and slice
+///               without the shards, the group of `rank`,
 ///     strategies: {full name of a node: [cuts per operand]}
 /// Source: docs/compatibility.md.
-[[nodiscard]] nlohmann::json CompileAnswer(const strategies::LocalProgram& program);
+[[nodiscard]] nlohmann::json CompileAnswer(const strategies::LocalProgram& program, RankId rank);
 
 /// Listing (graph_listing.h) of the forward program of one rank, before differentiation.
 [[nodiscard]] Result<nlohmann::json> ForwardListing(const strategies::LocalProgram& program,
-                                                    RankId rank);
+                                                    RankId rank, const OpenInputs& open = {});
 
 }  // namespace drydock::sim

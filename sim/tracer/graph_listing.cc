@@ -1,7 +1,11 @@
 #include "sim/tracer/graph_listing.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +17,7 @@
 #include "base/ids.h"
 #include "sim/tracer/json_values.h"
 #include "strategies/operators/known_ops.h"
+#include "strategies/operators/listed_ops.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/operators/op_signature.h"
 
@@ -93,9 +98,41 @@ json AttributeText(const Node& node, const std::string& name, const strategies::
                                                               : Literal(attr);
 }
 
+/// Element types are operands as their number. Source:
+/// mindspore/core/include/mindapi/base/type_id.h.
+std::optional<std::int64_t> TypeNumber(const std::string& name, const strategies::Attr& attr) {
+  constexpr std::array<std::pair<std::string_view, std::int64_t>, 13> kNumbers = {
+      {{"bool", 30},
+       {"int8", 32},
+       {"int16", 33},
+       {"int32", 34},
+       {"int64", 35},
+       {"uint8", 37},
+       {"uint16", 38},
+       {"uint32", 39},
+       {"uint64", 40},
+       {"float16", 42},
+       {"float32", 43},
+       {"float64", 44},
+       {"bfloat16", 45}}};
+  const auto* text = std::get_if<std::string>(&attr.value);
+  const auto* const found =
+      name == "dtype" && text != nullptr
+          ? std::ranges::find(kNumbers, std::string_view(*text),
+                              &std::pair<std::string_view, std::int64_t>::first)
+          : kNumbers.end();
+  return found == kNumbers.end() ? std::nullopt : std::optional(found->second);
+}
+
 class Lister {
  public:
-  Lister(const Graph& graph, bool dataset) : graph_(graph), values_(graph.values.size()) {
+  Lister(const Graph& graph, bool dataset, const OpenInputs& open)
+      : graph_(graph),
+        cuts_(dataset),
+        open_(OpenDimensions(graph, open)),
+        values_(graph.values.size()),
+        loads_(graph.values.size()),
+        folded_(graph.values.size(), false) {
     for (std::size_t v = 0; v < graph.values.size(); ++v) {
       const Value& value = graph.values[v];
       values_[v] =
@@ -152,12 +189,90 @@ class Lister {
     }
     Line tuple{.primitive = kMakeTuple};
     for (const ValueId id : ids) {
-      tuple.operands.push_back(id == strategies::kNoValue ? json("None") : values_[ToIndex(id)]);
+      tuple.operands.push_back(id == strategies::kNoValue ? json("None") : ReadOf(id));
     }
     return AddLine(std::move(tuple));
   }
 
+  /// What an operator reads: parameters through a Load, constants of cut operators as the part of
+  /// the rank.
+  Operand ReadOf(ValueId id) {
+    const Value& value = graph_.at(id);
+    if (value.kind == ValueKind::kParameter) {
+      std::optional<std::size_t>& load = loads_[ToIndex(id)];
+      load = load ? load
+                  : AddLine({.primitive = std::string(strategies::ops::kListedRead),
+                             .operands = {values_[ToIndex(id)]}});
+      return *load;
+    }
+    const strategies::Shape& shape = value.type.shape;
+    const bool number = shape.empty() || (shape.size() == 1 && shape.front() == 1);
+    if (cuts_ && !number && IsConstant(id)) {
+      return AddLine({.primitive = std::string(strategies::ops::kListedConstant),
+                      .operands = {values_[ToIndex(id)]}});
+    }
+    return values_[ToIndex(id)];
+  }
+
+  [[nodiscard]] bool IsConstant(ValueId id) const {
+    return graph_.at(id).kind == ValueKind::kConstant || folded_[ToIndex(id)];
+  }
+
+  /// Slices and casts of a constant are worked out beforehand.
+  [[nodiscard]] bool IsFolded(const Node& node) const {
+    const bool slice = node.attrs.contains("begin") && node.attrs.contains("end");
+    const bool kind = slice || (node.entry != nullptr && node.entry->is_cast);
+    return cuts_ && kind && node.inputs.size() == 1 && node.outputs.size() == 1 &&
+           node.inputs.front() != strategies::kNoValue && IsConstant(node.inputs.front());
+  }
+
+  [[nodiscard]] bool IsOpen(ValueId id) const {
+    return id != strategies::kNoValue &&
+           std::ranges::find(open_[ToIndex(id)], true) != open_[ToIndex(id)].end();
+  }
+
+  /// The only dimension along which a redistribution takes a part of a tensor with open extents.
+  [[nodiscard]] std::optional<std::size_t> PartOfOpen(const Node& node) const {
+    if (node.reason != strategies::CommReason::kRedistribution || !node.attrs.contains("begin") ||
+        !node.attrs.contains("end") || node.inputs.size() != 1 || !IsOpen(node.inputs.front())) {
+      return std::nullopt;
+    }
+    const strategies::Shape& whole = graph_.at(node.inputs.front()).type.shape;
+    const strategies::Shape& part = graph_.at(node.outputs.front()).type.shape;
+    std::optional<std::size_t> found;
+    for (std::size_t d = 0; d < whole.size(); ++d) {
+      if (whole[d] != part[d]) {
+        if (found || part[d] == 0) {
+          return std::nullopt;
+        }
+        found = d;
+      }
+    }
+    return found;
+  }
+
+  /// A part of a tensor with open extents is one of equal parts: Split and TupleGetItem.
+  void AddSplit(const Node& node, std::size_t dim) {
+    const std::int64_t part = graph_.at(node.outputs.front()).type.shape[dim];
+    const std::int64_t count = graph_.at(node.inputs.front()).type.shape[dim] / part;
+    const auto begin = strategies::IntListAttr(node.attrs, "begin");
+    const std::int64_t first = begin && *begin && dim < (*begin)->size() ? (**begin)[dim] : 0;
+    const std::size_t split = AddLine({.primitive = std::string(strategies::ops::kSplit),
+                                       .operands = {InputOf(node, 0), json(dim), json(count)}});
+    values_[ToIndex(node.outputs.front())] =
+        AddLine({.primitive = kTupleGetItem, .operands = {split, json(first / part)}});
+  }
+
   void AddNode(const Node& node) {
+    if (IsFolded(node)) {
+      folded_[ToIndex(node.outputs.front())] = true;
+      values_[ToIndex(node.outputs.front())] = values_[ToIndex(node.inputs.front())];
+      return;
+    }
+    if (const auto dim = PartOfOpen(node)) {
+      AddSplit(node, *dim);
+      return;
+    }
     Line line{.primitive = node.op};
     AddOperands(node, line);
     for (const auto& [name, attr] : node.attrs) {
@@ -222,17 +337,43 @@ class Lister {
     return next;
   }
 
-  [[nodiscard]] Operand InputOf(const Node& node, std::size_t index) const {
+  Operand InputOf(const Node& node, std::size_t index) {
     const ValueId id = node.inputs[index];
-    return id == strategies::kNoValue ? Operand(json("None")) : values_[ToIndex(id)];
+    if (id == strategies::kNoValue) {
+      return json("None");
+    }
+    const std::vector<std::size_t> written = node.entry == nullptr
+                                                 ? std::vector<std::size_t>()
+                                                 : strategies::WrittenOperands(*node.entry);
+    return std::ranges::find(written, index) != written.end() ? values_[ToIndex(id)] : ReadOf(id);
   }
 
-  static void AddAttribute(const Node& node, const std::string& name, Line& line) {
+  /// A target shape with -1 for extents that are open; nullopt if none is.
+  [[nodiscard]] std::optional<json> OpenTarget(const Node& node, const std::string& name,
+                                               const strategies::Attr& attr) const {
+    const auto* list = std::get_if<strategies::Attr::List>(&attr.value);
+    if (name != "shape" || list == nullptr || node.outputs.size() != 1 ||
+        !IsOpen(node.outputs.front()) ||
+        list->size() != open_[ToIndex(node.outputs.front())].size()) {
+      return std::nullopt;
+    }
+    strategies::Attr::List target = *list;
+    for (std::size_t d = 0; d < target.size(); ++d) {
+      if (open_[ToIndex(node.outputs.front())][d]) {
+        target[d] = strategies::Attr(std::int64_t{-1});
+      }
+    }
+    return Literal(strategies::Attr(std::move(target)));
+  }
+
+  void AddAttribute(const Node& node, const std::string& name, Line& line) const {
     const auto it = node.attrs.find(name);
     const bool collective =
         node.entry != nullptr && node.entry->kind == strategies::OpKind::kCollective;
     if (it != node.attrs.end() && !collective) {
-      line.operands.emplace_back(Literal(it->second));
+      const std::optional<json> open = OpenTarget(node, name, it->second);
+      const std::optional<std::int64_t> type = TypeNumber(name, it->second);
+      line.operands.emplace_back(open ? *open : type ? json(*type) : Literal(it->second));
     }
   }
 
@@ -269,7 +410,11 @@ class Lister {
   }
 
   const Graph& graph_;
+  bool cuts_ = false;
+  std::vector<std::vector<bool>> open_;  ///< Per value and dimension.
   std::vector<Operand> values_;
+  std::vector<std::optional<std::size_t>> loads_;  ///< Lines of parameters that were read.
+  std::vector<bool> folded_;                       ///< Values that are made of a constant.
   std::vector<Line> lines_ = {};
   std::vector<std::string> names_ = {};
   std::vector<std::size_t> unread_ = {};  ///< Lines that no result needs.
@@ -277,8 +422,8 @@ class Lister {
 
 }  // namespace
 
-json GraphListing(const Graph& rank_graph, bool dataset) {
-  return Lister(rank_graph, dataset).List();
+json GraphListing(const Graph& rank_graph, bool dataset, const OpenInputs& open) {
+  return Lister(rank_graph, dataset, open).List();
 }
 
 }  // namespace drydock::sim

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "sim/tracer/listed_open.h"
 #include "strategies/graph/graph.h"
 
 namespace drydock::sim {
@@ -13,8 +14,11 @@ namespace drydock::sim {
 /// to right. An operand is the name of a node, input or parameter; attributes that the reference
 /// hands over as operands stand behind the tensors in the order of the signature. Several tensors
 /// that are one operand go through a MakeTuple, one result of several through a TupleGetItem; so do
-/// the inputs of the data set, `dataset` true.
+/// the inputs of the data set, `dataset` true. Where extents are open, the slices that a
+/// redistribution takes are a Split and the part taken, and target shapes have -1 for them.
+/// Parameters are read through a Load, constants of cut operators are a _GetTensorSlice.
 /// Source: docs/compatibility.md.
-[[nodiscard]] nlohmann::json GraphListing(const strategies::Graph& rank_graph, bool dataset);
+[[nodiscard]] nlohmann::json GraphListing(const strategies::Graph& rank_graph, bool dataset,
+                                          const OpenInputs& open = {});
 
 }  // namespace drydock::sim

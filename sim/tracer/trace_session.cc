@@ -432,7 +432,7 @@ Result<json> TraceSession::Compile(const json& request) {
   }
   DRYDOCK_TRY(compiled_, strategies::Compile(builder_->graph(), job_,
                                              RankId{static_cast<std::int32_t>(rank)}));
-  return CompileAnswer(*compiled_);
+  return CompileAnswer(*compiled_, RankId{static_cast<std::int32_t>(rank)});
 }
 
 Result<json> TraceSession::NodeNames(const json& request) {
@@ -467,7 +467,13 @@ Result<json> TraceSession::Listing(const json& request) const {
   if (!compiled_ || rank < 0 || rank >= job_.world_size) {
     return BadRequest("'listing' without a compiled program, or of a rank that does not exist");
   }
-  return ForwardListing(*compiled_, RankId{static_cast<std::int32_t>(rank)});
+  OpenInputs open;
+  if (const auto found = request.find("open"); found != request.end() && found->is_object()) {
+    for (const auto& [name, dims] : found->items()) {
+      DRYDOCK_TRY(open[name], IntListField(*found, name));
+    }
+  }
+  return ForwardListing(*compiled_, RankId{static_cast<std::int32_t>(rank)}, open);
 }
 
 Result<std::vector<ValueId>> TraceSession::ValueIds(const json& request, std::string_view name,

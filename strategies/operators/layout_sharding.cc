@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "base/checked.h"
 #include "base/text.h"
@@ -249,10 +251,23 @@ void Scatter(OpSharding& sharding, std::size_t output, const TensorLayout& scatt
   }
 }
 
+/// Operators whose output layout always follows from the inputs refuse one that is given, even the
+/// right one. Source: mindspore ops_info/{activation,arithmetic,layer_norm,rms_norm}_info.cc.
+bool RefusesOutLayouts(const OpEntry& entry) {
+  constexpr std::array<std::string_view, 3> kFamilies = {"elementwise_unary", "broadcast_binary",
+                                                         "normalisation"};
+  return !entry.accepts_out_layout && std::ranges::find(kFamilies, entry.family) != kFamilies.end();
+}
+
 /// Output layouts may repeat what follows from the inputs, or ask for the scattered form.
 /// Source: mindspore ops_info/operator_info.cc.
 Status ApplyOutLayouts(const OpEntry& entry, const OpView& view, const AxisDevices& axis_devices,
                        const std::vector<TensorLayout>& out_layouts, OpSharding& sharding) {
+  if (!out_layouts.empty() && RefusesOutLayouts(entry)) {
+    return FailLayout(view, "out-given",
+                      "the layout of the result of '" + std::string(view.op) +
+                          "' follows from its inputs and cannot be given");
+  }
   for (std::size_t i = 0; i < out_layouts.size() && i < sharding.outputs.size(); ++i) {
     TensorLayout wanted = LikeOperands(out_layouts[i], sharding);
     wanted.shape = sharding.outputs[i].shape;

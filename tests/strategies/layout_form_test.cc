@@ -265,9 +265,21 @@ TEST(OutputLayout, ContractedAxesOnTheRowsScatterThePartialSums) {
 TEST(OutputLayout, ThatFollowsFromTheInputsChangesNothing) {
   StepWith step;
   const ValueId x = step.Op("Exp", {step.Weight({8, 6})}, {});
+  const ValueId product =
+      step.Op("MatMul", {x, step.Weight({6, 4})}, {{{"dp"}, {"mp"}}, {{"mp"}, kNone}});
+  step.AskFor({{"dp"}, kNone});
+  EXPECT_EQ(Difference(step.Finish(product)), "");
+}
+
+TEST(OutputLayout, OfAnElementwiseOperatorIsRefusedEvenIfItFollows) {
+  StepWith step;
+  const ValueId x = step.Op("Exp", {step.Weight({8, 6})}, {});
   const ValueId y = step.Op("Tanh", {x}, {{{"dp", "mp"}, kNone}});
   step.AskFor({{"dp", "mp"}, kNone});
-  EXPECT_EQ(Difference(step.Finish(y)), "");
+  const RandomStep whole = step.Finish(y);
+  const auto program = Compile(whole.graph, whole.job);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().reason, "Tanh:layout-out-given");
 }
 
 TEST(OutputLayout, AnyOtherIsRefusedWithTheOnesThatGo) {

@@ -61,10 +61,69 @@ print(json.dumps(executor._graph_executor.get_parallel_graph_info(phase)["@graph
 """)
         self.assertEqual(nodes["AllReduce-0"]["inputs"], ["MatMul-0"])
         self.assertEqual(nodes["AllReduce-0"]["attrs"]["group_ranks"], "4-5-6-7")
-        self.assertEqual(nodes["MatMul-0"]["inputs"][1:], ["weight", False, False])
+        self.assertEqual(nodes["MatMul-0"]["inputs"][1:], ["Load-0", False, False])
+        self.assertEqual(nodes["Load-0"]["inputs"], ["weight"])
         self.assertEqual(nodes[nodes["ReLU-0"]["inputs"][0]]["inputs"][0], "AllReduce-0")
         self.assertEqual(nodes[nodes["ReLU-0"]["inputs"][0]]["inputs"][1:3], ["(4, 0)", "(8, 32)"])
         self.assertEqual(nodes["TupleGetItem-0"]["inputs"], ["MakeTuple-0", 0])
+
+    def test_listing_of_open_extents_splits(self):
+        # 4 rows in 2 and 8 columns in 4: rank 5 is in the second half of the rows (5 div 4) and has the second quarter of the
+        # columns (5 mod 4). Where an extent is open the parts are taken of a Split; a target shape has -1 for it; float16 is number 42.
+        nodes = self.printed("""
+class Open(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.relu = ops.ReLU().shard(((2, 1, 4),))
+        self.c = Tensor([[1.0] * 8] * 8, ms.float32)
+        self.mul = ops.Mul().shard(((2, 4), (2, 4)))
+    def construct(self, x):
+        y = ops.cast(self.relu(x), ms.float16)
+        return ops.reshape(y, (x.shape[0], x.shape[1] * x.shape[2])), self.mul(self.c, self.c)
+net = Open()
+rows = Tensor(shape=[4, None, 8], dtype=ms.float32)
+net.set_inputs(rows)
+phase, _ = executor.compile(net, rows)
+print(json.dumps(executor._graph_executor.get_parallel_graph_info(phase)["@graph_0"]))
+""")
+        self.assertEqual([nodes[name]["inputs"] for name in ("Split-0", "TupleGetItem-1", "Split-1", "TupleGetItem-2")],
+                         [["TupleGetItem-0", 0, 2], ["Split-0", 1], ["TupleGetItem-1", 2, 4], ["Split-1", 1]])
+        self.assertEqual(nodes["Cast-0"]["inputs"], ["ReLU-0", 42])
+        self.assertTrue(any("-1" in str(node["inputs"][-1]) for name, node in nodes.items() if name.startswith("Reshape")))
+        self.assertEqual(nodes["Mul-0"]["inputs"], ["_GetTensorSlice-0", "_GetTensorSlice-1"])
+
+    def test_layouts_that_the_original_refuses(self):
+        # The layout of an element-wise result follows from its operands, even where the right one is given; operands with open
+        # extents have one axis a dimension; how parameters are cut is asked where something is.
+        given = """
+from mindspore.parallel import Layout
+layout = Layout((2, 2, 2), ("a", "b", "c"))
+class Cut(nn.Cell):
+    def __init__(self, op):
+        super().__init__()
+        self.op = op
+    def construct(self, x):
+        return self.op(x)
+"""
+        for source, words in (
+                ('executor.compile(Cut(ops.GeLU().shard((layout("a", "b"),), (layout("a", "b"),))), x)\n', "cannot be given"),
+                ('net = Cut(ops.GeLU().shard((layout(("a", "b"), "c"),)))\nrows = Tensor(shape=[16, None], dtype=ms.float32)\n'
+                 'net.set_inputs(rows)\nexecutor.compile(net, rows)\n', "cuts a dimension by several axes"),
+                ('ms.reset_auto_parallel_context()\nms.Model(Cut(ops.GeLU())).infer_predict_layout(x)\n', "semi_auto_parallel")):
+            error = self.error(HEAD + given + source)
+            self.assertEqual(error["family"], "user", source)
+            self.assertIn(words, error["message"])
+
+    def test_layout_of_a_weight_with_a_sharded_optimizer_names_its_group(self):
+        # 64 rows in 4 on the inner axis of (2, 4); ranks 1 and 5 have the same rows and share the optimizer's state.
+        layout = self.printed("""
+ms.set_auto_parallel_context(enable_parallel_optimizer=True, parallel_optimizer_config={"parallel_optimizer_threshold": 0})
+net = Net()
+executor.compile(net, x)
+print(json.dumps(net.parameter_layout_dict["weight"]))
+""")
+        self.assertEqual(layout[:5], [[2, 4], [0, -1], [16, 32], 0, True])
+        self.assertTrue(layout[5].startswith("2-"), layout)
 
     def test_listing_belongs_to_the_rank_of_the_compile(self):
         # As above; resetting the context afterwards does not turn rank 5 into rank 0.
@@ -131,7 +190,7 @@ print(json.dumps([net.parameter_layout_dict["w1"][2], nodes["Custom-0"]["inputs"
 """)
         self.assertEqual(answer[0], [2, 64])
         self.assertEqual(answer[1][1:], ["MakeTuple-1"])
-        self.assertEqual(answer[2], ["w1", "w2"])
+        self.assertEqual(answer[2], ["Load-0", "Load-1"])
 
     def test_custom_operator_without_types_is_unsupported(self):
         self.assertEqual(self.printed("""

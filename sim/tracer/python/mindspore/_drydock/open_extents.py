@@ -45,6 +45,16 @@ def _windows_overlap(op, cut, is_open, attrs):
     return any(_at(cut, 0, -2 + i) > 1 and kernel[-2 + i] > stride[-2 + i] for i in range(2))
 
 
+def _volumes_overlap(op, cut, is_open, attrs):
+    """The same for the first two dimensions of volumes."""
+    kernel, stride = (_triple(attrs.get(name, 1)) for name in ("kernel_size", "strides"))
+    return any(_at(cut, 0, 2 + i) > 1 and kernel[i] > stride[i] for i in range(2))
+
+
+def _triple(value):
+    return tuple(value)[-3:] if isinstance(value, (tuple, list)) else (value,) * 3
+
+
 def _always(op, cut, is_open, attrs):
     return True
 
@@ -56,7 +66,7 @@ def _pair(value):
 _DEPTH, _LAST = "indices depth", "indices open"
 _RULES = {"GatherD": _axis_is_open("dim"), "Gather": _axis_is_open("axis"), "LinSpace": _first_is_cut,
           "ROIAlign": _first_is_cut, "CropAndResize": _first_is_cut_and_open, "ResizeBilinearV2": _plane_is_open,
-          "ParallelResizeBilinear": _plane_is_open, "Conv2D": _windows_overlap, "MaxPool3D": _windows_overlap,
+          "ParallelResizeBilinear": _plane_is_open, "Conv2D": _windows_overlap, "MaxPool3D": _volumes_overlap, "AvgPool3D": _volumes_overlap,
           "Conv2DTranspose": _always, "Conv2DBackpropInput": _always, "DropoutDoMask": _always, "MatmulDDS": _always,
           "StandardNormal": _always, "UniformReal": _always}
 _RULES.update({name: _first_is_cut for name in ("ScatterAdd", "ScatterSub", "ScatterMul", "ScatterDiv", "ScatterMax", "ScatterMin",
@@ -74,7 +84,10 @@ def check(program, op, operands, values, attrs, primitive):
     """Refuses a cut that needs extents which are open; `operands` are value ids, `values` the tensors of the script."""
     is_open = [dims_of(program, operand) for operand in operands]
     rule = _RULES.get(op)
-    if rule is None or not any(is_open) or program.job["mode"] not in ("semi_auto_parallel", "auto_parallel"):
+    if not any(is_open):
+        return
+    _check_layouts(op, primitive)
+    if rule is None or program.job["mode"] not in ("semi_auto_parallel", "auto_parallel"):
         return
     cut = (primitive.sharding_fields() if primitive is not None else {}).get("strategy") or []
     facts = dict(attrs)
@@ -86,6 +99,21 @@ def check(program, op, operands, values, attrs, primitive):
         raise user_error(RuntimeError, op + ":open-extents", "%s'%s' does not work where extents are open%s"
                          % ("the strategy of " if cut else "", op, ": it needs the numbers to rewrite the operator" if cut else ""),
                          "give the input its extents, or leave the dimension whole")
+
+
+def _check_layouts(op, primitive):
+    """Layouts of operands with open extents have one axis a dimension, and none that is interleaved.
+
+    Source: mindspore/ccsrc/frontend/parallel/dynamic_shape/dynamic_shape.cc (behaviour only).
+    """
+    for layout in (primitive.attrs.get("in_layout") or ()) if primitive is not None else ():
+        parts = layout if isinstance(layout, (tuple, list)) else (layout,)
+        for part in parts:
+            several = any(isinstance(entry, (tuple, list)) and len(entry) > 1 for entry in part.get("tensor_map", ()))
+            if several or part.get("interleaved_parallel"):
+                raise user_error(RuntimeError, op + ":open-extents-layout", "a layout of '%s' %s, which does not work where extents are open"
+                                 % (op, "cuts a dimension by several axes" if several else "is interleaved"),
+                                 "give the input its extents, or one axis a dimension")
 
 
 def follow(program, operands, results):

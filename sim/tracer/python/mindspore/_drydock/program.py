@@ -99,6 +99,7 @@ class Program:
         self.step_update_count = 0     # those of optimizers among them
         self._log = None               # NodeLog of the running construct()
         self.open_values = {}          # value -> its open dimensions
+        self.open_inputs = {}          # name of an input -> its open dimensions
         self.open_extents = {}         # value -> the shape that stands for them
         self.examples = []             # inputs with open extents and their shapes, as they are compiled
         self._kept = []                # objects whose id() is used as a key
@@ -115,12 +116,14 @@ class Program:
         """The input that stands for a tensor of the script; the same tensor gives the same input."""
         found = self._inputs.get(id(tensor))
         if found is None:
-            answer = self.recorder.call("add_input", name=_free_name(name, self._names),
+            free_name = _free_name(name, self._names)
+            answer = self.recorder.call("add_input", name=free_name,
                                         shape=list(self._input_shape(tensor)), dtype=tensor.dtype.name)
             found = recorded(self, answer["id"], answer["shape"], tensor.dtype)
             if tensor._open is not None:
                 open_extents.mark(self, found, tuple(dim for dim, extent in enumerate(tensor._open) if extent is None or
                                                      type(extent).__name__ == "Symbol" or extent == -1))
+                self.open_inputs[free_name] = list(open_extents.dims_of(self, found._node[1]))
             self._inputs[id(tensor)] = found
             self._kept.append(tensor)
         return found
@@ -408,7 +411,7 @@ class Program:
 
     def listing(self):
         """The compiled program of `global_rank`, node by node (sim/tracer/graph_listing.h)."""
-        return self.recorder.call("listing", rank=self.global_rank)
+        return self.recorder.call("listing", rank=self.global_rank, open=self.open_inputs)
 
     def _check_sharded_optimizer(self):
         """Where no operator is cut, a sharded optimizer makes every rank sum other gradients: the job would hang."""

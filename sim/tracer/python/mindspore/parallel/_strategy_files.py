@@ -246,13 +246,17 @@ def _compiled(layout):
     made.field = int(layout[3])
     group = layout[5] if len(layout) > 5 else ""
     if group:
-        made.opt_weight_shard_size = int(group.partition("-")[0])
+        size = group.partition("-")[0]
         used = {axis for entry in tensor_map for axis in (entry if isinstance(entry, (list, tuple)) else [entry])}
         made.opt_weight_shard_step = 1
         for axis, extent in enumerate(reversed(matrix)):
             if axis not in used and extent > 1:
                 break
             made.opt_weight_shard_step *= extent
+        whole = 1
+        for axis, extent in enumerate(reversed(matrix)):
+            whole *= extent if axis not in used else 1
+        made.opt_weight_shard_size = int(size) if size.isdigit() else whole  # the group of all ranks has no number
     return made
 
 

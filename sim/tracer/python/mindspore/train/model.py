@@ -148,6 +148,10 @@ class Model:
 
     @_with_settings
     def infer_predict_layout(self, *predict_data, **kwargs):
+        from mindspore import context
+        if not context.cuts_operators():
+            raise user_error(RuntimeError, "infer_predict_layout:mode", "infer_predict_layout() asks how parameters are cut, which is decided "
+                             "in the modes semi_auto_parallel and auto_parallel only", "set parallel_mode before it")
         self.predict(*predict_data)
         return self._predict_network.parameter_layout_dict
 
