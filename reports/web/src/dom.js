@@ -26,7 +26,13 @@ export function bytes(value) {
     scaled /= 1024;
     unit += 1;
   }
-  return unit === 0 ? `${value} B` : `${scaled.toFixed(1)} ${UNITS[unit]}`;
+  return unit === 0 ? `${value} B` : `${oneDigit(scaled)} ${UNITS[unit]}`;
+}
+
+/** 1.25 -> "1.2": halves go to the even digit, as on the terminal; toFixed would say 1.3. */
+function oneDigit(value) {
+  const tenths = value * 10;
+  return (tenths % 1 === 0.5 ? 2 * Math.round(tenths / 2) / 10 : value).toFixed(1);
 }
 
 /** 174600000000 -> "174.6 B". */

@@ -146,7 +146,7 @@ export function memoryChart(profile, state, options) {
       cursor: { y: false, points: { show: false }, drag: { x: true, y: false } },
       axes: [
         { ...axis, label: t("kernel"), labelFont: "12px system-ui, sans-serif", labelSize: 20, size: 34, values: (_, ticks) => ticks.map((v) => (Number.isInteger(v) ? whole(v) : "")) },
-        { ...axis, size: 72, values: (_, ticks) => ticks.map((v) => (v === 0 ? "0" : bytes(v))), splits: () => ticksUpTo(top) },
+        { ...axis, size: 80, values: (_, ticks) => ticks.map((v) => (v === 0 ? "0" : bytes(v))), splits: () => ticksUpTo(top) },
       ],
       series: [{}, ...ordered.map((_, i) => ordered.length - 1 - i).map((i) => ({
         label: ordered[i].part, fill: cssColour(`--part-${PARTS.indexOf(ordered[i].part)}`), width: 0, paths: stepped, points: { show: false } }))],
