@@ -160,6 +160,8 @@ void CostGraph::Fold(const Step& step, bool into_producer) {
 }
 
 /// The tip goes into the left corner, with what it means for the right one.
+// Plain loops over candidates and their costs.
+// NOLINTNEXTLINE(readability-function-cognitive-complexity)
 void CostGraph::TakeTriangle(const Step& step) {
   const std::vector<std::vector<CostList>>& to_left = *connections_[step.connections[0]].lists;
   const std::vector<std::vector<CostList>>& to_right = *connections_[step.connections[1]].lists;
@@ -196,6 +198,8 @@ void CostGraph::TakeTriangle(const Step& step) {
 
 /// The centre goes into its first successor, with what it means for all others. These are added one
 /// after the other, and only what is best for some weight goes on.
+// Plain loops over candidates and their costs.
+// NOLINTNEXTLINE(readability-function-cognitive-complexity)
 void CostGraph::TakeStar(const Step& step) {
   std::vector<CostList> first = *operators_[step.target].lists;
   const std::vector<CostList>& centre = *operators_[step.op].lists;
