@@ -186,7 +186,8 @@ class ElasticJob {
   }
 
   /// Two jobs with one id are none. @error USAGE
-  Status CheckJob(const std::vector<EtcdEntry>& entries, const std::string& own) const {
+  [[nodiscard]] Status CheckJob(const std::vector<EtcdEntry>& entries,
+                                const std::string& own) const {
     const std::string key = base_ + "/job";
     for (const EtcdEntry& entry : entries) {
       if (entry.key == base_ && entry.value == "1") {
@@ -206,7 +207,7 @@ class ElasticJob {
   }
 
   /// The number of nodes may differ where --scale or --force says so.
-  bool SameJob(const std::string& theirs, const std::string& own) const {
+  [[nodiscard]] bool SameJob(const std::string& theirs, const std::string& own) const {
     const Json a = Json::parse(theirs, nullptr, false);
     const Json b = Json::parse(own, nullptr, false);
     const bool may_change = request_.scale != 0 || request_.force;

@@ -88,7 +88,7 @@ void ShowAsInner(pid_t outer) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells addresses as numbers
   auto* const arguments = reinterpret_cast<char*>(begin);
   std::memset(arguments, 0, room);
-  std::memcpy(arguments, title.data(), std::min(title.size(), room - 1));
+  std::ranges::copy(title.substr(0, room - 1), arguments);
 }
 
 void LeaveNote(const GuardNote& note) {

@@ -35,7 +35,7 @@ constexpr std::int64_t kLowDiskBytes = std::int64_t{16} << 20U;
 constexpr std::int64_t kOwnDescriptors = 64;
 constexpr std::int64_t kDescriptorsPerRank = 4;
 constexpr std::chrono::seconds kResolvePause{1};
-const std::string kLockStem = ".msrun.";
+constexpr const char* kLockStem = ".msrun.";
 
 std::string SystemText(int number) {
   return std::error_code(number, std::generic_category()).message();
