@@ -417,7 +417,7 @@ print(norm.group_name, norm.is_global)
         self.assertNotIn("exchange of statistics", " ".join(run.result["warnings"]))
 
     def test_cut_batches_exchange_statistics_by_the_rule_of_the_operator(self):
-        run = self.trace(HEAD + self.NET % ("semi_auto_parallel", ""))
+        run = self.trace("from mindspore.communication import init\ninit()\n" + HEAD + self.NET % ("semi_auto_parallel", ""))
         self.assertIn("hccl_world_group True", run.output)
         self.assertNotIn("exchange of statistics", " ".join(run.result["warnings"]))
 
