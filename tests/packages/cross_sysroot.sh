@@ -26,5 +26,7 @@ apt-get "${options[@]}" update >/dev/null
 for package in "$state"/packages/*.deb; do
   dpkg-deb -x "$package" "$root"
 done
+# The cross compiler looks for no folder of an architecture below another root.
+cp -rn "$root/usr/include/$machine-linux-gnu/." "$root/usr/include/"
 rm -rf "$state"
 : >"$root/complete"
