@@ -5,6 +5,8 @@
 
 #include <array>
 #include <csignal>
+#include <string_view>
+#include <utility>
 
 #include <sys/wait.h>
 
@@ -99,6 +101,31 @@ Result<std::unique_ptr<Agent>> StartAgent(const MsrunOptions& options,
 Error LostError(const sim::SchedulerEvent& event) {
   return FailCommand("RANK_LOST", sim::EventText(event), "look at the log of that rank on its node")
       .value();
+}
+
+/// What `drydock scheduler` says first, a line but for its warnings ("drydock scheduler: warning:
+/// text"), whose texts go to `warnings`; all that is there if it ends before.
+std::string FirstAnswer(int from, std::vector<std::string>& warnings) {
+  constexpr std::string_view kWarning = ": warning: ";
+  std::string text;
+  std::array<char, 512> block = {};
+  for (;;) {
+    const std::size_t end = text.find('\n');
+    if (end != std::string::npos) {
+      const std::size_t warning = text.find(kWarning);
+      if (warning >= end) {
+        return text;
+      }
+      warnings.push_back(text.substr(warning + kWarning.size(), end - warning - kWarning.size()));
+      text.erase(0, end + 1);
+      continue;
+    }
+    const ssize_t count = ::read(from, block.data(), block.size());
+    if (count <= 0) {
+      return text;
+    }
+    text.append(block.data(), static_cast<std::size_t>(count));
+  }
 }
 
 /// The error that `drydock scheduler` printed: "drydock scheduler: error[CODE]: text".
@@ -420,18 +447,14 @@ Result<DetachedScheduler> StartDetachedScheduler(const MsrunOptions& options,
                      .output = output.get(),
                      .dies_with_us = false}));
   (void)output.Close();
-  std::string text;
-  std::array<char, 512> block = {};
-  ssize_t count = 0;
-  while (text.find('\n') == std::string::npos &&
-         (count = ::read(answer.get(), block.data(), block.size())) > 0) {
-    text.append(block.data(), static_cast<std::size_t>(count));
-  }
+  std::vector<std::string> warnings;
+  const std::string text = FirstAnswer(answer.get(), warnings);
   if (text.starts_with("listening")) {  // listening at 127.0.0.1:8118
     const std::string port = text.substr(text.rfind(':') + 1);
     return DetachedScheduler{.pid = pid,
                              .port = ReadIntWord(port.substr(0, port.find('\n'))).value_or(0),
-                             .ranks = std::move(ranks)};
+                             .ranks = std::move(ranks),
+                             .warnings = std::move(warnings)};
   }
   ::kill(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);

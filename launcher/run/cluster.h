@@ -93,6 +93,7 @@ struct DetachedScheduler {
   std::int64_t port = 0;
   /// Where it reads whom it serves; it ends with them.
   std::shared_ptr<Descriptor> ranks = {};
+  std::vector<std::string> warnings = {};  ///< What it warned of before it listened.
 };
 
 /// Starts the scheduler as a process of its own, for --join=False, and waits until it listens.

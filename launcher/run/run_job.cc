@@ -439,6 +439,9 @@ Result<ExitCode> RunGuardedJob(const MsrunOptions& given, const Context& context
   if (!options.join && checked.host.is_master && checked.join.workers_register) {
     DRYDOCK_TRY(scheduler, StartDetachedScheduler(options, context.environment, checked));
     setting.scheduler_port = scheduler->port;
+    for (const std::string& warning : scheduler->warnings) {
+      context.log.Warning(warning);
+    }
   }
   SignalPipe signals(guard);
   DRYDOCK_TRY(const std::unique_ptr<Cluster> cluster,

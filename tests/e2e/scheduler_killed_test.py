@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import unittest
+from pathlib import Path
 
 import command
 import launch
@@ -85,7 +86,9 @@ class SchedulerKilledTest(launch.LaunchTest):
 
     def kill(self, process):
         time.sleep(self.random.uniform(0, 0.005))  # the instant of the fault, not a synchronisation
-        process.send_signal(signal.SIGKILL)
+        # msrun's scheduler is in the inner one of its two processes.
+        inner = Path("/proc/%d/task/%d/children" % (process.pid, process.pid)).read_text().split()
+        os.kill(int(inner[0]) if inner else process.pid, signal.SIGKILL)
         process.wait()
         self.assertTrue(launch.wait_until(lambda: self.marked() == []), "ranks outlive their launcher")
 

@@ -76,7 +76,7 @@ std::vector<KernelId> BranchesFirst(const KernelGraph& graph, const Graph& local
     return order;
   }
   std::vector<KernelId> moved = order;
-  std::ranges::stable_partition(moved, is_needed);
+  std::stable_partition(moved.begin(), moved.end(), is_needed);
   return moved;
 }
 

@@ -87,7 +87,7 @@ class Net(nn.Cell):
     def construct(self, x):
         return self.matmul(x, self.w)
 
-ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel")
+ms.communication.init(); ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel")
 x = Tensor(shape=(2, 32), dtype=ms.float32)
 )";
 

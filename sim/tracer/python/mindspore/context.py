@@ -245,11 +245,19 @@ def _check_devices(world):
                          % _parallel["parallel_mode"], "use device_target='Ascend'")
     if not _init_is_missing():
         return
-    if cuts_operators():
+    if _needs_devices():
         raise user_error(RuntimeError, "context:no-init", "parallel_mode '%s' cuts the network over %d ranks, but init() has not been "
                          "called, so MindSpore would compile it for one device" % (_parallel["parallel_mode"], world),
                          "call mindspore.communication.init() before the network is called")
-    session.warn("no-init: the script does not call init(): MindSpore would compile its network for one device")
+    session.warn("no-init: the script does not call init(): MindSpore compiles its network for one device, so nothing is cut and "
+                 "no gradient is summed; call mindspore.communication.init() before the network is called")
+
+
+def _needs_devices():
+    """Something that the script says needs more than one device: a strategy, pipeline stages, cut data."""
+    dataset = _dataset_strategy()
+    return cuts_operators() and (session.strategy_cuts or _parallel["pipeline_stages"] > 1 or
+                                 not isinstance(dataset, str) and any(cut > 1 for entry in dataset for cut in entry))
 
 
 def _init_is_missing():
@@ -288,19 +296,20 @@ def job_settings(may_compile=True):
     world = device_count()
     if may_compile:
         _check_devices(world)
+    alone = cuts_operators() and may_compile and world > 1 and _init_is_missing()
     job = {
-        "world_size": world, "mode": _parallel["parallel_mode"], "search_mode": _parallel["search_mode"],
-        "dataset_strategy": _dataset_strategy(),
+        "world_size": world, "mode": ParallelMode.STAND_ALONE if alone else _parallel["parallel_mode"],
+        "search_mode": _parallel["search_mode"], "dataset_strategy": "data_parallel" if alone else _dataset_strategy(),
         "gradients_mean": _parallel["gradients_mean"], "loss_repeated_mean": _parallel["loss_repeated_mean"],
         "gradient_fp32_sync": _parallel["gradient_fp32_sync"], "enable_alltoall": _parallel["enable_alltoall"],
-        "enable_parallel_optimizer": _parallel["enable_parallel_optimizer"],
+        "enable_parallel_optimizer": _parallel["enable_parallel_optimizer"] and not alone,
         "elementwise_op_strategy_follow": _algo["elementwise_op_strategy_follow"],
         "device_target": _context["device_target"], "max_device_memory": _context["max_device_memory"],
     }
     job.update(_pipeline_section())
-    if _parallel["enable_parallel_optimizer"]:
+    if job["enable_parallel_optimizer"]:
         job["optimizer_sharding"] = _optimizer_sharding()
-    else:
+    elif not _parallel["enable_parallel_optimizer"]:
         _warn_of_sharding()
     section = fusion.job_section(cuts_operators())
     if section:

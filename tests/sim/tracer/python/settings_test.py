@@ -159,11 +159,24 @@ class Refused(TraceTest):
 
     def test_init_that_is_forgotten(self):
         """MindSpore asks the communication library for the number of devices, which says 1 before init()."""
-        script = NET + "ms.set_auto_parallel_context(parallel_mode='semi_auto_parallel'%s)\ntrained()(row, row)\n"
-        error = self.error(script % "")
-        self.assertEqual((error["reason"], error["place"]["line"]), ("context:no-init", FIRST + 1))
+        cut = "net.matmul.shard(((2, 4), (4, 1)))\n"
+        script = NET + "ms.set_auto_parallel_context(parallel_mode='semi_auto_parallel'%s)\nnet = nn.Dense(16, 16)\n%snet(row)\n"
+        error = self.error(script % ("", cut))
+        self.assertEqual((error["reason"], error["place"]["line"]), ("context:no-init", FIRST + 3))
         self.assertIn("init()", error["hint"])
-        self.trace(script % ", device_num=8")  # who says how many devices there are is not asked
+        for setting in ("pipeline_stages=2", "dataset_strategy=((8, 1),)"):
+            self.assertEqual(self.error(script % (", " + setting, ""))["reason"], "context:no-init")
+        self.trace(script % (", device_num=8", cut))  # who says how many devices there are is not asked
+
+    def test_init_that_is_forgotten_where_nothing_is_cut(self):
+        """One device it is, for every rank: MindSpore's own dry run of such a step has no collective."""
+        script = NET + "ms.set_auto_parallel_context(parallel_mode='%s', full_batch=True, enable_parallel_optimizer=True)\n" \
+            "trained()(row, row)\n"
+        for mode in ("semi_auto_parallel", "auto_parallel"):
+            run = self.trace(script % mode)
+            job = run.documents[0]["job"]
+            self.assertEqual((job["mode"], job["world_size"], job["enable_parallel_optimizer"]), ("stand_alone", 8, False))
+            self.assertEqual([text[:7] for text in run.result["warnings"]], ["no-init"])
 
 
 if __name__ == "__main__":

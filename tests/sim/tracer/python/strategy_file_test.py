@@ -124,13 +124,13 @@ print(json.dumps(executor._get_shard_strategy(net)["Default/MatMul-op0"]))
         self.refused(None, "cannot be loaded")
 
     def test_files_that_hold_something_else(self):
-        self.refused("[1, 2]", "no file of operator strategies")
+        self.refused("[1, 2]", "is not a file of operator strategies")
 
     def test_no_json(self):
         self.refused("\0\1", "cannot be loaded")
 
     def test_strategy_that_is_none(self):
-        self.refused('{"parallel_strategy_item": {"a": {"parallel_strategy": [["2"]]}}}', "no list of lists")
+        self.refused('{"parallel_strategy_item": {"a": {"parallel_strategy": [["2"]]}}}', "is not a list of lists")
 
     def test_illegal_strategy_is_refused_as_if_the_script_gave_it(self):
         self.refused('{"parallel_strategy_item": {"Default/MatMul-op0": {"parallel_strategy": [[3, 1], [1, 1]]}}}',

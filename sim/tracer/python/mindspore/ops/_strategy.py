@@ -128,3 +128,12 @@ def set_strategy(primitive, in_strategy, out_strategy):
     if out_strategy is not None:
         _store(primitive, "out", out_strategy, out_kind or in_kind)
     primitive.shard_line = frames.user_stack()[:1]
+    session.strategy_cuts = session.strategy_cuts or cuts(in_strategy) or cuts(out_strategy or ())
+
+
+def cuts(strategy):
+    """True if a strategy needs more than one device."""
+    from mindspore.parallel.shard import Layout
+    return any(max(entry.to_dict()["device_matrix"], default=1) > 1 if isinstance(entry, Layout)
+               else cuts(entry) if isinstance(entry, tuple)
+               else type(entry) is RankInt or (type(entry) is int and entry > 1) for entry in strategy)
