@@ -150,11 +150,14 @@ StepCost CostOfStep(const Graph& graph, const Node& node, const JobConfig& confi
 
 bool IsTooDeep(const TensorLayout& from, const TensorLayout& to, bool enable_alltoall) {
   constexpr std::size_t kMostDimensions = 8;
-  const auto steps =
-      InferRedistribution(from, to, {.enable_alltoall = enable_alltoall, .keep_reshape = true});
-  return !steps || std::ranges::any_of(*steps, [](const RedistributionOp& step) {
-    return step.output_shape.size() > kMostDimensions;
-  });
+  const auto is_deep = [&](const TensorLayout& begin, const TensorLayout& end) {
+    const auto steps =
+        InferRedistribution(begin, end, {.enable_alltoall = enable_alltoall, .keep_reshape = true});
+    return !steps || std::ranges::any_of(*steps, [](const RedistributionOp& step) {
+      return step.output_shape.size() > kMostDimensions;
+    });
+  };
+  return is_deep(from, to) || is_deep(to, from);  // the gradient comes back
 }
 
 StepCost ReshapeCosts::Between(const TensorLayout& from, const TensorLayout& to, DType dtype,

@@ -102,8 +102,17 @@ RedistributionOptions OptionsOf(const JobConfig& config) {
 Result<ValueId> EmitRedistribution(GraphBuilder& builder, ValueId value,
                                    const std::vector<RedistributionOp>& chain,
                                    const RedistributionLabel& label, const NodeSpec& base) {
+  // The limit is that of kernels; a layout between the two knows none.
+  constexpr std::size_t kMostDimensions = 8;
   std::vector<ValueId> current = {value};
   for (std::size_t i = 0; i < chain.size(); ++i) {
+    if (const std::size_t dimensions = chain[i].output_shape.size(); dimensions > kMostDimensions) {
+      return Fail(ErrorCode::kUnsupported,
+                  "the redistribution " + label.reason_text + " passes through a tensor of " +
+                      std::to_string(dimensions) + " dimensions, kernels take " +
+                      std::to_string(kMostDimensions),
+                  "give the operators around it strategies that cut fewer dimensions");
+    }
     NodeSpec spec = base;
     spec.op = OpNameOf(chain[i].kind);
     spec.inputs = std::move(current);

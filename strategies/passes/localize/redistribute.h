@@ -27,6 +27,7 @@ struct RedistributionLabel {
 
 /// Appends the operators of a redistribution (InferRedistribution) of `value` and returns the
 /// result; the value itself if nothing has to be done.
+/// @error kUnsupported  a step makes a tensor of more dimensions than kernels take
 [[nodiscard]] Result<ValueId> EmitRedistribution(GraphBuilder& builder, ValueId value,
                                                  const std::vector<RedistributionOp>& chain,
                                                  const RedistributionLabel& label,
