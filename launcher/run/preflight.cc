@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <thread>
 
@@ -18,6 +20,7 @@
 #include "base/text.h"
 #include "launcher/exit_code.h"
 #include "launcher/files.h"
+#include "launcher/flags.h"
 #include "launcher/log_file.h"
 #include "launcher/mindspore_release.h"
 #include "launcher/net/job_secret.h"
@@ -341,24 +344,65 @@ Status ReadSchedulerFacts(const MsrunOptions& options, const Context& context, C
   return {};
 }
 
+/// Who started the holder of a lock stands in its file: of the two processes of a job that is the
+/// one that the caller knows (launcher/run/guard.cc).
+void NoteHolder(int fd) {
+  const std::string text = std::to_string(::getppid()) + "\n";
+  if (::ftruncate(fd, 0) == 0) {
+    (void)!::pwrite(fd, text.data(), text.size(), 0);
+  }
+}
+
+/// True if the process that started the holder is gone: so the holder is about to end, as after
+/// `kill -9` of a launcher that is started again at once.
+bool HolderEnds(int fd) {
+  std::array<char, 24> block = {};
+  const ssize_t count = ::pread(fd, block.data(), block.size(), 0);
+  const std::string text(block.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  const Result<std::int64_t> parent = ReadIntWord(text.substr(0, text.find('\n')));
+  if (!parent || *parent <= 1) {
+    return false;
+  }
+  std::ifstream file("/proc/" + std::to_string(*parent) + "/stat");  // "17 (msrun) S ..."
+  std::string line;
+  return !std::getline(file, line) || line.find(") Z ") != std::string::npos;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<FolderLock>> FolderLock::Take(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) {
-    return FailLog(path, SystemText(errno));
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  for (;;) {
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+      return FailLog(path, SystemText(errno));
+    }
+    std::unique_ptr<FolderLock> lock(new FolderLock(path, fd));
+    // Not every file system can lock; then there is nothing to protect with.
+    if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      lock->path_.clear();
+      if (!HolderEnds(fd) || std::chrono::steady_clock::now() > until) {
+        return FailCommand("LOG_DIR", path + " is held by another msrun that is still running",
+                           "wait for it, or give each job a folder of its own with --log_dir");
+      }
+      std::this_thread::sleep_for(kPause);
+      continue;
+    }
+    struct stat facts = {};
+    if (::fstat(fd, &facts) == 0 && facts.st_nlink == 0) {
+      lock->path_.clear();  // Its last holder has removed it meanwhile.
+      continue;
+    }
+    NoteHolder(fd);
+    return lock;
   }
-  // Not every file system can lock; then there is nothing to protect with.
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    ::close(fd);
-    return FailCommand("LOG_DIR", path + " is held by another msrun that is still running",
-                       "wait for it, or give each job a folder of its own with --log_dir");
-  }
-  return std::unique_ptr<FolderLock>(new FolderLock(path, fd));
 }
 
 FolderLock::~FolderLock() {
-  ::unlink(path_.c_str());
+  if (!path_.empty()) {
+    ::unlink(path_.c_str());
+  }
 }
 
 Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context) {

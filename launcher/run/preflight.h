@@ -19,6 +19,7 @@ namespace drydock::launcher {
 /// A lock on a log folder for one launcher of this machine; gone with it.
 class FolderLock {
  public:
+  /// Waits up to 10 s for a launcher whose own starter is gone: it is about to end.
   /// @error LOG_DIR  another launcher holds it
   [[nodiscard]] static Result<std::unique_ptr<FolderLock>> Take(const std::string& path);
   ~FolderLock();
