@@ -38,6 +38,12 @@ class CheckCommand : public Command {
     std::vector<reports::CheckedScript> checked;
     ExitCode worst = ExitCode::kOk;
     for (const std::string& script : flags.rest()) {
+      if (script.starts_with("--")) {
+        return FailCommand("USAGE", script + " stands behind a script, where it counts as one",
+                           "put flags before the first script");
+      }
+    }
+    for (const std::string& script : flags.rest()) {
       options.script = script;
       options.script_args.clear();
       options.log_dir = PathIn(folder, FolderOf(script));

@@ -123,6 +123,8 @@ class ExportsTest(command.CommandTest):
         self.assertEqual([line.split()[:2] for line in run.out.splitlines()],
                          [["ok", "good.py"], ["rejected", "bad.py:"], ["refused", "absent.py:"]])
         suite = xml.etree.ElementTree.parse(self.folder / "junit.xml").getroot()[0]
+        late = self.drydock("check", "--worker_num=8", "good.py", "--junit=junit.xml")
+        self.assertEqual((late.status, late.out), (2, ""), "a flag behind a script is no script")
         self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("errors")), ("3", "1", "1"))
         self.assertEqual([case.get("name") for case in suite], ["good.py", "bad.py", "absent.py"])
         self.assertIn("hint: ", suite[1][0].text)
