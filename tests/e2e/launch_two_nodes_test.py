@@ -77,7 +77,11 @@ class TwoNodesTest(launch.LaunchTest):
 
     def test_shared_log_folder_without_node_ranks_jobs13(self):
         """Two machines, ranks that register themselves: no log is written over by the other machine's."""
-        node = self.node(-1, "--grace=1", "sh", "-c", "echo from $(hostname) $DEVICE_ID")
+        # A rank ends when those of the other machine have begun: only what runs at the same time is in the way.
+        here = self.folder / "here"
+        here.mkdir()
+        node = self.node(-1, "--grace=1", "sh", "-c", "cd %s; touch $(hostname).$DEVICE_ID; for i in $(seq 600); do "
+                         "[ $(ls | wc -l) -lt 4 ] && sleep 0.1; done; echo from $(hostname) $DEVICE_ID" % here)
         names = ["unshare -u sh -c %s" % shlex.quote("hostname %s && exec %s" % (name, node)) for name in ("alpha", "beta")]
         statuses, text = self.run_nodes(*names)
         self.assertEqual(statuses, (0, 0), text)

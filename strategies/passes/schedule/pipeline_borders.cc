@@ -47,6 +47,7 @@ class BorderFinder {
       border->resize(micros * found_.parts);
     }
     seeds_.resize(micros, kNoKernel);
+    lasts_.resize(micros, kNoKernel);
   }
 
   Borders Find(const std::vector<std::vector<KernelId>>& ends) && {
@@ -61,6 +62,9 @@ class BorderFinder {
       std::vector<KernelId>& end = found_.backward_end[Slot(m, 0)];
       if (end.empty() && m < ends.size() && !ends[m].empty()) {
         end.push_back(ends[m].front());
+      }
+      if (end.empty() && first_ && lasts_[m] != kNoKernel) {
+        end.push_back(lasts_[m]);
       }
     }
     SortPieces();
@@ -120,6 +124,7 @@ class BorderFinder {
     } else if (node.micro >= 0 && origin.phase == Phase::kBackward) {
       KernelId& seed = seeds_[Micro(node)];
       seed = seed == kNoKernel ? id : seed;
+      lasts_[Micro(node)] = id;
     }
   }
 
@@ -195,6 +200,9 @@ class BorderFinder {
   bool first_;  ///< Pieces of the batch are what the first part reads, not the last one.
   Borders found_ = {};
   std::vector<KernelId> seeds_ = {};  ///< Per micro batch its first backward kernel.
+  /// Its last one: the first operator that has a weight may leave no derivative of its own, as a
+  /// Cast that is done to the rows of a sharded weight.
+  std::vector<KernelId> lasts_ = {};
 };
 
 }  // namespace
