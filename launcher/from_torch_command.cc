@@ -53,6 +53,7 @@ class FromTorchCommand : public Command {
                                       "--output=" + output_,
                                       flags.rest().front()};
     std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
     for (std::string& word : words) {
       pointers.push_back(word.data());
     }

@@ -145,11 +145,13 @@ class DynamicSearch {
     }
     std::ranges::sort(costs);
     std::vector<std::size_t> kept = {0};
+    kept.reserve(kMost);
     for (std::size_t k = 0; k + 1 < kMost; ++k) {
       kept.push_back(costs[k].second);
     }
     std::ranges::sort(kept);
     std::vector<Candidate> cheapest;
+    cheapest.reserve(kept.size());
     for (const std::size_t c : kept) {
       cheapest.push_back(std::move(candidates[c]));
     }

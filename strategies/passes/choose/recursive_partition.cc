@@ -66,7 +66,7 @@ void Multiply(Four& cuts, const Four& by) {
 std::vector<Four> Halvings(const Four& cuts) {
   std::vector<Four> result;
   for (std::size_t d = 0; d < cuts.size(); ++d) {
-    for (double left = static_cast<double>(cuts[d]); left > 1; left /= 2) {
+    for (std::int64_t parts = 1; parts < cuts[d]; parts *= 2) {
       result.push_back(CutAt(d, 2));
     }
   }
@@ -145,6 +145,7 @@ class Round {
     }
     std::ranges::sort(weights, std::greater<>());
     std::vector<std::size_t> order;
+    order.reserve(weights.size());
     for (const auto& [weight, n] : weights) {
       order.push_back(n);
     }
