@@ -97,7 +97,12 @@ std::vector<std::string> OpenSecrets(const TlsFiles& files, const std::string& p
     if (::stat(path.c_str(), &facts) == 0 && (facts.st_mode & kOthers) != 0) {
       std::array<char, 8> mode = {};
       (void)std::snprintf(mode.data(), mode.size(), "%04o", facts.st_mode & 07777);
-      warnings.push_back(path + " is open to others (" + mode.data() + "): chmod 600 " + path);
+      std::string warning = path;
+      warning.append(" is open to others (")
+          .append(mode.data())
+          .append("): chmod 600 ")
+          .append(path);
+      warnings.push_back(std::move(warning));
     }
   }
   return warnings;
