@@ -10,6 +10,7 @@
 #include "strategies/graph/kept_constant.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
+#include "strategies/passes/schedule/call_table.h"
 
 /// Calls of a graph that all micro batches share.
 ///
@@ -46,21 +47,12 @@ namespace drydock::strategies {
 namespace {
 
 constexpr std::string_view kCopy = "TensorMove";
-constexpr std::size_t kOutside = static_cast<std::size_t>(-1);
 /// Zeros that a backward graph returns for what has no gradient; records have two to five.
 constexpr std::size_t kOwnOfBackward = 3;
 
-class CallForm {
+class CallForm : private CallTable {
  public:
-  CallForm(KernelGraph& graph, const Graph& local, const Borders& borders, std::size_t micros,
-           const CallOrder& order)
-      : graph_(graph),
-        local_(local),
-        borders_(borders),
-        micros_(micros),
-        order_(order),
-        call_of_(graph.nodes.size(), kOutside),
-        calls_(2 * micros * borders.parts) {}
+  using CallTable::CallTable;
 
   void Run() {
     FindState();
@@ -75,48 +67,6 @@ class CallForm {
   }
 
  private:
-  struct Call {
-    std::vector<KernelId> nodes = {};
-    std::map<KernelId, KernelId> entries = {};  ///< What is read from outside: behind the barrier.
-    std::map<KernelId, KernelId> loads = {};    ///< Loads of the step: those of the call.
-    std::vector<KernelId> read = {};            ///< The latter, in order.
-    std::map<KernelId, KernelId> handed = {};   ///< What the backward call reads: how.
-    KernelId results = kNoKernel;               ///< MakeTuple.
-  };
-
-  [[nodiscard]] static std::size_t Index(KernelId id) { return static_cast<std::size_t>(id); }
-
-  KernelId Add(KernelNode node) {
-    graph_.nodes.push_back(std::move(node));
-    return KernelId{static_cast<std::int32_t>(graph_.nodes.size()) - 1};
-  }
-  KernelId Virtual(KernelKind kind, std::vector<KernelId> inputs) {
-    return Add({.kind = kind, .inputs = std::move(inputs)});
-  }
-  KernelId Number(DType dtype) {
-    return Add({.kind = KernelKind::kConstant,
-                .micro_use = MicroUse::kEach,
-                .results = {{.type = {.shape = {}, .dtype = dtype}}}});
-  }
-
-  [[nodiscard]] const PipelineTask& TaskOf(const CallSpot& spot) const {
-    return (spot.backward ? order_.backward : order_.forward)[spot.index];
-  }
-  [[nodiscard]] std::size_t Slot(bool backward, std::size_t micro, std::size_t part) const {
-    return ((backward ? micros_ : 0) + micro) * borders_.parts + part;
-  }
-  [[nodiscard]] std::size_t SlotOf(const CallSpot& spot) const {
-    const PipelineTask& task = TaskOf(spot);
-    return Slot(spot.backward, static_cast<std::size_t>(task.micro),
-                static_cast<std::size_t>(task.chunk));
-  }
-  [[nodiscard]] bool IsBackward(std::size_t slot) const { return slot >= micros_ * borders_.parts; }
-  /// The backward call of a forward one.
-  [[nodiscard]] std::size_t TwinOf(std::size_t slot) const {
-    const std::size_t half = micros_ * borders_.parts;
-    return IsBackward(slot) ? slot - half : slot + half;
-  }
-
   void FindState() {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (graph_.nodes[n].kind == KernelKind::kState) {
@@ -455,34 +405,6 @@ class CallForm {
 
   // What holds calls and messages back.
 
-  /// Messages of a spot; none: the call stands for it.
-  [[nodiscard]] std::vector<KernelId> MessagesAt(const CallSpot& spot) const {
-    if (spot.what == CallSpot::What::kCall) {
-      return {};
-    }
-    const bool receives = spot.what == CallSpot::What::kReceive;
-    const Border& border = receives
-                               ? (spot.backward ? borders_.backward_start : borders_.forward_start)
-                               : (spot.backward ? borders_.backward_end : borders_.forward_end);
-    std::vector<KernelId> messages;
-    for (const KernelId id : border[SlotOf(spot) % (micros_ * borders_.parts)]) {
-      const NodeId origin = graph_.at(id).origin;
-      if (origin != kNoNode && PointToPointOf(local_.at(origin)) != PointToPoint::kNone) {
-        messages.push_back(id);
-      }
-    }
-    return messages;
-  }
-
-  [[nodiscard]] KernelId DoneAt(const CallSpot& spot) const {
-    const std::vector<KernelId> messages = MessagesAt(spot);
-    return messages.empty() ? calls_[SlotOf(spot)].results : messages.back();
-  }
-
-  [[nodiscard]] bool SameSpot(const CallSpot& a, const CallSpot& b) const {
-    return SlotOf(a) == SlotOf(b) && MessagesAt(a) == MessagesAt(b);
-  }
-
   /// Edges to a call: on what comes back to it, on its state, or on something that it hands on.
   /// @return what a forward call hands on behind them
   KernelId HoldBack(std::size_t slot, const CallSpot& spot) {
@@ -525,16 +447,6 @@ class CallForm {
       }
     }
     return Number(DType::kFloat32);
-  }
-
-  /// Zero, not before something: equal ones are one.
-  KernelId ZeroBehind(KernelId prior) {
-    const auto [place, added] = zeros_.try_emplace(prior, kNoKernel);
-    if (added) {
-      zero_ = zero_ == kNoKernel ? Number(DType::kFloat32) : zero_;
-      place->second = Virtual(KernelKind::kDepend, {zero_, prior});
-    }
-    return place->second;
   }
 
   void OrderMessages() {
@@ -645,20 +557,11 @@ class CallForm {
     }
   }
 
-  KernelGraph& graph_;
-  const Graph& local_;
-  const Borders& borders_;
-  std::size_t micros_;
-  const CallOrder& order_;
-  std::vector<std::size_t> call_of_;  ///< Per node that was there: its call, or kOutside.
-  std::vector<Call> calls_;
   std::map<KernelId, std::vector<KernelId>> outside_readers_ = {};  ///< Of nodes in calls.
   std::set<std::pair<std::size_t, KernelId>> read_backward_ = {};   ///< Part and Load.
   std::map<KernelId, std::size_t> tokens_ = {};  ///< What sums read, and its call.
-  std::map<KernelId, KernelId> zeros_ = {};
-  KernelId zero_ = kNoKernel;     ///< What they read.
-  KernelId state_ = kNoKernel;    ///< At the beginning of the step.
-  KernelId barrier_ = kNoKernel;  ///< Of the call before.
+  KernelId state_ = kNoKernel;                   ///< At the beginning of the step.
+  KernelId barrier_ = kNoKernel;                 ///< Of the call before.
 };
 
 }  // namespace
