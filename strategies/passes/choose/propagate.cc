@@ -309,17 +309,11 @@ class Propagation {
 
 Status PropagateStrategies(const Graph& graph, const std::vector<Region>& regions,
                            const JobConfig& config, Assignment& assignment) {
-  const std::vector<SharedWeight> weights = FindSharedWeights(graph, regions);
-  if (weights.empty()) {
-    return Propagation(graph, regions, config, weights, assignment).Run();
-  }
-  const Graph augmented = WithWeightNodes(graph, weights);
-  std::vector<Region> all_regions = regions;
-  all_regions.resize(augmented.nodes.size(), Region::kForward);
-  assignment.plans.resize(augmented.nodes.size());
-  Status status = Propagation(augmented, all_regions, config, weights, assignment).Run();
-  assignment.plans.resize(graph.nodes.size());
-  return status;
+  return SearchWithWeights(
+      graph, regions, assignment, [&config](const SearchedGraph& searched, Assignment& chosen) {
+        return Propagation(searched.graph, searched.regions, config, searched.weights, chosen)
+            .Run();
+      });
 }
 
 }  // namespace drydock::strategies

@@ -101,4 +101,21 @@ void ConnectWeights(const Graph& graph, const std::vector<SharedWeight>& weights
   }
 }
 
+Status SearchWithWeights(const Graph& graph, const std::vector<Region>& regions,
+                         Assignment& assignment,
+                         const std::function<Status(const SearchedGraph&, Assignment&)>& search) {
+  const std::vector<SharedWeight> weights = FindSharedWeights(graph, regions);
+  if (weights.empty()) {
+    return search({.graph = graph, .regions = regions, .weights = weights}, assignment);
+  }
+  const Graph augmented = WithWeightNodes(graph, weights);
+  std::vector<Region> all_regions = regions;
+  all_regions.resize(augmented.nodes.size(), Region::kForward);
+  assignment.plans.resize(augmented.nodes.size());
+  Status status =
+      search({.graph = augmented, .regions = all_regions, .weights = weights}, assignment);
+  assignment.plans.resize(graph.nodes.size());
+  return status;
+}
+
 }  // namespace drydock::strategies

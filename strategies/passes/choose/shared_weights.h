@@ -1,7 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
+#include "base/result.h"
+#include "strategies/passes/choose/assign.h"
 #include "strategies/passes/choose/propagation_graph.h"
 #include "strategies/program/traced_plan.h"
 
@@ -28,6 +31,18 @@ struct SharedWeight {
 /// Appends one node per shared weight, which passes it on as it is: the k-th one is node
 /// `graph.nodes.size() + k` of the graph that was given.
 [[nodiscard]] Graph WithWeightNodes(Graph graph, const std::vector<SharedWeight>& weights);
+
+/// What a search works on: the graph with its weight nodes, and which region each node is in.
+struct SearchedGraph {
+  const Graph& graph;
+  const std::vector<Region>& regions;
+  const std::vector<SharedWeight>& weights;
+};
+
+/// Lets `search` choose on the graph with its weight nodes. They have no plan afterwards.
+[[nodiscard]] Status SearchWithWeights(
+    const Graph& graph, const std::vector<Region>& regions, Assignment& assignment,
+    const std::function<Status(const SearchedGraph&, Assignment&)>& search);
 
 /// Connects the last nodes of the graph, one per weight, with the operators that use it. No
 /// redistribution is wanted on these connections.
