@@ -40,6 +40,8 @@ class Tensor:
             self._source = input_data
 
     def __getattr__(self, name):
+        if name in tensor_methods.FACTS:
+            return tensor_methods.FACTS[name]
         if not name.startswith("_"):
             from mindspore._drydock import names
             if names.has_method("mindspore.Tensor", name):
@@ -94,6 +96,17 @@ class Tensor:
     @property
     def T(self):
         return self.transpose()
+
+    @property
+    def mT(self):
+        return self.swapaxes(-1, -2)
+
+    H = T
+    mH = mT
+
+    @property
+    def data(self):
+        return self
 
     def dim(self):
         return self.ndim
@@ -257,8 +270,8 @@ def recorded(program, value_id, shape, dtype):
     return tensor
 
 
-def tensor(input_data, dtype=None):
-    return Tensor(input_data, dtype)
+def tensor(input_data=None, dtype=None, shape=None, init=None, const_arg=False, device=None):
+    return Tensor(input_data, dtype, shape, init, const_arg, device)
 
 
 def from_numpy(array):

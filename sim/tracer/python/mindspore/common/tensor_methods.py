@@ -100,8 +100,16 @@ def _cast_to(name):
     return method
 
 
-def _to(self, dtype, *args, **kwargs):
-    return _astype(self, dtype)
+def _to(self, *args, dtype=None, **kwargs):
+    """The tensor of another element type; the tensor itself where only a device is named."""
+    wanted = [dtype] + [item for item in args if not isinstance(item, (str, bool)) and item is not None]
+    wanted = [getattr(item, "dtype", item) for item in wanted if item is not None]
+    return _astype(self, wanted[0]) if wanted else self
+
+
+def _type(self, dtype=None):
+    """See Tensor.type: without an argument the name of the element type."""
+    return "Tensor" + str(self.dtype) if dtype is None else _astype(self, dtype)
 
 
 def _swapaxes(self, axis0, axis1):
@@ -151,12 +159,79 @@ _SAME_NAME = (
     "floor", "sign", "erf", "repeat", "repeat_interleave", "unsqueeze", "bmm", "maximum", "minimum")
 
 
+# Methods that need nothing but other methods.
+_OTHERS = {
+    "expand_as": lambda x, other: x.broadcast_to(other.shape), "type_as": lambda x, other: x.astype(other.dtype),
+    "ndimension": lambda x: x.ndim, "nelement": lambda x: x.size, "ravel": lambda x: x.reshape((-1,)), "positive": lambda x: x,
+    "double": lambda x: x.astype("float64"), "short": lambda x: x.astype("int16"), "byte": lambda x: x.astype("uint8"),
+    "adjoint": lambda x: x.swapaxes(-1, -2), "inner": lambda x, other: x.matmul(other),
+    "remainder": lambda x, other: x % other, "is_signed": lambda x: x.dtype.kind in ("int", "float"),
+    "is_pinned": lambda x: False, "is_shared": lambda x: False, "pin_memory": lambda x: x, "data_sync": lambda x, need_wait=True: None,
+    "move_to": lambda x, to, blocking=True: x, "wait_pipeline": lambda x: None, "storage_offset": lambda x: 0,
+    "fliplr": lambda x: x.flip((1,)), "flipud": lambda x: x.flip((0,)), "resize": lambda x, *shape: x.reshape(*shape),
+    "itemset": lambda x, *args: x, "set_const_arg": lambda x, const_arg=True: None,
+}
+_NEW = {"new_zeros": 0, "new_ones": 1, "new_empty": 0, "new_full": None}
+# Attributes that say nothing about a network.
+FACTS = {"is_meta": False, "virtual_flag": False, "const_arg": False, "init_finished": True, "init_flag": False, "delta_seed": "",
+         "device": "Ascend"}
+
+
+def _new(tensor, name):
+    def made(size, fill_value=_NEW[name], *, dtype=None, device=None):
+        from mindspore.ops import functional
+        return functional.full(_dims((size,)), fill_value, dtype=dtype or tensor.dtype)
+
+    return made
+
+
+def _in_place(tensor, name):
+    """x.add_(y): x stands for the sum from there on; a parameter is assigned. None for methods without such a partner."""
+    from mindspore._drydock.lazy import Stub
+    fill = {"zero": lambda: tensor.fill(0), "fill": tensor.fill, "copy": lambda other, non_blocking=False: _same_type(other, tensor)}
+    partner = fill.get(name[:-1]) or getattr(tensor, name[:-1], None)
+    if isinstance(partner, Stub) or not callable(partner):
+        return None
+
+    def method(*args, **kwargs):
+        from mindspore._drydock.session import session
+        from mindspore.common.parameter import Parameter
+        from mindspore.ops import functional
+        result = partner(*args, **kwargs)
+        if isinstance(tensor, Parameter):
+            if session.depth > 0:
+                functional.assign(tensor, result)
+            return tensor
+        if session.depth > 0:
+            session.warn_limit("Tensor.%s() is recorded as a new tensor: memory may be up to that tensor too high" % name,
+                               at_line=True)
+        tensor._node, tensor._source, tensor._shape = result._node, result._source, result._shape
+        return tensor
+
+    return method
+
+
+def _same_type(other, tensor):
+    other = other if other.dtype is tensor.dtype else other.astype(tensor.dtype)
+    return other if other.shape == tensor.shape else other.broadcast_to(tensor.shape)
+
+
 def unlisted(tensor, name):
     """A method that MindSpore has: the function of the same name with the tensor as its first argument, or a stub."""
     import functools
-    from mindspore import ops
+    from mindspore import mint, ops
     from mindspore._drydock.lazy import Stub
+    if name in _OTHERS:
+        return functools.partial(_OTHERS[name], tensor)
+    if name in _NEW:
+        return _new(tensor, name)
+    if name.endswith("_") and name not in ("set_", "to_", "put_", "random_", "index_put_"):
+        found = _in_place(tensor, name)
+        if found is not None:
+            return found
     found = getattr(ops, name, None)
+    if name.startswith("arc") and isinstance(found, Stub):
+        found = getattr(mint, name)
     if found is None or isinstance(found, Stub) or not callable(found):
         return Stub("mindspore.Tensor." + name)
     return functools.partial(found, tensor)
@@ -188,8 +263,9 @@ def install(tensor):
     tensor.reshape = tensor.view = _reshape
     tensor.transpose = tensor.permute = _transpose
     tensor.astype = _astype
-    tensor.to = tensor.type = _to
-    tensor.swapaxes = tensor.swapdims = _swapaxes
+    tensor.to, tensor.type = _to, _type
+    tensor.swapaxes = _swapaxes
+    tensor.swapdims = lambda self, dim0, dim1: _swapaxes(self, dim0, dim1)
     tensor.broadcast_to = tensor.expand = _broadcast_to
     tensor.expand_dims = _expand_dims
     tensor.reshape_as = tensor.view_as = _reshape_as

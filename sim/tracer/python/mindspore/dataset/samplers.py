@@ -25,7 +25,7 @@ class DistributedSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    def __init__(self, replacement=False, num_samples=None):
+    def __init__(self, replacement=False, num_samples=None, shuffle=None):
         super().__init__(num_samples)
 
 

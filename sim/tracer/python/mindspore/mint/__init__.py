@@ -1,4 +1,5 @@
 """mindspore.mint: functions with PyTorch's names and arguments."""
+from mindspore._drydock import arguments
 from mindspore._drydock.lazy import Stub, stub, submodule
 from mindspore.mint import nn  # noqa: F401
 
@@ -76,6 +77,18 @@ def remainder(input, other):
     return operator("RemainderTensorTensor")(input, other)
 
 
+def select(input, dim, index):
+    """One position of a dimension, which goes away."""
+    return input[(slice(None),) * (dim % input.ndim) + (index,)]
+
+
+def normal(mean=0.0, std=1.0, size=None, generator=None):
+    from mindspore import ops
+    if size is None:
+        size = next((item.shape for item in (mean, std) if hasattr(item, "shape")), (1,))
+    return ops.normal(size, mean, std)
+
+
 def empty(*size, dtype=None, device=None):
     from mindspore import ops
     return ops.zeros(size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size, dtype)
@@ -97,8 +110,11 @@ def __getattr__(name):
         from mindspore.ops import _fallback
         found = None if names.lacks((__name__,), name) else _fallback.made_of_others(name)
     if found is None:
-        found = getattr(ops, _FUNCTIONS.get(name, name))
+        from mindspore.ops import functional
+        ours = _FUNCTIONS.get(name, name)
+        found = getattr(ops, name) if ours[:1].isupper() else getattr(functional, ours)
         if isinstance(found, Stub):
             found = stub("mindspore.mint." + name, (__name__,))
+    found = arguments.fitted(__name__, name, found)
     globals()[name] = found
     return found

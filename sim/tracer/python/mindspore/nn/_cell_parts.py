@@ -91,9 +91,9 @@ class Settings:
             object.__setattr__(cell, "training", bool(mode))
         return self
 
-    def set_grad(self, requires_grad=True):
+    def set_grad(self, flag=True, requires_grad=None):
         for _, cell in self.cells_and_names():
-            object.__setattr__(cell, "requires_grad", requires_grad)
+            object.__setattr__(cell, "requires_grad", flag if requires_grad is None else requires_grad)
         return self
 
     def add_flags(self, **flags):
@@ -145,6 +145,9 @@ class Settings:
     set_param_fl = set_parallel_input_with_inputs = _setting_without_effect
     register_forward_hook = register_forward_pre_hook = register_backward_hook = _setting_without_effect
     register_backward_pre_hook = set_mixed_precision_type = _setting_without_effect
+    remove_redundant_parameters = update_cell_type = register_state_dict_pre_hook = _setting_without_effect
+    register_state_dict_post_hook = register_load_state_dict_pre_hook = _setting_without_effect
+    register_load_state_dict_post_hook = _setting_without_effect
 
     def get_inputs(self):
         return None
@@ -152,8 +155,46 @@ class Settings:
     def get_scope(self):
         return self._scope
 
-    def state_dict(self):
-        return self.parameters_dict()
+    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+        found = {prefix + name: parameter for name, parameter in self.parameters_dict().items()}
+        if destination is None:
+            return found
+        destination.update(found)
+        return destination
+
+    def register_buffer(self, name, tensor, persistent=True):
+        """A tensor that belongs to the cell and is no parameter."""
+        if not isinstance(name, str) or not name or "." in name:
+            raise user_error(KeyError, "Cell:buffer-name", "%r cannot be the name of a buffer" % (name,))
+        self.__dict__.setdefault("_buffers", {})[name] = tensor
+        object.__setattr__(self, name, tensor)
+
+    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        for path, cell in self.cells_and_names(name_prefix=prefix) if recurse else [(prefix, self)]:
+            for name in cell.__dict__.get("_buffers", ()):
+                yield (path + "." if path else "") + name, cell.__dict__[name]
+
+    def buffers(self, recurse=True):
+        return (tensor for _, tensor in self.named_buffers(recurse=recurse))
+
+    def get_sub_cell(self, target):
+        return self._walk_to(target)
+
+    def get_buffer(self, target):
+        path, _, name = target.rpartition(".")
+        return self._walk_to(path).__dict__["_buffers"][name]
+
+    def get_parameter(self, target):
+        path, _, name = target.rpartition(".")
+        return self._walk_to(path)._params[name]
+
+    def _walk_to(self, target):
+        found = self
+        for name in target.split(".") if target else ():
+            if name not in found._cells:
+                raise user_error(AttributeError, "Cell:path", "%s has no cell '%s'" % (type(found).__name__, name))
+            found = found._cells[name]
+        return found
 
     def load_state_dict(self, state_dict, strict=True):
         return [], []

@@ -243,6 +243,12 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
     def compile(self, *args, **kwargs):
         self(*args, **kwargs)
 
+    def compile_and_run(self, *args, **kwargs):
+        return self(*args, **kwargs)
+
+    def run_construct(self, cast_inputs, kwargs):
+        return self.construct(*cast_inputs, **kwargs)
+
     def to_float(self, dst_type):
         if dst_type not in (mstype.float16, mstype.float32, mstype.bfloat16):
             raise user_error(ValueError, "Cell:to-float", "to_float() takes float16, bfloat16 or float32")

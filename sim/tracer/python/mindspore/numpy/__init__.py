@@ -1,4 +1,5 @@
 """mindspore.numpy: functions that have a form in mindspore.ops, under numpy's names, and numpy's constants and element types."""
+from mindspore._drydock import arguments
 from mindspore._drydock.lazy import module_getattr
 
 _NAMES = {"concatenate": "concat", "power": "pow", "absolute": "abs", "mod": "floor_mod", "remainder": "floor_mod", "repeat": "repeat_interleave",
@@ -26,6 +27,56 @@ def array_split(x, indices_or_sections, axis=0):
         return split(x, indices_or_sections, axis)
     size, more = divmod(x.shape[axis], indices_or_sections)
     return list(ops.split(x, [size + 1] * more + [size] * (indices_or_sections - more), axis))
+
+
+def array(obj, dtype=None, copy=True, ndmin=0):
+    from mindspore import Tensor
+    made = Tensor(obj, dtype)
+    return made.reshape((1,) * (ndmin - made.ndim) + made.shape) if ndmin > made.ndim else made
+
+
+def asarray(a, dtype=None):
+    return array(a, dtype)
+
+
+def asfarray(a, dtype=None):
+    import mindspore
+    return array(a, mindspore.float32 if dtype is None else dtype)
+
+
+def take(a, indices, axis=None, mode="clip"):
+    """Elements along an axis, or of the flattened tensor."""
+    from mindspore import Tensor, ops
+    indices = indices if isinstance(indices, Tensor) else Tensor(indices)
+    return ops.gather(a.reshape((-1,)), indices, 0) if axis is None else ops.gather(a, indices, axis)
+
+
+def select(condlist, choicelist, default=0):
+    """The choice of the first condition that holds, element by element."""
+    from mindspore import ops
+    found = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist)):
+        found = ops.where(condition, choice, found)
+    return found
+
+
+def pad(arr, pad_width, mode="constant", stat_length=None, constant_values=0, end_values=0, reflect_type="even"):
+    """One width for all sides, a pair for all dimensions, or a pair for each."""
+    from mindspore import ops
+    if mode not in ("constant", "reflect", "edge") or not isinstance(constant_values, (int, float)):
+        from mindspore._drydock.errors import Unsupported
+        raise Unsupported("mindspore.numpy.pad.mode")
+    pair = (pad_width, pad_width) if isinstance(pad_width, int) else tuple(pad_width)
+    pairs = [pair] * arr.ndim if not isinstance(pair[0], (tuple, list)) else list(pair)
+    pairs = pairs * arr.ndim if len(pairs) == 1 else pairs
+    widths = tuple(width for pair in reversed(pairs) for width in pair)
+    if mode == "constant":
+        return ops.pad(arr, widths, mode, constant_values)
+    return ops.pad(arr, widths, {"edge": "replicate"}.get(mode, mode))
+
+
+def swapaxes(x, axis1, axis2):
+    return x.swapaxes(axis1, axis2)
 
 
 def ravel(x):
@@ -123,13 +174,15 @@ def __getattr__(name):
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
     import mindspore
-    from mindspore import ops
     from mindspore._drydock.lazy import Stub
     if name in _CONSTANTS:
         return _CONSTANTS[name]
     if name in _TYPES:
         return getattr(mindspore.dtype, name)
-    if name in ("array", "asarray", "asfarray"):
-        return mindspore.tensor
-    found = getattr(ops, _NAMES.get(name, name), None) if name.islower() or name in _NAMES else None
-    return found if found is not None and not isinstance(found, Stub) else module_getattr(__name__)(name)
+    from mindspore.ops import functional
+    found = getattr(functional, _NAMES.get(name, name), None) if name.islower() or name in _NAMES else None
+    if found is None or isinstance(found, Stub):
+        return module_getattr(__name__)(name)
+    found = arguments.fitted(__name__, name, found)
+    globals()[name] = found
+    return found

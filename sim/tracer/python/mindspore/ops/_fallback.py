@@ -98,4 +98,5 @@ def _make(name, primitive):
         return operator(primitive.signature.name, **attrs)(*args[:len(call)], **kwargs)
 
     function.__name__ = name
+    function.drydock_arguments = [argument.name for argument in call] + constructor
     return function

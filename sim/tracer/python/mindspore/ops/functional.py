@@ -1,7 +1,7 @@
 """Functional forms of operators (ops.x, F.x, Tensor.x)."""
 import functools as _functools
 
-from mindspore._drydock import values as _values
+from mindspore._drydock import arguments as _arguments, values as _values
 from mindspore._drydock.errors import Unsupported as _Unsupported, user_error as _user_error
 from mindspore.common import dtype as _mstype
 from mindspore.common.tensor import Tensor as _Tensor
@@ -98,6 +98,7 @@ def reshape(input, shape):
 
 
 def transpose(input, input_perm):
+    input_perm = range(input.ndim - 1, -1, -1) if input_perm is None else input_perm
     return _op("Transpose")(input, tuple(input_perm))
 
 
@@ -233,6 +234,7 @@ def log_softmax(logits, axis=-1):
 
 
 def cumsum(x, axis, dtype=None):
+    x, axis = (reshape(x, (-1,)), 0) if axis is None else (x, axis)
     return _op("CumSum")(x if dtype is None else _cast(x, _mstype.dtype_of(dtype)), axis)
 
 
@@ -382,8 +384,8 @@ def zeros(size, dtype=None):
     return _constant(size, 0, dtype)
 
 
-def ones(shape, dtype=None):
-    return _constant(shape, 1, dtype)
+def ones(shape=None, dtype=None, *, size=None):
+    return _constant(size if shape is None else shape, 1, dtype)
 
 
 def eye(n, m=None, dtype=None):
@@ -465,6 +467,10 @@ def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
     return clipped[0] if isinstance(x, _Tensor) else type(x)(clipped) if isinstance(x, (tuple, list)) else clipped
 
 
+for _name, _function in list(globals().items()):
+    if not _name.startswith("_"):
+        globals()[_name] = _arguments.fitted("mindspore.ops", _name, _function)
+
 _LOSSES = ("cross_entropy", "nll_loss", "l1_loss", "huber_loss", "kl_div", "binary_cross_entropy",
            "binary_cross_entropy_with_logits", "smooth_l1_loss", "soft_margin_loss")
 
@@ -479,5 +485,5 @@ def __getattr__(name):
     if not names.lacks(_fallback.PLACES, name):
         found = _fallback.made_of_others(name)
         if found is not None:
-            return found
-    return _fallback.functional(name)
+            return _arguments.fitted("mindspore.ops", name, found)
+    return _arguments.fitted("mindspore.ops", name, _fallback.functional(name))

@@ -122,13 +122,22 @@ class Model:
             if self._loss_fn is None:
                 raise user_error(ValueError, "Model:no-eval-network", "Model.eval() needs a loss_fn or an eval_network")
             self._eval_network = WithEvalCell(self._network, self._loss_fn)
+        context = RunContext(_CallbackParameters(self, 1, valid_dataset, dataset_sink_mode))
+        hooks = callback_list(callbacks)
+        hooks.call("on_eval_begin", context)
+        hooks.call("on_eval_epoch_begin", context)
         self._eval_network.set_train(False)
         for row in _rows(valid_dataset):
-            self._eval_network(*_as_tuple(row))
+            hooks.call("on_eval_step_begin", context)
+            context.original_args().net_outputs = self._eval_network(*_as_tuple(row))
+            hooks.call("on_eval_step_end", context)
             break
         self._eval_network.set_train(True)
         names = self._metrics if isinstance(self._metrics, (set, list, tuple, dict)) else []
-        return {name: 0.0 for name in sorted(names, key=str)}
+        found = context.original_args().metrics = {name: 0.0 for name in sorted(names, key=str)}
+        hooks.call("on_eval_epoch_end", context)
+        hooks.call("on_eval_end", context)
+        return found
 
     @_with_settings
     def predict(self, *predict_data, **kwargs):

@@ -5,11 +5,12 @@ from mindspore._drydock.rank import RankInt
 from mindspore._drydock.session import STEPS_THAT_MATTER, session
 from mindspore.dataset import rows, samplers
 from mindspore.dataset.engine import lengths
+from mindspore.dataset.engine.more_operations import MoreOperations
 
 _pairs = zip  # the reference calls one of its functions zip, too
 
 
-class Dataset:
+class Dataset(MoreOperations):
     """A number of equal rows of named columns.
 
     Iteration gives `DRYDOCK_STEPS` batches (default 1) and ends, so that loops over epochs end too.
@@ -25,6 +26,10 @@ class Dataset:
     @property
     def _length(self):
         return lengths.total(self._size)
+
+    @property
+    def dataset_size(self):
+        return self._length
 
     def _derive(self, kind=None, **changes):
         derived = (kind or Dataset).__new__(kind or Dataset)
@@ -59,14 +64,15 @@ class Dataset:
                    for c in source._columns]
         return source._derive(BatchDataset, _columns=columns, _size=size, _batch_size=batch_size)
 
-    def map(self, operations, input_columns=None, output_columns=None, **kwargs):
+    def map(self, operations, input_columns=None, output_columns=None, column_order=None, **kwargs):
         from mindspore.dataset import mapping
         names = self._names[:1] if input_columns is None else _names_of(input_columns)
         inputs = [self._column(name) for name in names]
         outputs = mapping.apply(operations, inputs)
         wanted = names if output_columns is None else _names_of(output_columns)
         wanted = rows.check_names(wanted, len(outputs), "map()")
-        return self._replace(names, wanted, outputs)
+        made = self._replace(names, wanted, outputs)
+        return made if column_order is None or isinstance(column_order, int) else made.project(column_order)
 
     def _replace(self, old, new, columns):
         """The columns `old` replaced, at the place of the first of them."""
@@ -121,9 +127,6 @@ class Dataset:
 
     def filter(self, predicate, input_columns=None, num_parallel_workers=None):
         return self._derive()
-
-    def padded_batch(self, batch_size, drop_remainder=False, **kwargs):
-        return self.batch(batch_size, drop_remainder)
 
     def add_sampler(self, new_sampler):
         self._size = samplers.size_after(new_sampler, self._size)

@@ -6,7 +6,8 @@ from mindspore.common.initializer import initializer as _initializer
 from mindspore.common.parameter import Parameter as _Parameter
 from mindspore.nn.cell import Cell as _Cell
 from mindspore.nn.layer import Dropout as _Dropout
-from mindspore.nn.layer import GELU, Identity, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Tanh  # noqa: F401,E501
+from mindspore.nn.layer import GELU, Identity, ReLU, Sigmoid, Tanh  # noqa: F401
+from mindspore.nn.layer import LogSoftmax as _LogSoftmax, SiLU as _SiLU, Softmax as _Softmax
 from mindspore.nn.layer import Dense as _Dense
 from mindspore.ops import operations as _P
 
@@ -45,6 +46,27 @@ class Dropout(_Dropout):
 
     def __init__(self, p=0.5, inplace=False):
         super().__init__(p=p)
+
+
+class Softmax(_Softmax):
+    """See mindspore.mint.nn.Softmax."""
+
+    def __init__(self, dim=None):
+        super().__init__(-1 if dim is None else dim)
+
+
+class LogSoftmax(_LogSoftmax):
+    """See mindspore.mint.nn.LogSoftmax."""
+
+    def __init__(self, dim=None):
+        super().__init__(-1 if dim is None else dim)
+
+
+class SiLU(_SiLU):
+    """See mindspore.mint.nn.SiLU."""
+
+    def __init__(self, inplace=False):
+        super().__init__()
 
 
 def __getattr__(name):

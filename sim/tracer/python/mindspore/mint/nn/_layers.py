@@ -208,6 +208,19 @@ class PReLU(Cell):
         return operator("PReLU")(input, self.weight)
 
 
+def _sync_batch_norm():
+    from mindspore.nn.layer import normalization
+
+    class SyncBatchNorm(normalization.SyncBatchNorm):
+        """See mindspore.mint.nn.SyncBatchNorm: its momentum is the share of the new value."""
+
+        def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None,
+                     dtype=None):
+            super().__init__(num_features, eps, 1.0 - momentum, affine)
+
+    return SyncBatchNorm
+
+
 def find(name):
     """The layer of a name; None if there is none here."""
     found = globals().get(name)
@@ -217,6 +230,5 @@ def find(name):
         from mindspore.nn.layer import more_layers
         return getattr(more_layers, name)
     if name == "SyncBatchNorm":
-        from mindspore.nn.layer.normalization import SyncBatchNorm
-        return SyncBatchNorm
+        return _sync_batch_norm()
     return None

@@ -1,4 +1,5 @@
 """mindspore.mint.nn.functional: the functional forms of mindspore.ops under PyTorch's names."""
+from mindspore._drydock import arguments
 from mindspore._drydock.lazy import Stub, module_getattr
 
 _NAMES = {"linear": "dense", "silu_func": "silu", "elu_ext": "elu", "relu_": "relu", "tanh_": "tanh", "sigmoid_": "sigmoid",
@@ -92,8 +93,13 @@ def __getattr__(name):
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
     from mindspore import ops
-    from mindspore.ops import _fallback
+    from mindspore.ops import _fallback, functional
     if name in _OPERATORS:
         return _activation(name)
-    found = _fallback.made_of_others(name) or getattr(ops, _NAMES.get(name, name), None)
-    return found if found is not None and not isinstance(found, Stub) else module_getattr(__name__)(name)
+    ours = _NAMES.get(name, name)
+    found = _fallback.made_of_others(name) or getattr(functional if ours.islower() else ops, ours, None)
+    if found is None or isinstance(found, Stub):
+        return module_getattr(__name__)(name)
+    found = arguments.fitted(__name__, name, found)
+    globals()[name] = found
+    return found

@@ -29,8 +29,20 @@ SiLU = _simple("SiLU", "silu", "SiLU")
 ReLU6 = _simple("ReLU6", "relu6", "ReLU6")
 HSigmoid = _simple("HSigmoid", "hsigmoid", "HSigmoid")
 LogSigmoid = _simple("LogSigmoid", "logsigmoid", "LogSigmoid")
-ELU = _simple("ELU", "elu", "Elu")
 FastGelu = _simple("FastGelu", "fast_gelu", "FastGeLU")
+
+
+class ELU(Cell):
+    """See mindspore.nn.ELU."""
+
+    def __init__(self, alpha=1.0):
+        super().__init__()
+        if isinstance(alpha, bool) or not isinstance(alpha, (int, float)):
+            raise user_error(TypeError, "ELU:alpha", "alpha must be a number, not %r" % (alpha,))
+        self.elu = P.Elu(float(alpha))
+
+    def construct(self, x):
+        return self.elu(x)
 
 
 class HSwish(Cell):

@@ -73,7 +73,8 @@ class SyncBatchNorm(_BatchNorm):
     """See mindspore.nn.SyncBatchNorm; statistics over all ranks of the group."""
 
     def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros",
-                 moving_mean_init="zeros", moving_var_init="ones", use_batch_statistics=None, process_groups=None):
+                 moving_mean_init="zeros", moving_var_init="ones", use_batch_statistics=None, process_groups=None,
+                 dtype=None):
         super().__init__(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init,
                          use_batch_statistics)
         self.group_name, self.is_global = _statistics_group(process_groups)

@@ -33,6 +33,7 @@ class LARS(Optimizer):
         self.dynamic_weight_decay, self.loss_scale = optimizer.dynamic_weight_decay, optimizer.loss_scale
         self.need_scale, self.reciprocal_scale = optimizer.need_scale, optimizer.reciprocal_scale
         self.learning_rate = hyper_parameter(0.0, "fake_lr")
+        self.is_group, self.is_group_lr, self.dynamic_lr = optimizer.is_group, False, False
         self.lars = P.LARSUpdate(check_number("LARS", "epsilon", epsilon),
                                  check_number("LARS", "coefficient", coefficient), use_clip)
         optimizer.decay_flags = (False,) * len(self.parameters)

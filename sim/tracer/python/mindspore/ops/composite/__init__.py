@@ -99,9 +99,11 @@ def _shape_result(of_inputs, of_weights, grad_position, weights):
     return parameters if grad_position is None else (inputs, parameters)
 
 
-def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
+def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False, sens_param=False):
     """See mindspore.value_and_grad."""
-    _check_bool("value_and_grad", has_aux=has_aux, return_ids=return_ids)
+    _check_bool("value_and_grad", has_aux=has_aux, return_ids=return_ids, sens_param=sens_param)
+    if sens_param:
+        raise Unsupported("mindspore.value_and_grad.sens_param")
     if not callable(fn):
         raise user_error(TypeError, "value_and_grad:fn", "value_and_grad() takes a function or a Cell")
     if grad_position is None and weights is None:
@@ -124,9 +126,9 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
                                 tuple(id(w) for w in gradient.as_parameters(weights))))
 
 
-def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
+def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False, sens_param=False):
     """See mindspore.grad."""
-    both = value_and_grad(fn, grad_position, weights, has_aux, return_ids)
+    both = value_and_grad(fn, grad_position, weights, has_aux, return_ids, sens_param)
 
     def after_grad(*args, **kwargs):
         outputs, grads = both(*args, **kwargs)

@@ -70,6 +70,18 @@ class Callback:
     def on_eval_begin(self, run_context):
         return None
 
+    def on_eval_epoch_begin(self, run_context):
+        return None
+
+    def on_eval_epoch_end(self, run_context):
+        return None
+
+    def on_eval_step_begin(self, run_context):
+        return None
+
+    def on_eval_step_end(self, run_context):
+        return None
+
     def on_eval_end(self, run_context):
         return None
 
