@@ -40,6 +40,8 @@ constexpr auto kCodes = std::to_array<CodeFacts>({
     {"ETCD_UNREACHABLE", ExitCode::kNotFormed},
     {"BUILD_TIMEOUT", ExitCode::kNotFormed},
     {"EXIT_BEFORE_JOIN", ExitCode::kNotFormed},
+    {"HOST_FAILED", ExitCode::kNotFormed, "look at what msrun says on that host"},
+    {"HOSTS_DIFFER", ExitCode::kPreflight, "give all hosts the same files and flags"},
     {"START_FAILED", ExitCode::kRankFailed},
     {"SCHEDULER_DIED", ExitCode::kRankFailed},
     {"RANK_FAILED", ExitCode::kRankFailed},

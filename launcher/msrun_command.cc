@@ -46,7 +46,7 @@ class MsrunCommand : public Command {
       context.log.Warning("MS_SIMULATION_LEVEL=" + std::to_string(options.sim_level) +
                           " is set in the environment: this is a dry run, and no rank is started");
     }
-    if (options.outer && options.outer->index > 0) {
+    if (options.outer && options.outer->index > 0 && !options.sim_spread) {
       context.log.Info("the dry run is that of " + options.outer->system + "'s process 0");
       return ExitCode::kOk;
     }

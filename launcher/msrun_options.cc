@@ -4,6 +4,7 @@
 #include <array>
 
 #include "launcher/exit_code.h"
+#include "launcher/spread_place.h"
 #include "sim/fleet/registration.h"
 #include "sim/memory/device_memory.h"
 #include "strategies/document/json_reader.h"
@@ -101,10 +102,29 @@ constexpr std::array<Choice<bool MsrunOptions::*>, 4> kExportWords = {{
     {"chakra", &MsrunOptions::export_chakra},
 }};
 
-/// Flags that say where or how results are shown, not what is checked.
-constexpr auto kShowingFlags = std::to_array<std::string_view>(
-    {"annotations", "detail", "export", "html", "json", "log_dir", "output", "quiet", "sarif",
-     "sqlite", "threads", "trace_timeout", "verbose"});
+/// Flags that say where or how results are made and shown, not what is checked.
+constexpr auto kShowingFlags = std::to_array<std::string_view>({"annotations",
+                                                                "cluster_time_out",
+                                                                "detail",
+                                                                "export",
+                                                                "html",
+                                                                "job_secret",
+                                                                "json",
+                                                                "log_dir",
+                                                                "master_addr",
+                                                                "master_port",
+                                                                "node_rank",
+                                                                "output",
+                                                                "quiet",
+                                                                "sarif",
+                                                                "sim_spread",
+                                                                "sqlite",
+                                                                "threads",
+                                                                "tls_config",
+                                                                "tls_password_file",
+                                                                "trace_timeout",
+                                                                "verbose",
+                                                                "wait_dns"});
 
 template <typename T, std::size_t kCount>
 Result<T> ReadChoice(const std::array<Choice<T>, kCount>& choices, std::string_view word) {
@@ -266,6 +286,8 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
             });
   flags.AddSwitch({"fail_on_memory", "", "exit 7 if a rank does not fit into --device_memory"},
                   &o.fail_on_memory);
+  flags.AddSwitch(Rare("sim_spread", "", "dry run by all hosts of the job, over TCP"),
+                  &o.sim_spread);
   flags.AddSwitch(Rare("suggest", "", "if a rank does not fit: try what would (True)"), &o.suggest);
   flags.Add({"compat", "RELEASE", "MindSpore release, 2.0 to 2.10 (default: the installed one)"},
             [&o](std::string_view word) -> Status {
@@ -396,12 +418,24 @@ Status CheckCounts(const MsrunOptions& o) {
   return {};
 }
 
+/// Other nodes than the first cannot find the scheduler at an address of their own.
+Status CheckMasterOfOthers(const MsrunOptions& o) {
+  if (o.node_rank > 0 && o.local_worker_num < o.worker_num && !o.outer &&
+      (o.master_addr == "localhost" || o.master_addr.starts_with("127.") ||
+       o.master_addr == "::1")) {
+    return Usage("argument --master_addr: " + o.master_addr + " is this machine, and node " +
+                     std::to_string(o.node_rank) + " is to find the scheduler on that of node 0",
+                 "give the address of node 0 on all nodes");
+  }
+  return {};
+}
+
 /// Combinations that only a real start minds.
 Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
   for (const std::string_view name :
        {"sim_rank_id", "detail", "devices_per_node", "html", "sqlite", "sarif", "annotations",
         "export", "fail_on_memory", "strict", "redistribution", "trace_timeout", "hardware",
-        "jitter", "workspaces"}) {
+        "jitter", "workspaces", "sim_spread"}) {
     if (flags.Given(name)) {
       return Usage("argument --" + std::string(name) + ": applies to dry runs only",
                    "add --sim_level=1");
@@ -439,14 +473,7 @@ Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
                  " ranks is beyond --worker_num=" + std::to_string(o.worker_num));
   }
   const bool is_on_one_machine = o.paddle && o.paddle->is_on_one_machine;
-  if (o.node_rank > 0 && o.local_worker_num < o.worker_num && !o.outer && !is_on_one_machine &&
-      (o.master_addr == "localhost" || o.master_addr.starts_with("127.") ||
-       o.master_addr == "::1")) {
-    return Usage("argument --master_addr: " + o.master_addr + " is this machine, and node " +
-                     std::to_string(o.node_rank) + " is to find the scheduler on that of node 0",
-                 "give the address of node 0 on all nodes");
-  }
-  return {};
+  return is_on_one_machine ? Status() : CheckMasterOfOthers(o);
 }
 
 }  // namespace
@@ -481,6 +508,9 @@ Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& fla
                                                                  : std::nullopt));
   if (options.sim_level < 0) {
     DRYDOCK_RETURN_IF_ERROR(CheckRealStart(options, flags));
+  } else if (options.sim_spread) {
+    DRYDOCK_TRY([[maybe_unused]] const SpreadPlace place, SpreadPlaceOf(options));
+    DRYDOCK_RETURN_IF_ERROR(CheckMasterOfOthers(options));
   }
   // A single node can do with any port: 0 lets the system choose.
   const bool any_port = options.master_port == 0 && options.sim_level < 0 &&

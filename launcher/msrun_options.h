@@ -57,6 +57,7 @@ struct MsrunOptions {
   CoreBinding bind_core = {};
   std::int64_t sim_level = -1;    ///< -1: not a simulation.
   std::int64_t sim_rank_id = -1;  ///< -1: all ranks.
+  bool sim_spread = false;        ///< The dry run is played by several hosts, over TCP.
   std::string rank_table_file = {};
   std::string worker_log_name = {};
   std::string tail_worker_log = "-1";

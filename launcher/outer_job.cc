@@ -293,9 +293,11 @@ Status TakeOuterJob(MsrunOptions& options, const FlagSet& flags, const Environme
   if (options.sim_level < 0 || !flags.Given("worker_num")) {
     DRYDOCK_RETURN_IF_ERROR(TakeNodeRank(options, flags, job));
     DRYDOCK_RETURN_IF_ERROR(TakeRanks(options, flags, job));
+  } else if (options.sim_spread) {
+    DRYDOCK_RETURN_IF_ERROR(TakeNodeRank(options, flags, job));
   }
   if (!flags.Given("master_addr")) {
-    if (job.master.empty() && options.sim_level < 0) {
+    if (job.master.empty() && (options.sim_level < 0 || options.sim_spread)) {
       return Usage(job.system + " does not say on which machine process 0 runs",
                    "give its address with --master_addr");
     }

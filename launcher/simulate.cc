@@ -6,6 +6,8 @@
 #include <iterator>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "base/executor.h"
 #include "base/text.h"
 #include "launcher/export_files.h"
@@ -17,12 +19,14 @@
 #include "launcher/page_files.h"
 #include "launcher/run_identity.h"
 #include "launcher/run_progress.h"
+#include "launcher/spread.h"
 #include "launcher/sqlite_file.h"
 #include "launcher/terminal.h"
 #include "launcher/time_options.h"
 #include "launcher/tracker_files.h"
 #include "reports/database.h"
 #include "reports/ir_text.h"
+#include "reports/report_json.h"
 #include "reports/report_set.h"
 #include "reports/sarif.h"
 #include "reports/terminal_summary.h"
@@ -320,18 +324,42 @@ Status CheckChosenRank(const MsrunOptions& options, const LoadedJob& job) {
       "ranks are 0 to " + std::to_string(job.settings.world_size - 1));
 }
 
-}  // namespace
-
-Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
+/// What is wrong with files of flags is found before the script runs for minutes.
+Status CheckFiles(const MsrunOptions& options) {
   if (!options.workspaces.empty()) {
     DRYDOCK_TRY([[maybe_unused]] const sim::WorkspaceTable table,
                 LoadWorkspaces(options.workspaces));
   }
-  if (!options.hardware.empty()) {  // Before the script runs for minutes.
+  if (!options.hardware.empty()) {
     DRYDOCK_TRY([[maybe_unused]] const sim::HardwareProfile profile,
                 LoadHardware(options.hardware));
   }
-  DRYDOCK_TRY(const OutputFolder folder, ClaimFolder(options, context));
+  return {};
+}
+
+/// What host 0 saw of a dry run that many hosts played, behind the summary.
+Status PublishSpread(const Spread& spread, const MsrunOptions& options, const Context& context,
+                     bool writable) {
+  const reports::SpreadReport& report = spread.report();
+  if (writable) {
+    const auto delay = context.stop.Delay();
+    DRYDOCK_RETURN_IF_ERROR(WriteFiles(
+        options.log_dir, {{.path = reports::kSpreadFile, .text = reports::ReportJson(report)}}));
+  }
+  if (!options.json && !options.quiet) {
+    context.out << fmt::format(
+        "\nPlayed on {} hosts: {} ranks registered over {} connections, all known after {:.3f} s, "
+        "all left {:.3f} s later\n",
+        report.hosts.size(), report.ranks, report.connections, report.formed_seconds,
+        report.left_seconds);
+  }
+  return {};
+}
+
+/// @param folder  of the reports
+/// @param spread  null where one host plays all ranks
+Result<ExitCode> SimulateIn(const OutputFolder& folder, const MsrunOptions& options,
+                            const Context& context, Spread* spread) {
   RunProgress progress(!options.quiet && !options.verbose &&
                        IsTerminal(STDERR_FILENO, context.environment));
   progress.Say("running " + options.script);
@@ -368,12 +396,57 @@ Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
   if (!folder.writable) {
     set.summary.files.clear();
   }
+  if (spread != nullptr) {
+    progress.Say("playing the ranks with the other hosts");
+    DRYDOCK_RETURN_IF_ERROR(spread->Play(set, result->job));
+    if (!spread->reports()) {
+      return ExitCode::kOk;
+    }
+  }
   if (options.suggest && set.summary.verdict == "memory-exceeded") {
     DRYDOCK_TRY(set.summary.trials, TryToFit(options, context, *result, progress));
   }
   progress.End();
   DRYDOCK_RETURN_IF_ERROR(Publish(*result, set, options, context, folder.writable));
+  if (spread != nullptr) {
+    DRYDOCK_RETURN_IF_ERROR(PublishSpread(*spread, options, context, folder.writable));
+  }
   return Verdict(*result, set, *job, options);
+}
+
+/// This host's part of a dry run that many play; those behind the first write nothing.
+Result<ExitCode> SimulateSpread(const MsrunOptions& options, const Context& context) {
+  DRYDOCK_TRY(const SpreadPlace place, SpreadPlaceOf(options));
+  OutputFolder folder{.writable = false};
+  if (place.host == 0) {
+    DRYDOCK_TRY(folder, ClaimFolder(options, context));
+  }
+  DRYDOCK_TRY(const std::unique_ptr<Spread> spread,
+              Spread::Open(options, context, folder.writable));
+  MsrunOptions own = options;
+  if (!spread->reports()) {
+    if (!options.verbose) {
+      context.log.SetLevel(LogLevel::kError);  // Host 0 says the same.
+    }
+    own.json = false;
+    own.github = false;
+  }
+  Result<ExitCode> outcome = SimulateIn(folder, own, context, spread.get());
+  if (!outcome) {
+    spread->Tell(outcome.error());
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Result<ExitCode> Simulate(const MsrunOptions& options, const Context& context) {
+  DRYDOCK_RETURN_IF_ERROR(CheckFiles(options));
+  if (options.sim_spread) {
+    return SimulateSpread(options, context);
+  }
+  DRYDOCK_TRY(const OutputFolder folder, ClaimFolder(options, context));
+  return SimulateIn(folder, options, context, nullptr);
 }
 
 }  // namespace drydock::launcher

@@ -30,12 +30,16 @@ std::string ReportJson(const TimelineReport& report) {
 std::string ReportJson(const ProfileReport& report) {
   return JsonText(report);
 }
+std::string ReportJson(const SpreadReport& report) {
+  return JsonText(report);
+}
 
 std::vector<ReportFormat> ReportFormats() {
   return {FormatOf<CommunicationReport>("communication.schema.json"),
           FormatOf<ErrorDocument>("error.schema.json"),
           FormatOf<MemoryReport>("memory.schema.json"),
           FormatOf<ProfileReport>("profile.schema.json"),
+          FormatOf<SpreadReport>("spread.schema.json"),
           FormatOf<SummaryReport>("summary.schema.json"),
           FormatOf<TimelineReport>("timeline.schema.json")};
 }

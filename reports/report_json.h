@@ -5,6 +5,7 @@
 #include "reports/communication_report.h"
 #include "reports/memory_report.h"
 #include "reports/profile_report.h"
+#include "reports/spread_report.h"
 #include "reports/summary_report.h"
 #include "reports/timeline_report.h"
 
@@ -17,5 +18,6 @@ namespace drydock::reports {
 [[nodiscard]] std::string ReportJson(const SummaryReport& report);
 [[nodiscard]] std::string ReportJson(const TimelineReport& report);
 [[nodiscard]] std::string ReportJson(const ProfileReport& report);
+[[nodiscard]] std::string ReportJson(const SpreadReport& report);
 
 }  // namespace drydock::reports

@@ -89,7 +89,7 @@ std::vector<ReportFile> ReportFiles(const ReportSet& reports) {
 std::vector<std::string> AllReportNames() {
   return {kSummaryFile,  kCommunicationFile, kMemoryFile,         kProfileFile, kKernelsFile,
           kTimelineFile, kTraceFile,         kPageFile,           kSarifFile,   kDatabaseFile,
-          "tensors.csv", "collectives.csv",  "memory_trace.json", "graph.dot"};
+          "tensors.csv", "collectives.csv",  "memory_trace.json", "graph.dot",  kSpreadFile};
 }
 
 }  // namespace drydock::reports

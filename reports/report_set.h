@@ -40,6 +40,9 @@ struct ReportFile {
 
 /// The page that shows a run.
 inline constexpr const char* kPageFile = "report.html";
+/// Hosts and times of a dry run of many hosts. It stands beside the other reports, which are those
+/// of one host, to the byte; so none of them lists it.
+inline constexpr const char* kSpreadFile = "spread.json";
 inline constexpr const char* kSarifFile = "drydock.sarif";
 inline constexpr const char* kDatabaseFile = "drydock.db";
 /// The step in Chrome's trace format.

@@ -141,10 +141,13 @@ class Agent::Impl {
       const sim::WorkerIdentity& self = worker->core().identity();
       const std::uint32_t rank = worker->core().rank();
       found_.own_ranks.push_back(rank);
-      worker->WriteMetadata(AgentRankKey(rank), EncodeAgentRank({.rank = rank,
-                                                                 .node_id = self.node_id,
-                                                                 .host_name = self.host_name,
-                                                                 .address = self.host_ip}));
+      worker->WriteMetadata(
+          AgentRankKey(rank),
+          EncodeAgentRank({.rank = rank,
+                           .node_id = self.node_id,
+                           .host_name = self.host_name,
+                           .address = self.host_ip,
+                           .note = worker == workers_.front() ? options_.note : std::string()}));
       if (rank == 0) {
         asker_ = worker.get();
         phase_ = Phase::kCollecting;

@@ -19,7 +19,8 @@ struct AgentOptions {
   std::optional<TlsFiles> tls = {};
   sim::WorkerOptions job = {};  ///< `scheduler_address` is replaced by `scheduler`.
   std::vector<sim::WorkerIdentity> members = {};  ///< One per local rank.
-  std::string proof = {};                         ///< Of the job's secret; empty: none.
+  std::string note = {};   ///< What all nodes are to know of this one; stands at its first rank.
+  std::string proof = {};  ///< Of the job's secret; empty: none.
   std::uint16_t master_port = 0;  ///< What the node of rank 0 tells as MASTER_PORT; 0: a free one.
 };
 
@@ -29,6 +30,7 @@ struct AgentRank {
   std::string node_id = {};
   std::string host_name = {};
   std::string address = {};  ///< Local address of the socket that reached the scheduler.
+  std::string note = {};     ///< Of its node, at the first rank of the node; else empty.
   friend bool operator==(const AgentRank&, const AgentRank&) = default;
 };
 

@@ -18,10 +18,14 @@ std::string Text(const Json& value) {
 }
 
 Json ToJson(const AgentRank& rank) {
-  return {{"rank", rank.rank},
-          {"node_id", rank.node_id},
-          {"host_name", rank.host_name},
-          {"address", rank.address}};
+  Json value = {{"rank", rank.rank},
+                {"node_id", rank.node_id},
+                {"host_name", rank.host_name},
+                {"address", rank.address}};
+  if (!rank.note.empty()) {
+    value["note"] = rank.note;
+  }
+  return value;
 }
 
 Result<std::string> Member(const Json& value, const char* name) {
@@ -49,6 +53,9 @@ Result<AgentRank> FromJson(const Json& value) {
   DRYDOCK_TRY(rank.node_id, Member(value, "node_id"));
   DRYDOCK_TRY(rank.host_name, Member(value, "host_name"));
   DRYDOCK_TRY(rank.address, Member(value, "address"));
+  if (value.contains("note")) {
+    DRYDOCK_TRY(rank.note, Member(value, "note"));
+  }
   return rank;
 }
 

@@ -80,6 +80,7 @@ Result<std::unique_ptr<Agent>> StartAgent(const MsrunOptions& options,
                      .tls = job.tls,
                      .master_port = static_cast<std::uint16_t>(script_port)};
   agent.proof = ProofOf(job.secret);
+  agent.note = job.note;
   agent.job.worker_num = static_cast<std::uint32_t>(options.worker_num);
   agent.job.checks_worker_num = true;
   DRYDOCK_TRY(agent.job.patience, PatienceOf(environment));
@@ -295,18 +296,20 @@ Result<std::unique_ptr<Cluster>> Cluster::Start(const MsrunOptions& options,
   impl->join = job.join;
   impl->single_node = IsSingleNode(options);
   impl->recovery = Variable(environment, "MS_ENABLE_RECOVERY") == "1";
-  const bool agrees = !job.join.workers_register && !impl->single_node;
+  const bool agrees = !job.join.workers_register && (!impl->single_node || job.joins_later);
   const bool serves = job.host.is_master && (agrees || (job.join.workers_register && options.join));
   if (serves) {
     DRYDOCK_TRY(impl->server, StartServer(options, environment, job));
     impl->forming.expected = options.worker_num;
   }
-  if (agrees) {
+  if (agrees && !job.joins_later) {
     DRYDOCK_TRY(impl->agent, StartAgent(options, SchedulerEnvironment(options, environment, job),
                                         job, script_port));
   }
   // With recovery a node that failed may come back: its failure is not the job's.
-  if (options.join && job.join.workers_register && !impl->single_node && !impl->recovery) {
+  const bool has_line =
+      options.join && job.join.workers_register && !impl->single_node && !impl->recovery;
+  if (has_line || job.joins_later) {
     const auto port = static_cast<std::uint16_t>(options.master_port);
     DRYDOCK_TRY(impl->line,
                 FailureLine::Start({.scheduler = {.address = job.host.master_ip, .port = port},
@@ -315,6 +318,13 @@ Result<std::unique_ptr<Cluster>> Cluster::Start(const MsrunOptions& options,
                                     .worker_num = options.worker_num}));
   }
   return std::unique_ptr<Cluster>(new Cluster(std::move(impl)));
+}
+
+Status Cluster::Join(const MsrunOptions& options, const Environment& environment,
+                     const CheckedJob& job) {
+  DRYDOCK_TRY(impl_->agent,
+              StartAgent(options, SchedulerEnvironment(options, environment, job), job, 0));
+  return {};
 }
 
 std::vector<int> Cluster::fds() const {
@@ -371,6 +381,8 @@ Agreement Cluster::Agreed() const {
                       .master_port = job.master.port};
   for (const AgentRank& rank : job.ranks) {
     agreement.rank_ips.push_back(rank.address);
+    agreement.rank_hosts.push_back(rank.host_name);
+    agreement.rank_notes.push_back(rank.note);
   }
   return agreement;
 }
@@ -394,6 +406,10 @@ void Cluster::Leave() {
   if (impl_->agent) {
     impl_->agent->Leave();
   }
+}
+
+void Cluster::Abandon() {
+  impl_->agent.reset();
 }
 
 bool Cluster::finished() const {

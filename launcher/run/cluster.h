@@ -40,6 +40,8 @@ struct FormingState {
 struct Agreement {
   std::vector<std::int64_t> own_ranks = {};  ///< Of the local workers, in their order.
   std::vector<std::string> rank_ips = {};    ///< Address of every rank's node, by rank.
+  std::vector<std::string> rank_hosts = {};  ///< Name of every rank's node, by rank.
+  std::vector<std::string> rank_notes = {};  ///< Note of a node at its first rank; else empty.
   std::string master_ip = {};                ///< MASTER_ADDR for scripts.
   std::int64_t master_port = 0;              ///< MASTER_PORT.
 };
@@ -56,6 +58,10 @@ class Cluster {
                                                               const Environment& environment,
                                                               const CheckedJob& job,
                                                               std::int64_t script_port);
+  /// Begins to register, where `job.joins_later`: until then failures of other nodes are heard,
+  /// and told, over a line of their own. @error USAGE
+  [[nodiscard]] Status Join(const MsrunOptions& options, const Environment& environment,
+                            const CheckedJob& job);
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -78,6 +84,8 @@ class Cluster {
   void TellFailure(const std::vector<std::string>& ids, const std::string& what);
   /// Our ranks are done.
   void Leave();
+  /// The job has failed: our own registrations end with their connections.
+  void Abandon();
   /// True once no other node depends on this one.
   [[nodiscard]] bool finished() const;
 

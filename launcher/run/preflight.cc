@@ -152,70 +152,12 @@ Status TakeOuterMaster(const MsrunOptions& options, HostFacts& host) {
   return {};
 }
 
-Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context,
-                           bool workers_register) {
-  DRYDOCK_TRY(const ResolvedName resolved, ResolvePatiently(options, context));
-  const std::vector<std::string>& candidates = resolved.addresses;
-  const std::vector<std::string> own = OwnAddresses();
-  const auto is_local = [&own](const std::string& ip) {
-    return IsLoopback(ip) || std::ranges::find(own, ip) != own.end();
-  };
-  const auto local = std::ranges::find_if(candidates, is_local);
-  HostFacts host{.host_name = HostName(),
-                 .master_ip = local == candidates.end() ? candidates.front() : *local,
-                 .is_master = local != candidates.end(),
-                 .waited_s = resolved.waited_s};
-  for (const std::string& candidate : candidates) {
-    context.log.Debug("'" + options.master_addr + "' is " + candidate);
-  }
-  DRYDOCK_RETURN_IF_ERROR(TakeOuterMaster(options, host));
-  if (!IsOfOneMachine(host.master_ip)) {
-    return FailCommand("RESOLVE", "'" + options.master_addr + "' is not an address of one machine",
-                       "give the address that the other nodes reach this one by");
-  }
-  if (IsIpv6(host.master_ip) && workers_register) {
-    return FailCommand("IPV6_UNSUPPORTED",
-                       "'" + options.master_addr +
-                           "' is an IPv6 address, which MindSpore's workers "
-                           "cannot be told of",
-                       "give an IPv4 address or a name of one; scripts that do not register need "
-                       "--rendezvous=launcher");
-  }
-  if (host.is_master) {
-    DRYDOCK_RETURN_IF_ERROR(CheckLoopbackName(options, host.master_ip, own));
-  } else if (workers_register && IsSingleNode(options)) {
-    context.log.Warning("no scheduler is started: " + host.master_ip + " is another machine's");
-  }
-  host.local_ip = SourceAddressTo(host.master_ip);
-  if (host.local_ip.empty()) {
-    return FailCommand("MASTER_UNREACHABLE",
-                       "there is no route to " + options.master_addr + " (" + host.master_ip + ")",
-                       "check --master_addr and the network");
-  }
-  return host;
-}
-
-/// Raises our soft limit of open files as far as needed; gives the one before, which children get.
-Result<long> RaiseFileLimit(const MsrunOptions& options, const CheckedJob& job) {
+/// Descriptors that a start of the job's ranks takes.
+std::int64_t DescriptorsOf(const MsrunOptions& options, const CheckedJob& job) {
   const bool schedules =
       job.host.is_master && (job.join.workers_register || !IsSingleNode(options));
-  const std::int64_t need = kOwnDescriptors + kDescriptorsPerRank * options.local_worker_num +
-                            (schedules ? 2 * options.worker_num : 0);
-  struct rlimit limit = {};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  const auto before = static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, 1U << 30U));
-  if (before >= need) {
-    return static_cast<long>(before);
-  }
-  if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < static_cast<rlim_t>(need)) {
-    return FailCommand(
-        "NOFILE",
-        "open files: need " + std::to_string(need) + " have " + std::to_string(limit.rlim_max),
-        "raise the hard limit (ulimit -Hn), or start fewer ranks per node");
-  }
-  limit.rlim_cur = static_cast<rlim_t>(need);
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-  return static_cast<long>(before);
+  return kOwnDescriptors + kDescriptorsPerRank * options.local_worker_num +
+         (schedules ? 2 * options.worker_num : 0);
 }
 
 Status BindJob(const MsrunOptions& options, const Context& context, CheckedJob& job) {
@@ -370,6 +312,67 @@ bool HolderEnds(int fd) {
 
 }  // namespace
 
+Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context,
+                           bool workers_register) {
+  DRYDOCK_TRY(const ResolvedName resolved, ResolvePatiently(options, context));
+  const std::vector<std::string>& candidates = resolved.addresses;
+  const std::vector<std::string> own = OwnAddresses();
+  const auto is_local = [&own](const std::string& ip) {
+    return IsLoopback(ip) || std::ranges::find(own, ip) != own.end();
+  };
+  const auto local = std::ranges::find_if(candidates, is_local);
+  HostFacts host{.host_name = HostName(),
+                 .master_ip = local == candidates.end() ? candidates.front() : *local,
+                 .is_master = local != candidates.end(),
+                 .waited_s = resolved.waited_s};
+  for (const std::string& candidate : candidates) {
+    context.log.Debug("'" + options.master_addr + "' is " + candidate);
+  }
+  DRYDOCK_RETURN_IF_ERROR(TakeOuterMaster(options, host));
+  if (!IsOfOneMachine(host.master_ip)) {
+    return FailCommand("RESOLVE", "'" + options.master_addr + "' is not an address of one machine",
+                       "give the address that the other nodes reach this one by");
+  }
+  if (IsIpv6(host.master_ip) && workers_register) {
+    return FailCommand("IPV6_UNSUPPORTED",
+                       "'" + options.master_addr +
+                           "' is an IPv6 address, which MindSpore's workers "
+                           "cannot be told of",
+                       "give an IPv4 address or a name of one; scripts that do not register need "
+                       "--rendezvous=launcher");
+  }
+  if (host.is_master) {
+    DRYDOCK_RETURN_IF_ERROR(CheckLoopbackName(options, host.master_ip, own));
+  } else if (workers_register && IsSingleNode(options)) {
+    context.log.Warning("no scheduler is started: " + host.master_ip + " is another machine's");
+  }
+  host.local_ip = SourceAddressTo(host.master_ip);
+  if (host.local_ip.empty()) {
+    return FailCommand("MASTER_UNREACHABLE",
+                       "there is no route to " + options.master_addr + " (" + host.master_ip + ")",
+                       "check --master_addr and the network");
+  }
+  return host;
+}
+
+Result<long> RaiseFileLimit(std::int64_t needed) {
+  struct rlimit limit = {};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const auto before = static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, 1U << 30U));
+  if (before >= needed) {
+    return static_cast<long>(before);
+  }
+  if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < static_cast<rlim_t>(needed)) {
+    return FailCommand(
+        "NOFILE",
+        "open files: need " + std::to_string(needed) + " have " + std::to_string(limit.rlim_max),
+        "raise the hard limit (ulimit -Hn), or start fewer ranks per node");
+  }
+  limit.rlim_cur = static_cast<rlim_t>(needed);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<long>(before);
+}
+
 Result<std::unique_ptr<FolderLock>> FolderLock::Take(const std::string& path) {
   constexpr auto kPause = std::chrono::milliseconds(20);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -425,7 +428,7 @@ Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context)
   }
   job.workers = WorkersOf(options, job.host);
   DRYDOCK_RETURN_IF_ERROR(CheckLogs(options, job, context));
-  DRYDOCK_TRY(job.child_file_limit, RaiseFileLimit(options, job));
+  DRYDOCK_TRY(job.child_file_limit, RaiseFileLimit(DescriptorsOf(options, job)));
   DRYDOCK_RETURN_IF_ERROR(BindJob(options, context, job));
   return job;
 }

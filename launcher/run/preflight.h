@@ -40,10 +40,21 @@ struct CheckedJob {
   sim::MetadataAnswerRule metadata_answers = {};  ///< Of the scheduler, if it is ours.
   std::optional<TlsFiles> tls = {};  ///< Of the scheduler and the agents; nothing: plain TCP.
   std::string secret = {};           ///< Of the job; empty: none.
+  bool joins_later = false;          ///< A dry run of many hosts: registers by Cluster::Join.
+  std::string note = {};             ///< What the launchers of all nodes are to know of this one.
   std::vector<WorkerSpec> workers = {};
   std::unique_ptr<FolderLock> lock = {};
   long child_file_limit = -1;  ///< Soft limit of open files we were started with.
 };
+
+/// Resolves the master's name and finds out whether this machine is the master.
+/// @error RESOLVE, USAGE, LOOPBACK_MASTER, IPV6_UNSUPPORTED, MASTER_UNREACHABLE
+[[nodiscard]] Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context,
+                                         bool workers_register);
+
+/// Raises our soft limit of open files to `needed`, if it is lower; gives the one before.
+/// @error NOFILE  the hard limit is lower
+[[nodiscard]] Result<long> RaiseFileLimit(std::int64_t needed);
 
 /// Checks script, interpreter, log folder and files, master's name, limits and processors, in this
 /// order; starts nothing. Source: docs/robustness.md G2

@@ -124,8 +124,7 @@ struct Specialisation {
   }
 };
 
-Result<FleetFacts> PlayFleet(const JobProgram& job, const DryRunOptions& options,
-                             const Executor& executor) {
+Specialisation SpecialisationOf(const JobProgram& job) {
   Specialisation specialisation{
       .job = job,
       .class_of_rank = ClassOfEachRank(job),
@@ -134,6 +133,16 @@ Result<FleetFacts> PlayFleet(const JobProgram& job, const DryRunOptions& options
   for (const strategies::RankClass& item : job.classes) {
     specialisation.patterns.push_back(DistinctPatterns(job.programs[item.described]));
   }
+  return specialisation;
+}
+
+std::int64_t CountDone(const Specialisation& specialisation) {
+  return std::ranges::count(specialisation.done, std::uint8_t{1});
+}
+
+Result<FleetFacts> PlayFleet(const JobProgram& job, const DryRunOptions& options,
+                             const Executor& executor) {
+  Specialisation specialisation = SpecialisationOf(job);
   const FleetOptions fleet{.worker_num = static_cast<std::uint32_t>(job.config.world_size),
                            .on_ready = [&](RankId rank) {
                              if (!options.only_rank || *options.only_rank == rank) {
@@ -146,10 +155,8 @@ Result<FleetFacts> PlayFleet(const JobProgram& job, const DryRunOptions& options
       .messages =
           static_cast<std::int64_t>(statistics.frames_to_scheduler + statistics.frames_to_workers),
       .message_bytes =
-          static_cast<std::int64_t>(statistics.bytes_to_scheduler + statistics.bytes_to_workers)};
-  for (const std::uint8_t done : specialisation.done) {
-    facts.specialised_ranks += done;
-  }
+          static_cast<std::int64_t>(statistics.bytes_to_scheduler + statistics.bytes_to_workers),
+      .specialised_ranks = CountDone(specialisation)};
   return facts;
 }
 
@@ -225,6 +232,14 @@ RankId DescribedRank(const DryRunOptions& options) {
 
 const LocalProgram& DescribedProgram(const DryRunResult& result) {
   return ProgramOf(result.job, DescribedRank(result.options));
+}
+
+std::int64_t SpecialiseRanks(const JobProgram& job, std::span<const std::int64_t> ranks) {
+  Specialisation specialisation = SpecialisationOf(job);
+  for (const std::int64_t rank : ranks) {
+    specialisation.Visit(static_cast<RankId>(rank));
+  }
+  return CountDone(specialisation);
 }
 
 Result<DryRunResult> DryRun(JobProgram job, const DryRunOptions& options,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,11 @@ struct DryRunResult {
 
 /// The program of that rank.
 [[nodiscard]] const strategies::LocalProgram& DescribedProgram(const DryRunResult& result);
+
+/// What ranks work out for themselves once they know their number: their place in every group of
+/// their program. Gives how many different ranks did.
+[[nodiscard]] std::int64_t SpecialiseRanks(const strategies::JobProgram& job,
+                                           std::span<const std::int64_t> ranks);
 
 /// Plays all ranks of the job: register, wait for the topology, specialise, account memory, leave.
 ///

@@ -86,8 +86,9 @@ TEST(Agent, NoMembersAndAHostNameAreUsageErrors) {
 }
 
 TEST(AgentTable, WhatIsEncodedIsDecoded) {
-  AgentJob job{.ranks = {{0, "0", "a\"b", "10.0.0.1"}, {1, "1", "c", "fe80::1"}},
-               .master = {"10.0.0.1", 8119}};
+  AgentJob job{
+      .ranks = {{0, "0", "a\"b", "10.0.0.1"}, {1, "1", "c", "fe80::1", "a note\nof \"c\""}},
+      .master = {"10.0.0.1", 8119}};
   EXPECT_EQ(DecodeAgentRank(EncodeAgentRank(job.ranks[1])).value(), job.ranks[1]);
   EXPECT_EQ(DecodeAgentJob(EncodeAgentJob(job), 2).value(), job);
 }
@@ -100,6 +101,8 @@ TEST(AgentTable, WhatNoAgentWritesIsRefused) {
   }
   EXPECT_FALSE(DecodeAgentJob(EncodeAgentJob({}), 1));
   EXPECT_FALSE(DecodeAgentRank("7"));
+  EXPECT_FALSE(
+      DecodeAgentRank(R"({"rank":0,"node_id":"0","host_name":"a","address":"10.0.0.1","note":7})"));
 }
 
 }  // namespace
