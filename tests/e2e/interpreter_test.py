@@ -28,6 +28,17 @@ class InterpreterTest(command.CommandTest):
         self.assertIn("python3 -m jobs.small", run.hint())
         self.assert_accepted(self.msrun("--log_dir=out", *run.hint().split("[flags] ")[1].split()))
 
+    def test_packages_that_lie_elsewhere_are_found(self):
+        (self.folder / "there" / "jobs").mkdir(parents=True)
+        self.write("there/jobs/__init__.py", "rows = 2\n")
+        self.write("there/jobs/small.py", "from . import rows\n" + command.network())
+        self.write("there/jobs/named.py", "from jobs import rows\n" + command.network())
+        there = str((self.folder / "there").resolve())
+        self.assertIn("cd %s; msrun [flags] python3 -m jobs.small" % there, self.msrun("--log_dir=out", "there/jobs/small.py").hint())
+        hint = self.msrun("--log_dir=out", "there/jobs/named.py").hint()
+        self.assertIn("set PYTHONPATH=" + there, hint)
+        self.assert_accepted(self.msrun("--log_dir=out", "there/jobs/named.py", PYTHONPATH=hint.rpartition("=")[2]))
+
     def test_what_is_no_script(self):
         for name, text, word in (("run.ipynb", '{"cells": [], "metadata": null}', "notebook"), ("conf.yaml", "model: gpt\n", "configuration"),
                                  ("run.sh", "export A=1\npython net.py\n", "shell script")):

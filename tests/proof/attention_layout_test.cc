@@ -106,6 +106,60 @@ TEST(PackedAttention, OtherModesCutQueriesAndKeysAlike) {
   EXPECT_EQ(compiled.error().reason, "FlashAttentionScore:strategy-packed");
 }
 
+/// 4 or 8 query heads that share 2 key heads, with a mask and a shift of every head.
+ProofCase SharedHeadsCase(Draw& draw) {
+  const std::int64_t heads = draw.Pick<std::int64_t>({4, 8});
+  const bool flat = draw.Chance(2);
+  const auto operand = [flat](std::int64_t count) {
+    return Floats(flat ? Shape{2, 8, count * 2} : Shape{2, count, 8, 2}, -1.5, 1.5);
+  };
+  const Shape all = {2, heads, 8, 8};
+  return {
+      .operands = {operand(heads), operand(2), operand(2), Floats(all, -1.0, 1.0), Absent(),
+                   Absent(), OfType(Integers(all, 0, 1), DType::kUInt8)},
+      .attrs = {{"head_num", heads}, {"scale_value", 0.7}, {"input_layout", flat ? "BSH" : "BNSD"}},
+      .weighed = {false, false, false, true}};
+}
+
+/// The program on 4 ranks: query heads along both axes, key heads along `keys` only.
+Result<ProofProgram> SharedHeadsProgram(std::uint64_t seed, std::int64_t keys) {
+  DRYDOCK_TRY(ProofProgram program,
+              MakeProofProgram({.op = "FlashAttentionScore", .generator = SharedHeadsCase}, seed));
+  const auto attention = std::ranges::find(program.step.graph.nodes, "FlashAttentionScore",
+                                           [](const Node& node) { return node.op; });
+  const bool flat = program.one.operands[0].type.shape.size() == 3;
+  const auto heads = [flat](const std::vector<std::int64_t>& axes) {
+    return flat ? Map{{}, {}, axes} : Map{{}, axes, {}, {}};
+  };
+  const Map all = {{}, {1, 0}, {}, {}};
+  attention->in_strategy.reset();
+  attention->in_layout.emplace();
+  for (const Map& map : {heads({1, 0}), heads({keys}), heads({keys}), all, all}) {
+    attention->in_layout->push_back({.device_matrix = {2, 2}, .tensor_map = map});
+  }
+  return program;
+}
+
+TEST(SharedKeyHeads, QueryHeadsAreCutFurtherThanKeyHeads) {
+  const std::uint64_t first = 6 * checks::SeedOr(1) + 2;  // Every sixth seed has 4 ranks.
+  for (std::uint64_t seed = first; seed < first + 60; seed += 6) {
+    const auto program = SharedHeadsProgram(seed, 1);
+    ASSERT_TRUE(program) << FormatError(program.error());
+    const ProofOutcome outcome = Prove(*program);
+    ASSERT_EQ(outcome.verdict, Verdict::kProven) << outcome.text << "\n" << Describe(*program);
+  }
+}
+
+TEST(SharedKeyHeads, AxisOfTheKeysStandsInFront) {
+  // Along the inner axis the first two ranks would have query heads of key head 0 and key heads
+  // 0, 1.
+  const auto program = SharedHeadsProgram(2, 0);
+  ASSERT_TRUE(program) << FormatError(program.error());
+  const auto compiled = CompileStep(program->step);
+  ASSERT_FALSE(compiled);
+  EXPECT_EQ(compiled.error().reason, "FlashAttentionScore:layout-axis");
+}
+
 /// BNSD attention over 16 keys and queries with a shift, a mask and dropped weights.
 ProofCase MaskedRingCase(Draw& draw) {
   const Shape all = {2, 2, 16, 16};

@@ -159,6 +159,7 @@ NOT_PYTHON = {
 def add_hint(fields, error):
     """Remedies for what often goes wrong outside of the stand-in."""
     from mindspore._drydock.errors import ZEROS_HINT
+    from mindspore._drydock.packages import folder_with, module_of
     package = error.name.split(".")[0] if isinstance(error, ModuleNotFoundError) and error.name else ""
     if os.path.splitext(sys.argv[0])[1] in NOT_PYTHON:
         fields["hint"] = NOT_PYTHON[os.path.splitext(sys.argv[0])[1]]
@@ -175,11 +176,14 @@ def add_hint(fields, error):
         fields["hint"] = fields["hint"] or names.nearest([module], name)
         fields["reason"] = "script:no-such-name"
     elif isinstance(error, ImportError) and str(error).startswith("attempted relative import"):
-        module = os.path.splitext(os.path.relpath(sys.argv[0]))[0].replace(os.sep, ".")
-        fields["hint"] = "run it as a module of its package: msrun [flags] python3 -m " + module
+        folder, module = module_of(sys.argv[0])
+        fields["hint"] = "run it as a module of its package: %smsrun [flags] python3 -m %s" % (
+            "" if folder == os.curdir else "cd %s; " % folder, module)
         fields["reason"] = "script:missing-module"
-    elif package and not fields["hint"] and (os.path.isdir(package) or os.path.isfile(package + ".py")):
-        fields["hint"] = "'%s' is in the current folder, which Python does not search: set PYTHONPATH=." % package
+    elif package and not fields["hint"] and folder_with(package):
+        folder = folder_with(package)
+        fields["hint"] = "'%s' is in %s, which Python does not search: set PYTHONPATH=%s" % (
+            package, "the current folder" if folder == os.curdir else "folder " + folder, folder)
         fields["reason"] = "script:missing-module"
     elif isinstance(error, ModuleNotFoundError) and not fields["hint"]:
         fields["hint"] = "install '%s' for %s, or choose another interpreter with --python" % (error.name, sys.executable)

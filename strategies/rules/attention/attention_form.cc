@@ -173,15 +173,11 @@ TensorAxes OperandAxes(AttentionLayout layout, std::optional<AxisIndex> batch,
   return {};
 }
 
-namespace {
-
 std::size_t HeadDim(AttentionLayout layout) {
   const bool second = layout == AttentionLayout::kBnsd || layout == AttentionLayout::kTnd ||
                       layout == AttentionLayout::kTh;
   return second ? 1 : 2;
 }
-
-}  // namespace
 
 Status CheckHeadCut(const OpView& op, const AttentionForm& form, std::int64_t cut) {
   if (form.heads % cut == 0 && (form.kv_heads == 1 || form.kv_heads % cut == 0)) {

@@ -66,6 +66,9 @@ struct AttentionAxes {
 ///                          heads if there are several
 [[nodiscard]] Status CheckHeadCut(const OpView& op, const AttentionForm& form, std::int64_t cut);
 
+/// Dimension that holds the heads, alone or with their numbers.
+[[nodiscard]] std::size_t HeadDim(AttentionLayout layout);
+
 /// Dimension that holds the sequence.
 [[nodiscard]] std::size_t SequenceDim(AttentionLayout layout);
 

@@ -12,6 +12,8 @@
 /// Fused attention for training. Batch and heads are independent; a cut query sequence keeps all
 /// keys on every rank, and the band of keys that a query sees is counted from the rank's own slice.
 /// With ring attention the keys are cut as well and pass from rank to rank (ring_attention.cc).
+/// Layouts may cut query heads further than key heads: 32 query heads along (a, b), 2 key heads
+/// along a = 2 leave each rank one key head, which the ranks along b share.
 namespace drydock::strategies {
 namespace {
 
@@ -127,8 +129,8 @@ Result<std::vector<TensorType>> InferFlash(const OpView& op) {
 // ---- Sharding -----------------------------------------------------------------------------------
 
 /// Axes of a mask or shift whose dimensions end in (batch, heads, queries, keys).
-TensorAxes MaskAxes(const Shape& shape, const AttentionAxes& axes) {
-  const DimAxes by_role[] = {{axes.batch}, {axes.head}, {axes.sequence}, {}};
+TensorAxes MaskAxes(const Shape& shape, const AttentionAxes& axes, const DimAxes& heads) {
+  const DimAxes by_role[] = {{axes.batch}, heads, {axes.sequence}, {}};
   TensorAxes result;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     result.push_back(shape[d] == 1 ? DimAxes{} : by_role[4 - shape.size() + d]);
@@ -137,17 +139,32 @@ TensorAxes MaskAxes(const Shape& shape, const AttentionAxes& axes) {
 }
 
 TensorAxes OptionalAxes(std::size_t operand, const TensorType& type, const AttentionAxes& axes,
-                        SparseMode mode) {
+                        const DimAxes& heads, SparseMode mode) {
   switch (operand) {
     case kAttnMask:
       return IsCompressed(mode) || type.shape.size() > 4 ? TensorAxes(type.shape.size())
-                                                         : MaskAxes(type.shape, axes);
+                                                         : MaskAxes(type.shape, axes, heads);
     case kRealShift:
     case kDropMask:
-      return type.shape.size() > 4 ? TensorAxes(type.shape.size()) : MaskAxes(type.shape, axes);
+      return type.shape.size() > 4 ? TensorAxes(type.shape.size())
+                                   : MaskAxes(type.shape, axes, heads);
     default:
       return {{axes.batch}};
   }
+}
+
+/// The cut of a dimension of an operand, 1 if the strategy does not say.
+std::int64_t CutOf(const Strategy& strategy, std::size_t operand, std::size_t dim) {
+  return operand < strategy.size() && dim < strategy[operand].size() ? strategy[operand][dim] : 1;
+}
+
+/// True if query heads are cut further than key heads, of which each rank then has one. Other
+/// ranks would need parts of several key heads, and a strategy without names cannot say it.
+bool SharesKeyHeads(const AttentionForm& form, const Strategy& strategy) {
+  const std::size_t heads = HeadDim(form.layout);
+  const std::int64_t cut = CutOf(strategy, kQuery, heads);
+  return form.kv_heads > 1 && CutOf(strategy, kKey, heads) == form.kv_heads &&
+         cut > form.kv_heads && cut % form.kv_heads == 0;
 }
 
 /// The largest cut that a strategy gives an axis.
@@ -199,6 +216,13 @@ Status CheckSequence(const OpView& op, const AttentionForm& form, SparseMode mod
   return {};
 }
 
+/// Ranks that share a key head have as many query heads each.
+Status CheckSharedHeads(const OpView& op, const AttentionForm& form, std::int64_t cut) {
+  AttentionForm one_key = form;
+  one_key.kv_heads = 1;
+  return CheckHeadCut(op, one_key, cut);
+}
+
 Result<ShardRule> ShardFlash(const OpView& op, const Strategy& strategy) {
   DRYDOCK_TRY(const AttentionForm form, FlashFormOf(op));
   DRYDOCK_TRY(const SparseMode mode, SparseModeOf(op));
@@ -208,15 +232,21 @@ Result<ShardRule> ShardFlash(const OpView& op, const Strategy& strategy) {
   const TensorAxes key = OperandAxes(
       form.layout, axes.batch, ring ? std::optional<AxisIndex>(axes.sequence) : std::nullopt,
       form.kv_heads == 1 ? std::nullopt : std::optional<AxisIndex>(axes.head));
-  ShardRule rule{.axis_count = 3, .inputs = {query, key, key}};
+  const bool shares = SharesKeyHeads(form, strategy);
+  const DimAxes heads = shares ? DimAxes{axes.head, kSharedHeads} : DimAxes{axes.head};
+  query[HeadDim(form.layout)] = heads;
+  ShardRule rule{.axis_count = shares ? kSharedHeads + 1 : kSharedHeads,
+                 .inputs = {query, key, key}};
   for (std::size_t operand = kRealShift; operand < kFlashOperands; ++operand) {
     if (const TensorType* type = OperandType(op, operand); type != nullptr) {
-      rule.inputs.push_back(OptionalAxes(operand, *type, axes, mode));
+      rule.inputs.push_back(OptionalAxes(operand, *type, axes, heads, mode));
     }
   }
-  TensorAxes statistic = form.IsPacked()
-                             ? OperandAxes(form.layout, axes.batch, {}, axes.head)
-                             : TensorAxes{{axes.batch}, {axes.head}, {axes.sequence}, {}};
+  TensorAxes statistic = TensorAxes{{axes.batch}, heads, {axes.sequence}, {}};
+  if (form.IsPacked()) {
+    statistic = OperandAxes(form.layout, axes.batch, {}, axes.head);
+    statistic[HeadDim(form.layout)] = heads;
+  }
   if (CutsInsideSequences(form, strategy)) {
     DRYDOCK_RETURN_IF_ERROR(CheckInsideSequences(op, form, mode, strategy));
     query[0] = statistic[0] = {axes.batch, axes.sequence};
@@ -225,7 +255,9 @@ Result<ShardRule> ShardFlash(const OpView& op, const Strategy& strategy) {
     rule.uncut.push_back({.axis = axes.sequence, .what = "the inside of packed sequences"});
   }
   rule.outputs = {statistic, statistic, {{}}, query};
-  DRYDOCK_RETURN_IF_ERROR(CheckHeadCut(op, form, CutOfAxis(rule, strategy, axes.head)));
+  DRYDOCK_RETURN_IF_ERROR(
+      shares ? CheckSharedHeads(op, form, CutOf(strategy, kQuery, HeadDim(form.layout)))
+             : CheckHeadCut(op, form, CutOfAxis(rule, strategy, axes.head)));
   DRYDOCK_RETURN_IF_ERROR(CheckSequence(op, form, mode, CutOfAxis(rule, strategy, axes.sequence)));
   return rule;
 }

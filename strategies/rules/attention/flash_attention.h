@@ -28,6 +28,9 @@ enum FlashOperand : std::size_t {
   kFlashOperands
 };
 
+/// Rule axis, behind those of AxesOf, along which query heads are cut further than key heads.
+inline constexpr AxisIndex kSharedHeads = 3;
+
 /// Type of a tensor of the call, null if it was not given.
 [[nodiscard]] const TensorType* OperandType(const OpView& op, std::size_t operand);
 

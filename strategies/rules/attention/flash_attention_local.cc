@@ -89,7 +89,9 @@ Result<std::vector<ValueId>> LocalizeFlash(const LocalizeContext& context) {
     return GroupSize(context.sharding.axis_groups[static_cast<std::size_t>(axis)]);
   };
   NodeSpec spec = context.spec;
-  spec.attrs["head_num"] = form.heads / cut_of(axes.head);
+  const bool shares = context.sharding.axis_groups.size() > kSharedHeads;
+  spec.attrs["head_num"] =
+      form.heads / cut_of(axes.head) / (shares ? cut_of(kSharedHeads) : std::int64_t{1});
   const LocalizeContext local{.builder = context.builder,
                               .global = context.global,
                               .sharding = context.sharding,

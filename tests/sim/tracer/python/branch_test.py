@@ -168,6 +168,19 @@ Step(Net())(Tensor(shape=(4, 4), dtype=ms.float32), s)
                 run = self.trace(HEAD + self.STEP % guard)
                 self.assertEqual(self.ops(run).count("ApplyMomentum"), 1)
 
+    def test_updates_behind_a_branch_are_recorded_once(self):
+        for guard in ("if s > 0:\n            self.optimizer(grads)", "if not s > 0:\n            self.optimizer(grads)",
+                      "if s > 0:\n            self.optimizer(grads)\n            return loss"):
+            with self.subTest(guard):
+                step = self.STEP % (guard + "\n        ops.assign(self.seen, Tensor(1, ms.int32))")
+                step = step.replace("        self.grad =", "        self.seen = Parameter(Tensor(0, ms.int32), name='seen')\n"
+                                                           "        self.grad =")
+                if "return" in guard:
+                    self.assertIn("updates parameters on one side", self.error(HEAD + step)["message"])
+                    continue
+                ops = self.ops(self.trace(HEAD + step))
+                self.assertEqual((ops.count("ApplyMomentum"), ops.count("Assign")), (1, 1))
+
     def test_cells_made_inside_of_a_branching_network_are_its_own(self):
         run = self.trace(HEAD + """
 class Net(nn.Cell):

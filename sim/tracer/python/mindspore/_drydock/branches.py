@@ -2,7 +2,8 @@
 
 The construct() around the branch runs once per outcome. What was recorded before the branch is not recorded
 again: a later run goes over the recording of the first one as long as it does the same, and takes the results of cells that
-were called with the same tensors.
+were called with the same tensors. Updates of parameters must be the same on all sides, as those behind the branch are:
+they are recorded once. An optimizer may stand on one side.
 """
 from mindspore._drydock import frames
 from mindspore._drydock.errors import Unsupported, user_error
@@ -18,7 +19,8 @@ class _Run:
         self.given = given
         self.conditions = []  # (condition, place) in order
         self.assigned = False
-        self.program, self.updates_before = program, None  # updates in front of the first condition that is new
+        self.program = program
+        self.updates = 0  # that are no optimizer's; those of the first run are gone over by later ones
 
     def decide(self, condition):
         place = frames.user_place()
@@ -30,8 +32,6 @@ class _Run:
                 % (MAX_DECISIONS, frames.place_text(place)),
                 "a dry run knows shapes, not values; branch on Python values or use ops.select")
         self.conditions.append((condition, place))
-        if index == len(self.given):
-            self.updates_before = _other_updates(self.program)
         return self.given[index] if index < len(self.given) else True
 
 
@@ -71,24 +71,31 @@ def _execute(program, body, given, log):
     saved = session.branches, session.repeating, session.behind_branch
     session.branches, session.repeating = _Run(program, given), session.repeating or bool(given)
     log.rewind()
+    passed = program.passed_update_count
     try:
-        return body(), session.branches
+        result, execution = body(), session.branches
+        execution.updates = program.passed_update_count - passed
+        return result, execution
     finally:
         session.branches, session.repeating, session.behind_branch = saved
 
 
 def _explore(program, body, given, log):
-    steps = program.step_update_count
+    steps, others = program.step_update_count, _other_updates(program)
     result, execution = _execute(program, body, given, log)
     asked = execution.conditions
+    if not given:
+        log.updates = execution.updates
+    elif execution.updates != log.updates or _other_updates(program) != others:
+        raise _side_effect("updates parameters on one side", asked[len(given) - 1][1])
     if program.step_update_count != steps:  # a step that is left out after an overflow: recorded as if it were done
         log.updating_sides += 1
         if log.updating_sides > 1:
             raise _side_effect("has steps of an optimizer on several sides", asked[max(len(given) - 1, 0)][1])
     if len(asked) <= len(given):
         return result
-    if execution.assigned or _other_updates(program) != execution.updates_before:
-        raise _side_effect("assigns attributes" if execution.assigned else "updates parameters", asked[len(given)][1])
+    if execution.assigned:
+        raise _side_effect("assigns attributes", asked[len(given)][1])
     for index in range(len(asked) - 1, len(given) - 1, -1):
         condition, place = asked[index]
         otherwise = _explore(program, body, given + [True] * (index - len(given)) + [False], log)

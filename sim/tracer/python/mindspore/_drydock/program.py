@@ -6,6 +6,7 @@ from mindspore._drydock import environment, examples, frames, open_extents, valu
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.frames import place_text, user_place
 from mindspore._drydock.native import Recorder
+from mindspore._drydock.node_log import NodeLog
 from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
 from mindspore.common.parameter import Parameter
@@ -13,43 +14,6 @@ from mindspore.common.tensor import Tensor, recorded
 
 _serials = itertools.count(1)
 _TOLD_APART = 64  # constants of at most so many elements are told apart by their values
-
-
-class NodeLog:
-    """What one construct() recorded, in order. A log within another one passes everything on."""
-
-    def __init__(self, outer):
-        self.outer = outer
-        self._entries = []
-        self.updating_sides = 0  # runs that recorded updates of an optimizer
-        self._at = 0
-
-    def rewind(self):
-        self._at = 0
-
-    def next(self, key):
-        """The answer to a request that an earlier run made at this point; None if this one is new.
-
-        What a remembered call answers is not asked for again: requests in between are passed over.
-        """
-        for at in range(self._at, len(self._entries)):
-            if self._entries[at][0] == key:
-                self._at = at + 1
-                return self._entries[at][1]
-        answer = self.outer.next(key) if self.outer is not None else None
-        if answer is not None:
-            self._push(key, answer)
-        return answer
-
-    def append(self, key, answer):
-        self._push(key, answer)
-        if self.outer is not None:
-            self.outer.append(key, answer)
-
-    def _push(self, key, answer):
-        del self._entries[self._at:]
-        self._entries.append((key, answer))
-        self._at += 1
 
 
 class Program:
@@ -97,6 +61,7 @@ class Program:
         self._producers = {}           # value id -> (node id, operator, operands, primitive)
         self.update_count = 0          # operators that write parameters
         self.step_update_count = 0     # those of optimizers among them
+        self.passed_update_count = 0   # others, also those that a later run of a construct() goes over
         self._log = None               # NodeLog of the running construct()
         self.open_values = {}          # value -> its open dimensions
         self.open_inputs = {}          # name of an input -> its open dimensions
@@ -253,6 +218,7 @@ class Program:
         answer = self._log.next(key) if self._log is not None else None
         if answer is None:
             answer = self._add(fields, key, primitive)
+        self.passed_update_count += session.phase != "optimizer" and _updates(primitive)
         return [recorded(self, output["id"], output["shape"], mstype.dtype_named(output["dtype"]))
                 for output in answer["outputs"]]
 
@@ -272,7 +238,7 @@ class Program:
             self._producers[output["id"]] = answer["node"], op, fields["inputs"], primitive
         if primitive is not None:
             self._primitives.append((primitive, answer["node"], primitive.version))
-            if getattr(type(primitive), "signature", None) is not None and primitive.signature.kind == "update":
+            if _updates(primitive):
                 self.update_count += 1
                 self.step_update_count += session.phase == "optimizer"
         if self._log is not None:
@@ -455,6 +421,12 @@ class Program:
 
 _ON_HOST = ("the optimizer runs on one side of a branch: states that only this side uses are counted on the host, with a copy for "
             "each kernel, as MindSpore's own dry run has them; with a branch-free step they lie on the device")
+
+
+def _updates(primitive):
+    """True for operators that write a parameter."""
+    return primitive is not None and getattr(type(primitive), "signature", None) is not None and (
+        primitive.signature.kind == "update")
 
 
 def _limit_of_examples(error, used):
