@@ -81,15 +81,42 @@ Result<std::vector<CLI::ConfigItem>> ItemsOf(const std::string& path, bool is_wa
   }
 }
 
-/// Names that other launchers (torchrun, mpirun) give to a flag, and ours.
+/// Names that other launchers (torchrun, mpirun, srun, accelerate) give to a flag, or that people
+/// guess, and ours.
 constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
     {"nproc_per_node", "local_worker_num"},
+    {"npernode", "local_worker_num"},
+    {"ntasks_per_node", "local_worker_num"},
+    {"gpus_per_node", "local_worker_num"},
+    {"N", "local_worker_num"},
     {"n", "worker_num"},
     {"np", "worker_num"},
+    {"ntasks", "worker_num"},
     {"world_size", "worker_num"},
+    {"num_processes", "worker_num"},
+    {"workers", "worker_num"},
+    {"num_workers", "worker_num"},
+    {"gpus", "worker_num"},
+    {"num_gpus", "worker_num"},
+    {"machine_rank", "node_rank"},
     {"rdzv_endpoint", "master_addr"},
+    {"main_process_ip", "master_addr"},
     {"host", "master_addr"},
-    {"hostfile", "master_addr"}};
+    {"hostfile", "master_addr"},
+    {"main_process_port", "master_port"},
+    {"port", "master_port"},
+    {"bind_to", "bind_core"},
+    {"map_by", "bind_core"},
+    {"output", "log_dir"},
+    {"output_dir", "log_dir"},
+    {"out", "log_dir"},
+    {"memory", "device_memory"},
+    {"dry_run", "sim_level"},
+    {"dryrun", "sim_level"},
+    {"simulate", "sim_level"},
+    {"level", "sim_level"},
+    {"v", "verbose"},
+    {"q", "quiet"}};
 
 /// The flag of ours that another launcher calls `name`; empty if there is none.
 std::string NameHere(std::string_view name, const std::vector<std::string_view>& ours) {

@@ -305,6 +305,8 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
               DRYDOCK_TRY(o.ir_style, reports::ParseIrStyle(word));
               return {};
             });
+  flags.AddSwitch(Rare("dump_all_ranks", "", "IR dumps of every rank, asked for or not (False)"),
+                  &o.dump_all_ranks);
   flags.AddText({"python", "FILE", "interpreter that runs the script (python, else python3)"},
                 &o.python);
   flags.AddInt({"threads", "N", "threads (0: one per processor)"}, &o.threads);
@@ -391,6 +393,11 @@ Status CheckCounts(const MsrunOptions& o) {
         "argument --sim_rank_id: rank " + std::to_string(o.sim_rank_id) + " is not in the job",
         "ranks are 0 to " + std::to_string(o.worker_num - 1));
   }
+  if (o.dump_all_ranks && o.sim_rank_id >= 0) {
+    return Usage("argument --dump_all_ranks: --sim_rank_id=" + std::to_string(o.sim_rank_id) +
+                     " plays one rank only",
+                 "leave --sim_rank_id out, or give -1");
+  }
   if (o.devices_per_node < 0 || (o.sim_level >= 0 && o.local_worker_num < 1)) {
     return Usage("argument --devices_per_node: a node has at least one device",
                  "give --devices_per_node or --local_worker_num");
@@ -435,7 +442,7 @@ Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
   for (const std::string_view name :
        {"sim_rank_id", "detail", "devices_per_node", "html", "sqlite", "sarif", "annotations",
         "export", "fail_on_memory", "strict", "redistribution", "trace_timeout", "hardware",
-        "jitter", "workspaces", "sim_spread"}) {
+        "jitter", "workspaces", "sim_spread", "dump_all_ranks"}) {
     if (flags.Given(name)) {
       return Usage("argument --" + std::string(name) + ": applies to dry runs only",
                    "add --sim_level=1");

@@ -57,6 +57,7 @@ struct MsrunOptions {
   CoreBinding bind_core = {};
   std::int64_t sim_level = -1;    ///< -1: not a simulation.
   std::int64_t sim_rank_id = -1;  ///< -1: all ranks.
+  bool dump_all_ranks = false;    ///< IR dumps of every rank, not of one.
   bool sim_spread = false;        ///< The dry run is played by several hosts, over TCP.
   std::string rank_table_file = {};
   std::string worker_log_name = {};

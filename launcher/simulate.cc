@@ -14,6 +14,7 @@
 #include "launcher/files.h"
 #include "launcher/fit_trials.h"
 #include "launcher/hardware_file.h"
+#include "launcher/ir_files.h"
 #include "launcher/load_job.h"
 #include "launcher/load_script.h"
 #include "launcher/page_files.h"
@@ -25,7 +26,6 @@
 #include "launcher/time_options.h"
 #include "launcher/tracker_files.h"
 #include "reports/database.h"
-#include "reports/ir_text.h"
 #include "reports/report_json.h"
 #include "reports/report_set.h"
 #include "reports/sarif.h"
@@ -134,28 +134,6 @@ const std::string& SummaryJson(const std::vector<OutputFile>& files) {
   return files.front().text;
 }
 
-/// Folder of the IR dumps, if the script asked for them.
-std::optional<std::string> IrDumpFolder(const LocalProgram& program, RankId rank) {
-  const strategies::JobConfig& config = program.from->config;
-  return config.save_graphs == 0
-             ? std::nullopt
-             : std::optional(PathIn(config.save_graphs_path, reports::IrFolder(program, rank)));
-}
-
-Status WriteIrDumps(const LocalProgram& program, const MsrunOptions& options) {
-  const RankId rank = ChosenRank(options).value_or(RankId{0});
-  const std::optional<std::string> folder = IrDumpFolder(program, rank);
-  if (!folder) {
-    return {};
-  }
-  DRYDOCK_RETURN_IF_ERROR(PrepareFolder(*folder));
-  std::vector<OutputFile> files;
-  for (reports::IrFile& file : reports::IrFiles(program, rank, options.ir_style)) {
-    files.push_back({.path = std::move(file.name), .text = std::move(file.text), .ours = true});
-  }
-  return WriteFiles(*folder, files);
-}
-
 void PrintSummary(const reports::ReportSet& set, const MsrunOptions& options,
                   const Context& context) {
   context.out << reports::TerminalSummary(
@@ -218,7 +196,7 @@ Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
       DRYDOCK_RETURN_IF_ERROR(WriteSqlite(set, PathIn(options.log_dir, reports::kDatabaseFile)));
     }
     DRYDOCK_RETURN_IF_ERROR(WriteFiles(options.log_dir, files));
-    DRYDOCK_RETURN_IF_ERROR(WriteIrDumps(sim::DescribedProgram(result), options));
+    DRYDOCK_RETURN_IF_ERROR(WriteIrDumps(result, options));
     if (const auto folder = TrackerFolder(context.environment, options.log_dir)) {
       DRYDOCK_RETURN_IF_ERROR(WriteTrackerFiles(result, *folder));
     } else if (options.sim_level == 2) {
@@ -246,6 +224,7 @@ tl::unexpected<Error> Reject(Error error, const LoadedJob& job, const MsrunOptio
   const std::vector<OutputFile> files = *FilesOf(set, options, nullptr);  // Of our own reports.
   if (writable) {
     const auto delay = context.stop.Delay();
+    RemoveIrDumps(job.settings, options);
     if (const Status written = WriteFiles(options.log_dir, files); !written) {
       context.log.Warning(written.error().message);
     }
@@ -386,11 +365,9 @@ Result<ExitCode> SimulateIn(const OutputFolder& folder, const MsrunOptions& opti
   }
   progress.Say("making reports");
   reports::RunFacts facts = FactsOf(options, *job);
-  const auto dumps =
-      IrDumpFolder(sim::DescribedProgram(*result), sim::DescribedRank(result->options));
   facts.files = ExportNames(options, true);
-  if (dumps) {
-    facts.files.push_back(*dumps + "/*.ir");
+  if (std::string dumps = IrDumpFiles(*result, options); !dumps.empty()) {
+    facts.files.push_back(std::move(dumps));
   }
   reports::ReportSet set = reports::BuildReports(std::move(facts), *result);
   if (!folder.writable) {

@@ -151,9 +151,13 @@ class NodeDescriber {
             Find(node_.attrs, argument.name, argument.default_value.value_or(Attr())));
         facts.by_reference.push_back(false);
         shown_.insert(argument.name);
+      } else if (argument.kind == strategies::ArgumentKind::kTensorList) {
+        facts.list_begin = facts.operands.size();
+        add_tensors(node_.inputs.size());
+        // Operators of our own have no tuple to take.
+        facts.list_count = node_.op.starts_with('_') ? 0 : facts.operands.size() - facts.list_begin;
       } else {
-        add_tensors(argument.kind == strategies::ArgumentKind::kTensorList ? node_.inputs.size()
-                                                                           : 1);
+        add_tensors(1);
       }
     }
     add_tensors(node_.inputs.size());

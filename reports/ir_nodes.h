@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <variant>
@@ -20,7 +21,9 @@ struct IrNodeFacts {
   std::string op = {};     ///< "MatMul", "PrimFunc_MatMul".
   std::vector<IrOperand> operands = {};
   std::vector<bool> by_reference = {};  ///< Per operand: a parameter is not loaded first.
-  bool writes = false;                  ///< Takes the monad as last operand.
+  std::size_t list_begin = 0;           ///< Operands that are one tuple, made by a line before.
+  std::size_t list_count = 0;
+  bool writes = false;  ///< Takes the monad as last operand.
   std::string instance_name = {};
   std::vector<std::string> primitive_attrs = {};  ///< "key: value".
   std::vector<std::string> cnode_attrs = {};

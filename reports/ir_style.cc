@@ -75,6 +75,12 @@ std::string ElementTypes(const Attr::List& list) {
 
 std::string TupleOperandType(const Attr::List& list, IrStyle style) {
   std::string text = "<Tuple[" + ElementTypes(list) + "]";
+  if (style == IrStyle::kR20) {
+    // MindSpore names every node that the tuple was made for, many of them gone; here it is one.
+    text += ", sequence_nodes={node={ValueNode<ValueTuple> " + IrAttrText(Attr(list), style) +
+            ", elements_use_flags: {ptr: 0x0, value: [const vector][" + Repeated("1", list.size()) +
+            "]}}}";
+  }
   if (style == IrStyle::k2025) {
     text += ", TupleShape(" + Repeated("NoShape", list.size()) +
             "), elements_use_flags={[const vector]{" + Repeated("1", list.size()) + "}}";

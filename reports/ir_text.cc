@@ -133,6 +133,13 @@ std::string TwoGraphText(const IrContext& context, std::size_t forward_end) {
          SubgraphText(forward_name, context.top_name, {monad}, forward.Finish(exports));
 }
 
+constexpr std::string_view kBegin = "step_parallel_begin";
+
+/// The action that ends compilation has number 18 in releases up to 2.3 and 22 in 2025.
+std::string_view ExecuteName(IrStyle style) {
+  return style == IrStyle::kR20 ? "18_execute" : "22_execute";
+}
+
 std::string NumberedName(std::string_view base, int number) {
   std::array<char, 16> digits = {};
   std::snprintf(digits.data(), digits.size(), "_%04d.ir", number);
@@ -169,11 +176,13 @@ std::string ExecuteText(const LocalProgram& program, RankId rank, IrStyle style)
 }
 
 std::vector<IrFile> IrFiles(const LocalProgram& program, RankId rank, IrStyle style) {
-  // The action that ends compilation has number 18 in releases up to 2.3 and 22 in 2025.
-  const std::string_view execute = style == IrStyle::kR20 ? "18_execute" : "22_execute";
-  return {{.name = NumberedName("step_parallel_begin", 0),
-           .text = StepParallelBeginText(program, style)},
-          {.name = NumberedName(execute, 1), .text = ExecuteText(program, rank, style)}};
+  return {{.name = NumberedName(kBegin, 0), .text = StepParallelBeginText(program, style)},
+          {.name = NumberedName(ExecuteName(style), 1), .text = ExecuteText(program, rank, style)}};
+}
+
+std::vector<std::string> AllIrNames() {
+  return {NumberedName(kBegin, 0), NumberedName(ExecuteName(IrStyle::kR20), 1),
+          NumberedName(ExecuteName(IrStyle::k2025), 1)};
 }
 
 std::vector<sim::GraphDump> ScriptDumps(const LocalProgram& program, RankId rank) {

@@ -33,6 +33,9 @@ struct IrFile {
 [[nodiscard]] std::vector<IrFile> IrFiles(const strategies::LocalProgram& program, RankId rank,
                                           IrStyle style);
 
+/// Names of the files that IrFiles gives, of all styles.
+[[nodiscard]] std::vector<std::string> AllIrNames();
+
 /// The dumps of a compile inside of a script, in the style of 2025 and without numbers: before
 /// sharding, behind it, and the program that is handed to the backend.
 [[nodiscard]] std::vector<sim::GraphDump> ScriptDumps(const strategies::LocalProgram& program,

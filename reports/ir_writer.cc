@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "strategies/graph/wrapper_lines.h"
 #include "strategies/operators/op_entry.h"
 
 namespace drydock::reports {
@@ -62,6 +63,32 @@ std::string AttrBlocks(const IrNodeFacts& facts) {
     text += " {in_strategy: " + IrStrategyText(*facts.in_strategy) + "}";
   }
   return text;
+}
+
+/// The lines by which an operator is reached inside of its graph, innermost first.
+///
+/// A stack is that of the script: lines of the network, then those that call it. Behind them stand
+/// the lines of MindSpore's wrapper cells, each with the number of the script's lines inside of it
+/// (its column, counted from 1). Where there are any, what lies outside of the last one is no part
+/// of the graph:
+///     net.py(45), net.py(99), cell_wrapper.py(114) with 1 inside, cell_wrapper.py(376) with 1
+///     -> net.py(45), cell_wrapper.py(114), cell_wrapper.py(376)
+std::vector<SourcePlace> CallChain(const std::vector<SourcePlace>& stack) {
+  const auto first = std::ranges::find_if(stack, strategies::IsWrapperLine);
+  if (first == stack.end()) {
+    return stack;
+  }
+  std::vector<SourcePlace> chain;
+  auto own = stack.begin();
+  for (auto wrapper = first; wrapper != stack.end(); ++wrapper) {
+    const std::ptrdiff_t inside = std::max(wrapper->column - 1, 0);
+    for (; own != first && own - stack.begin() < inside; ++own) {
+      chain.push_back(*own);
+    }
+    chain.push_back(*wrapper);
+    chain.back().column = 0;
+  }
+  return chain;
 }
 
 }  // namespace
@@ -176,9 +203,36 @@ void IrSubgraphWriter::AddComments(const Node& node, const IrNodeFacts& facts) {
   if (!context_.places || facts.inserted || node.place < 0) {
     return;
   }
-  for (const SourcePlace& place : context_.graph->stacks[static_cast<std::size_t>(node.place)]) {
+  for (const SourcePlace& place :
+       CallChain(context_.graph->stacks[static_cast<std::size_t>(node.place)])) {
     lines_ += "      " + IrPlaceText(place, context_.style) + "\n";
   }
+}
+
+void IrSubgraphWriter::MakeTuple(std::size_t index, std::vector<std::string>& operands,
+                                 std::vector<std::string>& types) {
+  const Node& node = context_.graph->nodes[index];
+  const IrNodeFacts& facts = context_.facts[index];
+  const auto begin = static_cast<std::ptrdiff_t>(facts.list_begin);
+  const auto end = begin + static_cast<std::ptrdiff_t>(facts.list_count);
+  const std::vector<std::string> items(operands.begin() + begin, operands.begin() + end);
+  const std::vector<std::string> item_types(types.begin() + begin, types.begin() + end);
+  std::vector<ValueId> values;
+  for (auto i = facts.list_begin; i < facts.list_begin + facts.list_count; ++i) {
+    values.push_back(std::get<ValueId>(facts.operands[i]));
+  }
+  const std::string tuple = "%" + std::to_string(next_);
+  const std::string type = IrTupleType(TypesOf(*context_.graph, values));
+  const std::int64_t label =
+      context_.first_number + static_cast<std::int64_t>(context_.graph->values.size() + 1 + index);
+  BeginLine(context_.label_prefix + IrNodeLabel(label, context_.style));
+  lines_ +=
+      "MakeTuple(" + Joined(items) + ")\n      : (" + Joined(item_types) + ") -> (" + type + ")\n";
+  lines_ += ScopeLine(node.scope, node.scope + "/MakeTuple-op" + std::to_string(index));
+  operands.erase(operands.begin() + begin, operands.begin() + end);
+  types.erase(types.begin() + begin, types.begin() + end);
+  operands.insert(operands.begin() + begin, tuple);
+  types.insert(types.begin() + begin, type);
 }
 
 void IrSubgraphWriter::AddNode(std::size_t index) {
@@ -190,6 +244,9 @@ void IrSubgraphWriter::AddNode(std::size_t index) {
     Text text = OperandText(facts.operands[i], facts.by_reference[i], node);
     operands.push_back(std::move(text.operand));
     types.push_back(std::move(text.type));
+  }
+  if (facts.list_count > 0) {
+    MakeTuple(index, operands, types);
   }
   if (facts.writes) {
     operands.push_back(monad_);

@@ -54,6 +54,9 @@ class IrSubgraphWriter {
   [[nodiscard]] std::int64_t TakeItem(ValueId id);
   [[nodiscard]] std::string ScopeLine(const std::string& scope, const std::string& full_name) const;
   void AddComments(const strategies::Node& node, const IrNodeFacts& facts);
+  /// Writes the tuple of a node's list of tensors; it takes the place of the list in both vectors.
+  void MakeTuple(std::size_t index, std::vector<std::string>& operands,
+                 std::vector<std::string>& types);
   void BeginLine(const std::string& label);
 
   const IrContext& context_;

@@ -98,6 +98,39 @@ class QuickStartTest(command.CommandTest):
             with self.subTest(rank=rank):
                 self.play(rank, "--compat=2.0", script="old.py")
 
+    def test_release_2_0_prints_what_the_published_page_prints(self):
+        """Numbers and call chains of https://www.mindspore.cn/tutorials/experts/zh-CN/r2.0/parallel/parallel_training_quickstart.html."""
+        self.write("old.py", SOURCE.replace(ALGORITHM_LINE, ""))
+        self.assert_accepted(self.msrun("--worker_num=8", "--compat=2.0", "--dump_all_ranks", "old.py"))
+        folders = sorted(path.name for path in (self.folder / "saved_graph").iterdir())
+        self.assertEqual(folders, ["rank_%d" % rank for rank in range(RANKS)])
+        for rank in range(RANKS):
+            (local,) = (self.folder / "saved_graph" / folders[rank]).glob("18_execute_*.ir")
+            lines = local.read_text().splitlines()
+            for start in ("%12(equivout) = MatMul(%10, %11)", "%15(equivout) = ReLU(%14)", "%17(equiv[CNode]11) = MatMul(%15, %16)"):
+                at = next(i for i, line in enumerate(lines) if line.lstrip().startswith(start))
+                chain = [line.strip() for line in lines[at + 3:at + 7]]
+                self.assertRegex(chain[0], r"^# In file old\.py\(\d+\)/        (out =|return) self\.\w+\(.*\)/$")
+                self.assertEqual(chain[1:3], [
+                    "# In file mindspore/nn/wrap/cell_wrapper.py(114)/        out = self._backbone(data)/",
+                    "# In file mindspore/nn/wrap/cell_wrapper.py(376)/        loss = self.network(*inputs)/"])
+                self.assertNotIn("In file", chain[3])
+            for start in ("%13(equiv", "%14(equiv"):  # the sum and the slice, which the compiler put in
+                at = next(i for i, line in enumerate(lines) if line.lstrip().startswith(start))
+                self.assertRegex(lines[at], r"= (AllReduce\(%12\)|StridedSlice\(%13, \(0, \d+\), \(8, \d+\), \(1, 1\)\))")
+                self.assertNotIn("In file", lines[at + 3])
+
+    def test_a_rejected_run_leaves_no_dumps_of_the_run_before(self):
+        self.assert_accepted(self.msrun("--worker_num=8", "--dump_all_ranks", "net.py"))
+        self.assertEqual(len(list((self.folder / "saved_graph").rglob("*.ir"))), 2 * RANKS)
+        self.write("net.py", SOURCE.replace("(2, 4), (4, 1)", "(3, 4), (4, 1)"))
+        self.assertEqual(self.msrun("--worker_num=8", "net.py").status, 6)
+        self.assertEqual(list((self.folder / "saved_graph").rglob("*.ir")), [])
+
+    def test_one_rank_and_all_dumps_exclude_each_other(self):
+        run = self.msrun("--worker_num=8", "--sim_rank_id=3", "--dump_all_ranks", "net.py")
+        self.assertEqual((run.status, "plays one rank only" in run.err), (2, True))
+
     def test_release_2_0_takes_the_steps_of_a_redistribution_as_they_are_found(self):
         """An AllGather along another axis than the first: then Split and Concat, which later releases have no need of here."""
         for release, expected in (("2.0", True), ("2.10", False)):

@@ -81,7 +81,8 @@ def run_module(name, here):
     if found is None:
         error = FileNotFoundError("script '%s': no such file, and %s has no module of that name" % (name, sys.executable))
         error.drydock_reason = "script:unreadable"
-        error.drydock_hint = "give the path of a Python script"
+        error.drydock_hint = "give the path of a Python script" + (
+            ", the one that the shell script starts" if name in ("bash", "sh", "zsh", "source") else "")
         raise error
     return runpy.run_module(name, run_name="__main__", alter_sys=True)
 
@@ -148,21 +149,15 @@ def message_of(error):
     return str(error)
 
 
-NOT_PYTHON = {
-    ".ipynb": "this is a notebook: save it as a script (jupyter nbconvert --to script)",
-    ".yaml": "this is a configuration: give the Python script that reads it, and the file as its argument",
-    ".yml": "this is a configuration: give the Python script that reads it, and the file as its argument",
-    ".sh": "this is a shell script: give msrun the Python script that it starts",
-}
-
-
 def add_hint(fields, error):
     """Remedies for what often goes wrong outside of the stand-in."""
+    from mindspore._drydock import script_kind
     from mindspore._drydock.errors import ZEROS_HINT
     from mindspore._drydock.packages import folder_with, module_of
     package = error.name.split(".")[0] if isinstance(error, ModuleNotFoundError) and error.name else ""
-    if os.path.splitext(sys.argv[0])[1] in NOT_PYTHON:
-        fields["hint"] = NOT_PYTHON[os.path.splitext(sys.argv[0])[1]]
+    instead = script_kind.hint(sys.argv[0], error)
+    if instead:
+        fields["hint"] = instead
         fields["message"] = "%s is not a Python script (%s)" % (os.path.basename(sys.argv[0]), fields["message"])
         fields["type"] = "SyntaxError"
         fields["reason"] = "script:not-python"

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/text.h"
+#include "strategies/graph/wrapper_lines.h"
 #include "strategies/operators/fallback.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/strategy_arguments.h"
@@ -46,7 +47,7 @@ Error AtSource(Error error, const Graph& graph, const Node& node) {
     error = WithNote(std::move(error), AppliedNote(*applied));
   }
   const std::vector<SourcePlace>& stack = graph.stacks[static_cast<std::size_t>(node.place)];
-  for (std::size_t i = 1; i < stack.size() && i <= kMaxCallers; ++i) {
+  for (std::size_t i = 1; i < stack.size() && i <= kMaxCallers && !IsWrapperLine(stack[i]); ++i) {
     error = WithNote(std::move(error), "called at " + LineText(stack[i]));
   }
   return error;

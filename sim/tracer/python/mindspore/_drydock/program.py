@@ -299,10 +299,12 @@ class Program:
 
     def _stack(self, key=None):
         key = frames.user_stack() if key is None else key
-        found = self._stacks.get(key)
+        around = frames.wrappers() if self.job.get("save_graphs") else ()
+        found = self._stacks.get((key, around) if around else key)
         if found is None:
             places = [frames.place_at(*frame) for frame in key]
-            found = self._stacks[key] = self.recorder.call("add_stack", frames=places)["stack"]
+            places += [{"file": file, "line": line, "column": inside, "text": text} for file, line, inside, text in around]
+            found = self._stacks[(key, around) if around else key] = self.recorder.call("add_stack", frames=places)["stack"]
         return found
 
     def fail(self, error):

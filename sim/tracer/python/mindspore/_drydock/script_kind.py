@@ -1,0 +1,34 @@
+"""What a file is that was given as a script and is not one in Python: told by its ending, its first line, its first bytes."""
+import os
+import re
+
+_CONFIGURATION = "this is a configuration: give the Python script that reads it, and the file as its argument"
+_SHELL = "this is a shell script: give msrun the Python script that it starts"
+_NOTEBOOK = "save the notebook as a script (jupyter nbconvert --to script)"
+_TEXT = "this is a text: give the path of a Python script"
+_BY_ENDING = {
+    ".ipynb": "this is a notebook: save it as a script (jupyter nbconvert --to script)",
+    ".yaml": _CONFIGURATION, ".yml": _CONFIGURATION, ".toml": _CONFIGURATION, ".ini": _CONFIGURATION, ".cfg": _CONFIGURATION,
+    ".conf": _CONFIGURATION, ".sh": _SHELL, ".bash": _SHELL, ".md": _TEXT, ".rst": _TEXT, ".txt": _TEXT,
+}
+_SHELLS = re.compile(rb"^#!\s*\S*(?:/|\benv\s+)(?:ba|z|k|da|c|tc|fi)?sh\b")
+_MAGIC = re.compile(r"^\s*(?:%%?[a-z]|![a-z.])")  # %matplotlib, !pip
+
+
+def hint(path, error):
+    """What to give instead; "" for files that may be scripts. `error` is what Python said of it."""
+    found = _BY_ENDING.get(os.path.splitext(path)[1].lower(), "")
+    if found:
+        return found
+    try:
+        with open(path, "rb") as file:
+            head = file.read(4096)
+    except OSError:
+        return ""
+    if head[:4] == b"\x7fELF" or b"\0" in head:
+        return "this is a program or other binary file: give the path of a Python script"
+    if _SHELLS.match(head):
+        return _SHELL
+    if isinstance(error, SyntaxError) and error.text and _MAGIC.match(error.text):
+        return "'%s' is a command of notebooks: leave it out of the script, or %s" % (error.text.split()[0], _NOTEBOOK)
+    return ""
