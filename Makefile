@@ -59,7 +59,7 @@ release: packages
 
 dev: packages-test
 	@mkdir -p build
-	@$(call build,$@)
+	@$(call build,$@,,-DDRYDOCK_UNITY=ON)
 
 test: dev
 	@tests/tools/run_tests.sh build/dev

@@ -108,6 +108,10 @@ tl::unexpected<Error> FailCommand(std::string_view code, std::string message, st
   return FailInput(std::string(code), std::move(message), std::move(hint));
 }
 
+tl::unexpected<Error> FailUsage(std::string message, std::string hint) {
+  return FailCommand("USAGE", std::move(message), std::move(hint));
+}
+
 std::string CodeOf(const Error& error) {
   if (FindCode(error.reason) != nullptr) {
     return error.reason;

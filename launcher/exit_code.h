@@ -26,6 +26,9 @@ enum class ExitCode : int {
 [[nodiscard]] tl::unexpected<Error> FailCommand(std::string_view code, std::string message,
                                                 std::string hint = {});
 
+/// FailCommand for wrong flags and words of the command line.
+[[nodiscard]] tl::unexpected<Error> FailUsage(std::string message, std::string hint = {});
+
 /// Stable code of any error, e.g. "STRATEGY" for a rejected program.
 [[nodiscard]] std::string CodeOf(const Error& error);
 

@@ -25,6 +25,7 @@ std::vector<std::string> ExportNames(const MsrunOptions& options, bool finished)
   add(options.export_csv && finished, "collectives.csv");
   add(options.export_trace && memory, "memory_trace.json");
   add(options.export_dot && finished, "graph.dot");
+  add(options.export_graph && finished, kTracedGraphFile);
   add(options.export_chakra && finished, "chakra.*.et");
   add(options.export_chakra && finished, "chakra_groups.json");
   add(options.sarif, reports::kSarifFile);

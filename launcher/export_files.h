@@ -10,6 +10,10 @@
 
 namespace drydock::launcher {
 
+/// The network as the script gave it, a graph document. No run takes it away: the next one may read
+/// it.
+inline constexpr const char* kTracedGraphFile = "traced_graph.json";
+
 /// Names of what the flags ask for besides the JSON reports. Of a program that was rejected
 /// (`finished` false) only what speaks of its error.
 [[nodiscard]] std::vector<std::string> ExportNames(const MsrunOptions& options, bool finished);

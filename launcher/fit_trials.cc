@@ -1,9 +1,10 @@
 // What would make a job fit.
 //
-// "Does not fit" is half an answer. The other half is found by doing it: the script is run once
-// more, with recompute() called on each of its layers, with a sharded optimizer, with twice as many
-// ranks; the result is compiled for all ranks and accounted as the job itself was. So a suggestion
-// is never a guess: it says what the heaviest rank needs then, and at level 3 what a step costs.
+// "Does not fit" is half an answer. The other half is found by doing it: the script is run, or the
+// graph document read, once more, with recompute() called on each of its layers, with a sharded
+// optimizer, with twice as many ranks; the result is compiled for all ranks and accounted as the
+// job itself was. So a suggestion is never a guess: it says what the heaviest rank needs then, and
+// at level 3 what a step costs.
 //
 // Order and number of trials depend on what they find and never on time: at most five.
 #include "launcher/fit_trials.h"
@@ -40,15 +41,12 @@ class Trials {
   }
 
   Result<std::vector<reports::FitTrialReport>> Run() {
-    const bool is_script = !options_.script.ends_with(".json");
-    const bool may_shard = is_script && strategies::CutsOperators(settings_.mode) &&
-                           !settings_.enable_parallel_optimizer;
+    const bool may_shard =
+        strategies::CutsOperators(settings_.mode) && !settings_.enable_parallel_optimizer;
     if (may_shard) {
       DRYDOCK_RETURN_IF_ERROR(Try({.shard_optimizer = true}));
     }
-    if (is_script) {
-      DRYDOCK_RETURN_IF_ERROR(Try({.recompute = true}));
-    }
+    DRYDOCK_RETURN_IF_ERROR(Try({.recompute = true}));
     if (may_shard && recomputes_ && !AnyFits()) {
       DRYDOCK_RETURN_IF_ERROR(Try({.recompute = true, .shard_optimizer = true}));
     }

@@ -10,6 +10,7 @@
 #include "launcher/load_script.h"
 #include "strategies/document/json_codec.h"
 #include "strategies/document/json_reader.h"
+#include "strategies/passes/prepare/recompute_layers.h"
 
 namespace drydock::launcher {
 namespace {
@@ -35,9 +36,13 @@ Result<LoadedJob> LoadDocument(const MsrunOptions& options, const std::string& p
   DRYDOCK_TRY(strategies::GraphDocument document,
               strategies::ReadGraphDocument(*text, path, BaseJob(options), world_size));
   strategies::UseDocumentPlaces(document);
+  document.job.enable_parallel_optimizer |= options.shard_optimizer;
+  std::string recomputed =
+      options.recompute_layers ? strategies::RecomputeLayers(document.graph) : "";
   return LoadedJob{.traced = strategies::JobOf(std::move(document.graph), document.job),
                    .subject = path,
-                   .compat_from = "default"};
+                   .compat_from = "default",
+                   .recomputed = std::move(recomputed)};
 }
 
 /// Whether the script is there, a file, and readable. A pipe could be read once only, but the

@@ -27,10 +27,6 @@ namespace {
 constexpr std::size_t kMaxHostfileBytes = std::size_t{16} << 20U;
 constexpr std::string_view kAbort = "orte_abort_on_non_zero_status";
 
-tl::unexpected<Error> FailUsage(std::string message, std::string hint = {}) {
-  return FailCommand("USAGE", std::move(message), std::move(hint));
-}
-
 /// What only mpirun's flags say.
 struct MpirunRequest {
   std::int64_t ranks = 0;

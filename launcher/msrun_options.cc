@@ -95,11 +95,12 @@ constexpr std::array<Choice<Framework>, 4> kFrameworkWords = {{
 constexpr std::array<Choice<bool>, 2> kDetailWords = {{{"summary", false}, {"full", true}}};
 
 constexpr std::array<Choice<bool>, 1> kAnnotationWords = {{{"github", true}}};
-constexpr std::array<Choice<bool MsrunOptions::*>, 4> kExportWords = {{
+constexpr std::array<Choice<bool MsrunOptions::*>, 5> kExportWords = {{
     {"csv", &MsrunOptions::export_csv},
     {"trace", &MsrunOptions::export_trace},
     {"dot", &MsrunOptions::export_dot},
     {"chakra", &MsrunOptions::export_chakra},
+    {"graph", &MsrunOptions::export_graph},
 }};
 
 /// Flags that say where or how results are made and shown, not what is checked.
@@ -249,9 +250,9 @@ void AddReportFlags(FlagSet& flags, MsrunOptions& o) {
               DRYDOCK_TRY(o.github, ReadChoice(kAnnotationWords, word));
               return {};
             });
-  flags.Add(
-      Rare("export", "csv,trace,dot,chakra", "tables, memory counters, layers, execution traces"),
-      [&o](std::string_view words) -> Status { return ReadExports(words, o); });
+  flags.Add(Rare("export", "csv,trace,dot,chakra,graph",
+                 "tables, memory counters, layers, execution traces, graph document"),
+            [&o](std::string_view words) -> Status { return ReadExports(words, o); });
   flags.AddSwitch({"html", "", "write report.html: one page that shows the job"}, &o.html);
   flags.Add(Rare("detail", "summary|full", "full: reports list every tensor and kernel (summary)"),
             [&o](std::string_view word) -> Status {
@@ -314,10 +315,6 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
                &o.trace_timeout_s);
 }
 
-tl::unexpected<Error> Usage(std::string message, std::string hint = {}) {
-  return FailCommand("USAGE", std::move(message), std::move(hint));
-}
-
 /// Simulation asked for by MindSpore's variable instead of a flag. Source: docs/launching.md.
 Status TakeSimulationVariables(MsrunOptions& options, const Environment& environment) {
   const auto level = Variable(environment, "MS_SIMULATION_LEVEL");
@@ -326,8 +323,8 @@ Status TakeSimulationVariables(MsrunOptions& options, const Environment& environ
   }
   const auto read_level = ReadSimLevel(*level);
   if (!read_level) {
-    return Usage("MS_SIMULATION_LEVEL: " + read_level.error().message,
-                 "unset MS_SIMULATION_LEVEL, or give --sim_level");
+    return FailUsage("MS_SIMULATION_LEVEL: " + read_level.error().message,
+                     "unset MS_SIMULATION_LEVEL, or give --sim_level");
   }
   options.sim_level = *read_level;
   if (const auto rank = Variable(environment, "RANK_ID"); rank && options.sim_rank_id < 0) {
@@ -348,11 +345,11 @@ Status CheckTail(const std::string& list, std::optional<std::int64_t> worker_num
     const std::size_t comma = rest.find(',');
     const auto shown = ReadIntWord(rest.substr(0, comma));
     if (!shown) {
-      return Usage("argument --tail_worker_log: invalid value: '" + list + "'",
-                   "give ranks separated by commas, for instance 0,3");
+      return FailUsage("argument --tail_worker_log: invalid value: '" + list + "'",
+                       "give ranks separated by commas, for instance 0,3");
     }
     if (worker_num && (*shown < -1 || *shown >= *worker_num)) {
-      return Usage(
+      return FailUsage(
           "argument --tail_worker_log: rank " + std::to_string(*shown) + " is not in the job",
           "ranks are 0 to " + std::to_string(*worker_num - 1) + "; -1 stands for all");
     }
@@ -379,48 +376,49 @@ namespace {
 
 Status CheckCounts(const MsrunOptions& o) {
   if (o.worker_num <= 0) {
-    return Usage("argument --worker_num: must be greater than 0, but it is " +
-                 std::to_string(o.worker_num));
+    return FailUsage("argument --worker_num: must be greater than 0, but it is " +
+                     std::to_string(o.worker_num));
   }
   if (o.worker_num > 2147483647) {
-    return Usage("argument --worker_num: at most 2147483647 ranks are possible");
+    return FailUsage("argument --worker_num: at most 2147483647 ranks are possible");
   }
   if (o.sim_level >= 0) {
     DRYDOCK_RETURN_IF_ERROR(CheckFleetSize(o.worker_num));
   }
   if (o.sim_rank_id < -1 || o.sim_rank_id >= o.worker_num) {
-    return Usage(
+    return FailUsage(
         "argument --sim_rank_id: rank " + std::to_string(o.sim_rank_id) + " is not in the job",
         "ranks are 0 to " + std::to_string(o.worker_num - 1));
   }
   if (o.dump_all_ranks && o.sim_rank_id >= 0) {
-    return Usage("argument --dump_all_ranks: --sim_rank_id=" + std::to_string(o.sim_rank_id) +
-                     " plays one rank only",
-                 "leave --sim_rank_id out, or give -1");
+    return FailUsage("argument --dump_all_ranks: --sim_rank_id=" + std::to_string(o.sim_rank_id) +
+                         " plays one rank only",
+                     "leave --sim_rank_id out, or give -1");
   }
   if (o.devices_per_node < 0 || (o.sim_level >= 0 && o.local_worker_num < 1)) {
-    return Usage("argument --devices_per_node: a node has at least one device",
-                 "give --devices_per_node or --local_worker_num");
+    return FailUsage("argument --devices_per_node: a node has at least one device",
+                     "give --devices_per_node or --local_worker_num");
   }
   if (o.devices_per_node > 1'000'000) {
-    return Usage("argument --devices_per_node: must be from 1 to 1000000");
+    return FailUsage("argument --devices_per_node: must be from 1 to 1000000");
   }
   const bool timed = !o.hardware.empty() || o.jitter >= 0;
   if (timed && o.sim_level >= 0 && o.sim_level < 3) {
-    return Usage("arguments --hardware, --jitter: only --sim_level=3 has times",
-                 "use --sim_level=3");
+    return FailUsage("arguments --hardware, --jitter: only --sim_level=3 has times",
+                     "use --sim_level=3");
   }
   if (!o.workspaces.empty() && o.sim_level >= 0 && o.sim_level < 2) {
-    return Usage("argument --workspaces: only counted from --sim_level=2 on", "use --sim_level=2");
+    return FailUsage("argument --workspaces: only counted from --sim_level=2 on",
+                     "use --sim_level=2");
   }
   if (o.jitter < -1) {
-    return Usage("argument --jitter: a seed is a number from 0 on");
+    return FailUsage("argument --jitter: a seed is a number from 0 on");
   }
   if (o.threads < 0 || o.threads > 4096) {
-    return Usage("argument --threads: must be from 0 to 4096");
+    return FailUsage("argument --threads: must be from 0 to 4096");
   }
   if (o.trace_timeout_s < 0 || o.trace_timeout_s > 1'000'000'000) {
-    return Usage("argument --trace_timeout: must be from 0 to 1000000000 seconds");
+    return FailUsage("argument --trace_timeout: must be from 0 to 1000000000 seconds");
   }
   return {};
 }
@@ -430,9 +428,10 @@ Status CheckMasterOfOthers(const MsrunOptions& o) {
   if (o.node_rank > 0 && o.local_worker_num < o.worker_num && !o.outer &&
       (o.master_addr == "localhost" || o.master_addr.starts_with("127.") ||
        o.master_addr == "::1")) {
-    return Usage("argument --master_addr: " + o.master_addr + " is this machine, and node " +
-                     std::to_string(o.node_rank) + " is to find the scheduler on that of node 0",
-                 "give the address of node 0 on all nodes");
+    return FailUsage("argument --master_addr: " + o.master_addr + " is this machine, and node " +
+                         std::to_string(o.node_rank) +
+                         " is to find the scheduler on that of node 0",
+                     "give the address of node 0 on all nodes");
   }
   return {};
 }
@@ -444,24 +443,24 @@ Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
         "export", "fail_on_memory", "strict", "redistribution", "trace_timeout", "hardware",
         "jitter", "workspaces", "sim_spread", "dump_all_ranks"}) {
     if (flags.Given(name)) {
-      return Usage("argument --" + std::string(name) + ": applies to dry runs only",
-                   "add --sim_level=1");
+      return FailUsage("argument --" + std::string(name) + ": applies to dry runs only",
+                       "add --sim_level=1");
     }
   }
   if (o.local_worker_num <= 0 || o.local_worker_num > o.worker_num) {
-    return Usage("argument --local_worker_num: must be from 1 to --worker_num=" +
-                     std::to_string(o.worker_num) + ", but it is " +
-                     std::to_string(o.local_worker_num),
-                 "give both numbers");
+    return FailUsage("argument --local_worker_num: must be from 1 to --worker_num=" +
+                         std::to_string(o.worker_num) + ", but it is " +
+                         std::to_string(o.local_worker_num),
+                     "give both numbers");
   }
   if (o.grace_s < 0 || o.grace_s > 3600) {
-    return Usage("argument --grace: must be from 0 to 3600 seconds");
+    return FailUsage("argument --grace: must be from 0 to 3600 seconds");
   }
   if (o.max_restarts < 0 || o.max_restarts > 1000) {
-    return Usage("argument --max_restarts: must be from 0 to 1000");
+    return FailUsage("argument --max_restarts: must be from 0 to 1000");
   }
   if (o.max_restarts > 0 && !o.join) {
-    return Usage(
+    return FailUsage(
         "argument --max_restarts: without --join=True msrun exits after starting the ranks",
         "add --join=True");
   }
@@ -470,14 +469,14 @@ Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
                                          " is not from 1024 to 65535");
   }
   if (o.node_rank < -1) {
-    return Usage("argument --node_rank: must be -1 or a node's index, but it is " +
-                 std::to_string(o.node_rank));
+    return FailUsage("argument --node_rank: must be -1 or a node's index, but it is " +
+                     std::to_string(o.node_rank));
   }
   // Divided instead of multiplied, so that nothing overflows.
   if (o.local_worker_num < o.worker_num && o.node_rank > (o.worker_num - 1) / o.local_worker_num) {
-    return Usage("argument --node_rank: node " + std::to_string(o.node_rank) + " with " +
-                 std::to_string(o.local_worker_num) +
-                 " ranks is beyond --worker_num=" + std::to_string(o.worker_num));
+    return FailUsage("argument --node_rank: node " + std::to_string(o.node_rank) + " with " +
+                     std::to_string(o.local_worker_num) +
+                     " ranks is beyond --worker_num=" + std::to_string(o.worker_num));
   }
   const bool is_on_one_machine = o.paddle && o.paddle->is_on_one_machine;
   return is_on_one_machine ? Status() : CheckMasterOfOthers(o);
@@ -501,8 +500,8 @@ Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& fla
            kShowingFlags.end();
   });
   if (flags.rest().empty()) {
-    return Usage("the following arguments are required: task_script",
-                 "msrun --sim_level=1 --worker_num=8 net.py");
+    return FailUsage("the following arguments are required: task_script",
+                     "msrun --sim_level=1 --worker_num=8 net.py");
   }
   options.script = flags.rest().front();
   options.script_args.assign(flags.rest().begin() + 1, flags.rest().end());

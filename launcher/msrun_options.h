@@ -91,6 +91,7 @@ struct MsrunOptions {
   bool export_trace = false;       ///< memory_trace.json.
   bool export_chakra = false;      ///< chakra.<rank>.et.
   bool export_dot = false;         ///< graph.dot.
+  bool export_graph = false;       ///< traced_graph.json.
   bool sqlite = false;             ///< drydock.db.
   bool sarif = false;              ///< drydock.sarif.
   bool github = false;             ///< Diagnostics as annotations of GitHub Actions.

@@ -18,10 +18,6 @@ namespace {
 constexpr std::int64_t kMostProcesses = std::int64_t{1} << 24U;
 constexpr std::string_view kLocalAddress = "127.0.0.1";
 
-tl::unexpected<Error> Usage(std::string message, std::string hint) {
-  return FailCommand("USAGE", std::move(message), std::move(hint));
-}
-
 std::string Assigned(const std::string& name, std::int64_t value) {
   return name + "=" + std::to_string(value);
 }
@@ -39,8 +35,8 @@ Result<std::int64_t> Number(const Environment& environment, const std::string& n
   }
   const auto number = ReadIntWord(*text);
   if (!number || *number < 0 || *number > kMostProcesses) {
-    return Usage(name + "='" + *text + "' is not a number of processes",
-                 "unset it, or let the launcher that sets it start msrun");
+    return FailUsage(name + "='" + *text + "' is not a number of processes",
+                     "unset it, or let the launcher that sets it start msrun");
   }
   return *number;
 }
@@ -48,7 +44,7 @@ Result<std::int64_t> Number(const Environment& environment, const std::string& n
 /// Size, and places within it.
 Status CheckPlace(const OuterJob& job) {
   if (job.is_complete() && job.index >= job.size) {
-    return Usage(
+    return FailUsage(
         Assigned(job.index_name, job.index) + " is not below " + Assigned(job.size_name, job.size),
         "unset both, or let " + job.system + " start msrun");
   }
@@ -79,7 +75,7 @@ Result<std::optional<OuterJob>> ReadOpenMpi(const Environment& environment) {
   DRYDOCK_TRY(job.local_size, Number(environment, "OMPI_COMM_WORLD_LOCAL_SIZE", 1));
   DRYDOCK_TRY(const std::int64_t pmix_rank, Number(environment, "PMIX_RANK", job.index));
   if (pmix_rank != job.index) {
-    return Usage(
+    return FailUsage(
         Assigned("PMIX_RANK", pmix_rank) + " contradicts " + Assigned(job.index_name, job.index),
         "unset the one that is of another job");
   }
@@ -206,9 +202,9 @@ std::string_view FirstInBrackets(std::string_view list) {
 
 Status TakeNodeRank(MsrunOptions& options, const FlagSet& flags, const OuterJob& job) {
   if (flags.Given("node_rank") && options.node_rank != job.index && options.node_rank >= 0) {
-    return Usage("argument --node_rank=" + std::to_string(options.node_rank) + " contradicts " +
-                     Assigned(job.index_name, job.index) + " of " + job.system,
-                 "leave the flag out");
+    return FailUsage("argument --node_rank=" + std::to_string(options.node_rank) + " contradicts " +
+                         Assigned(job.index_name, job.index) + " of " + job.system,
+                     "leave the flag out");
   }
   options.node_rank = job.index;
   return {};
@@ -226,12 +222,12 @@ Status TakeRanks(MsrunOptions& options, const FlagSet& flags, const OuterJob& jo
     }
     const std::int64_t all = local * job.size;
     if (all_given && options.worker_num != all) {
-      return Usage("arguments " + FlagText("worker_num", options.worker_num) + " and " +
-                       FlagText("local_worker_num", local) + " contradict " +
-                       Assigned(job.size_name, job.size) + " of " + job.system + ": " +
-                       std::to_string(job.size) + " launchers of " + std::to_string(local) +
-                       " ranks start " + std::to_string(all),
-                   "leave one of the flags out");
+      return FailUsage("arguments " + FlagText("worker_num", options.worker_num) + " and " +
+                           FlagText("local_worker_num", local) + " contradict " +
+                           Assigned(job.size_name, job.size) + " of " + job.system + ": " +
+                           std::to_string(job.size) + " launchers of " + std::to_string(local) +
+                           " ranks start " + std::to_string(all),
+                       "leave one of the flags out");
     }
     options.local_worker_num = local;
     options.worker_num = all;
@@ -239,10 +235,10 @@ Status TakeRanks(MsrunOptions& options, const FlagSet& flags, const OuterJob& jo
     return {};
   }
   if (options.worker_num % job.size != 0) {
-    return Usage("argument " + FlagText("worker_num", options.worker_num) + " contradicts " +
-                     Assigned(job.size_name, job.size) + " of " + job.system +
-                     ": launchers start equally many ranks",
-                 "give a multiple of " + std::to_string(job.size));
+    return FailUsage("argument " + FlagText("worker_num", options.worker_num) + " contradicts " +
+                         Assigned(job.size_name, job.size) + " of " + job.system +
+                         ": launchers start equally many ranks",
+                     "give a multiple of " + std::to_string(job.size));
   }
   options.local_worker_num = options.worker_num / job.size;
   return {};
@@ -298,8 +294,8 @@ Status TakeOuterJob(MsrunOptions& options, const FlagSet& flags, const Environme
   }
   if (!flags.Given("master_addr")) {
     if (job.master.empty() && (options.sim_level < 0 || options.sim_spread)) {
-      return Usage(job.system + " does not say on which machine process 0 runs",
-                   "give its address with --master_addr");
+      return FailUsage(job.system + " does not say on which machine process 0 runs",
+                       "give its address with --master_addr");
     }
     options.master_addr = job.master.empty() ? options.master_addr : job.master;
   }

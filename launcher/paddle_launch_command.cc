@@ -19,10 +19,6 @@
 namespace drydock::launcher {
 namespace {
 
-tl::unexpected<Error> FailUsage(std::string message, std::string hint = {}) {
-  return FailCommand("USAGE", std::move(message), std::move(hint));
-}
-
 /// Values of the flags.
 struct PaddleRequest {
   std::string run_mode = {};

@@ -32,7 +32,7 @@ constexpr std::string_view kOutOfMemory =
 
 constexpr std::string_view kSelf = "drydock";
 
-int Status(ExitCode code) {
+int NumberOf(ExitCode code) {
   return static_cast<int>(code);
 }
 
@@ -94,9 +94,9 @@ bool AsksForJson(std::span<const std::string> words) {
 int ReportOnce(const Error& error, std::span<const std::string> words, const Context& context,
                std::ostream& err) {
   const int status = Report(error, context, err);
-  const bool before_summary = status == Status(ExitCode::kUsage) ||
-                              status == Status(ExitCode::kPreflight) ||
-                              status == Status(ExitCode::kInternal);
+  const bool before_summary = status == NumberOf(ExitCode::kUsage) ||
+                              status == NumberOf(ExitCode::kPreflight) ||
+                              status == NumberOf(ExitCode::kInternal);
   if (before_summary && AsksForJson(words)) {
     context.out << reports::JsonText(reports::ErrorDocument{.status = status,
                                                             .code = CodeOf(error),
@@ -143,10 +143,10 @@ int RunCommand(Command& command, std::span<const std::string> words, const Conte
   if (help || all_flags || version) {
     context.out << (help || all_flags ? HelpText(command, flags, context.program, all_flags)
                                       : "drydock " + std::string(Version()) + "\n");
-    return Status(ExitCode::kOk);
+    return NumberOf(ExitCode::kOk);
   }
   const Result<ExitCode> code = command.Run(flags, context);
-  return code ? Status(*code) : ReportOnce(code.error(), words, context, err);
+  return code ? NumberOf(*code) : ReportOnce(code.error(), words, context, err);
 }
 
 int ReportUnknown(const std::string& name, std::span<const std::string> names, Context context,
@@ -168,7 +168,7 @@ int RunByName(std::span<const std::string> words, Context context, std::ostream&
   if (!is_msrun) {
     if (rest.empty() || rest.front() == "--help" || rest.front() == "-h") {
       (rest.empty() ? err : context.out) << CommandList();
-      return Status(rest.empty() ? ExitCode::kUsage : ExitCode::kOk);
+      return NumberOf(rest.empty() ? ExitCode::kUsage : ExitCode::kOk);
     }
     name = rest.front() == "--version" ? "version" : rest.front();
     rest = rest.subspan(1);
@@ -206,10 +206,10 @@ int RunProgram(std::span<const std::string> words, Context context, std::ostream
     return status;
   } catch (const std::bad_alloc&) {
     err << kOutOfMemory;
-    return Status(ExitCode::kPreflight);
+    return NumberOf(ExitCode::kPreflight);
   } catch (const std::exception& failure) {
     err << "drydock: error[INTERNAL]: internal error: " << failure.what() << "\n";
-    return Status(ExitCode::kInternal);
+    return NumberOf(ExitCode::kInternal);
   }
 }
 

@@ -31,6 +31,7 @@
 #include "reports/sarif.h"
 #include "reports/terminal_summary.h"
 #include "sim/fleet/dry_run.h"
+#include "strategies/document/json_codec.h"
 #include "strategies/passes/compile_job.h"
 
 namespace drydock::launcher {
@@ -90,6 +91,12 @@ Result<sim::DryRunOptions> DryRunOptionsOf(const MsrunOptions& options, const Lo
     DRYDOCK_TRY(dry_run.time, TimeOptionsOf(options, job.settings.device_target));
   }
   return dry_run;
+}
+
+/// The network of the rank that is described, as a document that can be dry-run instead.
+std::string GraphTextOf(const LoadedJob& job) {
+  const strategies::TracedNetwork& network = job.traced.networks.front();
+  return strategies::WriteGraphDocument(network.graph, network.config);
 }
 
 /// Compiles the job and plays its ranks.
@@ -187,9 +194,13 @@ void PrintAnnotations(const reports::ReportSet& set, const MsrunOptions& options
 }
 
 /// Writes and prints the reports of a finished dry run.
-Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set,
+/// @param graph  text of the traced network; empty if nobody asked for it
+Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set, std::string graph,
                const MsrunOptions& options, const Context& context, bool writable) {
-  DRYDOCK_TRY(const std::vector<OutputFile> files, FilesOf(set, options, &result));
+  DRYDOCK_TRY(std::vector<OutputFile> files, FilesOf(set, options, &result));
+  if (!graph.empty()) {
+    files.push_back({.path = kTracedGraphFile, .text = std::move(graph)});
+  }
   if (writable) {
     const auto delay = context.stop.Delay();
     if (options.sqlite) {
@@ -358,6 +369,7 @@ Result<ExitCode> SimulateIn(const OutputFolder& folder, const MsrunOptions& opti
   }
   DRYDOCK_RETURN_IF_ERROR(CheckChosenRank(options, *job));
   DRYDOCK_TRY(const sim::DryRunOptions dry_run, DryRunOptionsOf(options, *job));
+  std::string graph = options.export_graph ? GraphTextOf(*job) : std::string();
   const Result<sim::DryRunResult> result = Play(*job, dry_run, options.threads, context, progress);
   if (!result) {
     progress.End();
@@ -384,7 +396,8 @@ Result<ExitCode> SimulateIn(const OutputFolder& folder, const MsrunOptions& opti
     DRYDOCK_TRY(set.summary.trials, TryToFit(options, context, *result, progress));
   }
   progress.End();
-  DRYDOCK_RETURN_IF_ERROR(Publish(*result, set, options, context, folder.writable));
+  DRYDOCK_RETURN_IF_ERROR(
+      Publish(*result, set, std::move(graph), options, context, folder.writable));
   if (spread != nullptr) {
     DRYDOCK_RETURN_IF_ERROR(PublishSpread(*spread, options, context, folder.writable));
   }

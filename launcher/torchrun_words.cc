@@ -10,10 +10,6 @@
 namespace drydock::launcher {
 namespace {
 
-tl::unexpected<Error> FailUsage(std::string message, std::string hint) {
-  return FailCommand("USAGE", std::move(message), std::move(hint));
-}
-
 /// Flags that msrun lacks. A value that is not needed is still taken.
 constexpr std::array<std::string_view, 9> kWithValue = {
     "nproc_per_node", "nnodes", "rdzv_endpoint",    "rdzv_backend", "rdzv_id",

@@ -17,7 +17,7 @@ using strategies::Graph;
 using strategies::Node;
 
 /// One line of quoted values; quotes inside are doubled.
-std::string Row(std::initializer_list<std::string_view> values) {
+std::string QuotedRow(std::initializer_list<std::string_view> values) {
   std::string line;
   for (const std::string_view value : values) {
     line += line.empty() ? "\"" : ",\"";
@@ -51,10 +51,11 @@ std::string CommunicationRow(const Graph& graph, const Node& node, const std::st
   const std::vector<std::int64_t> ranks = strategies::IntListAttr(node.attrs, "rank_list")
                                               .value_or(std::nullopt)
                                               .value_or(std::vector<std::int64_t>{});
-  return Row({index, TextOf(node, "group"), JoinText(ranks, " "), node.op, "", "", "",
-              ShapeText(input), strategies::DTypeIrName(input.dtype), ShapeText(output),
-              strategies::DTypeIrName(output.dtype), std::to_string(strategies::ByteSize(input)),
-              std::to_string(strategies::ByteSize(output))});
+  return QuotedRow({index, TextOf(node, "group"), JoinText(ranks, " "), node.op, "", "", "",
+                    ShapeText(input), strategies::DTypeIrName(input.dtype), ShapeText(output),
+                    strategies::DTypeIrName(output.dtype),
+                    std::to_string(strategies::ByteSize(input)),
+                    std::to_string(strategies::ByteSize(output))});
 }
 
 }  // namespace
@@ -73,9 +74,9 @@ std::string ExecuteOrderCsv(const strategies::LocalProgram& program, RankId rank
     const std::string info = "@kernel_graph0:CNode_" + std::to_string(row) +
                              "{[0]: ValueNode<Primitive> " + PrimitiveOf(program, launch) + "}";
     const NodeId origin = kernel ? program.kernels.at(launch.kernel).origin : strategies::kNoNode;
-    text += Row({std::to_string(++row), names[i], kNoLogicId, StreamText(launch.stream), info,
-                 kernel ? "" : std::to_string(launch.event),
-                 origin == strategies::kNoNode ? "" : TextOf(graph.at(origin), "group")});
+    text += QuotedRow({std::to_string(++row), names[i], kNoLogicId, StreamText(launch.stream), info,
+                       kernel ? "" : std::to_string(launch.event),
+                       origin == strategies::kNoNode ? "" : TextOf(graph.at(origin), "group")});
   }
   return text;
 }

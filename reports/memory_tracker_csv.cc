@@ -33,7 +33,7 @@ struct Origin {
 };
 
 /// One line: every field followed by a comma.
-std::string Row(std::initializer_list<std::string_view> fields) {
+std::string TrackerRow(std::initializer_list<std::string_view> fields) {
   std::string row;
   for (const std::string_view field : fields) {
     for (const char c : field) {
@@ -123,26 +123,27 @@ std::string BlockRow(const TrackedBlock& block, const TrackedNames& names,
                      const TrackerFileOptions& options) {
   const Origin origin = OriginOf(block);
   const TaskLabel label = LabelOf(block.producer, names);
-  return Row({std::to_string(block.start_time_stamp),
-              std::to_string(block.end_time_stamp),
-              PointerText(options.base_address + block.allocation.address),
-              "0",
-              options.pool_name,
-              std::to_string(block.allocation.bytes),
-              std::to_string(block.used_bytes),
-              std::to_string(block.actual_peak_bytes),
-              FileOf(origin),
-              origin.line,
-              sim::TrackedTypeName(block.type),
-              std::to_string(block.producer.time_stamp),
-              label.name.task_name,
-              label.name.node_name,
-              label.graph_name,
-              UsersText(block),
-              block.user_tasks.empty() ? std::string() : std::to_string(block.user_tasks.back()),
-              label.name.python_stack,
-              block.allocation.pool == sim::PoolKind::kPersistent ? "1" : "0",
-              "0"});
+  return TrackerRow(
+      {std::to_string(block.start_time_stamp),
+       std::to_string(block.end_time_stamp),
+       PointerText(options.base_address + block.allocation.address),
+       "0",
+       options.pool_name,
+       std::to_string(block.allocation.bytes),
+       std::to_string(block.used_bytes),
+       std::to_string(block.actual_peak_bytes),
+       FileOf(origin),
+       origin.line,
+       sim::TrackedTypeName(block.type),
+       std::to_string(block.producer.time_stamp),
+       label.name.task_name,
+       label.name.node_name,
+       label.graph_name,
+       UsersText(block),
+       block.user_tasks.empty() ? std::string() : std::to_string(block.user_tasks.back()),
+       label.name.python_stack,
+       block.allocation.pool == sim::PoolKind::kPersistent ? "1" : "0",
+       "0"});
 }
 
 /// "File:net.py;Line:12;Function:|"
@@ -208,26 +209,26 @@ TrackedNames NamesOfPlan(const strategies::LocalProgram& program, const sim::Mem
 
 std::string MemoryBlockCsv(const MemoryTrace& trace, const TrackedNames& names,
                            const TrackerFileOptions& options) {
-  std::string text = Row({"start_time_stamp",
-                          "end_time_stamp",
-                          "device_addr",
-                          "stream_id",
-                          "pool_type",
-                          "size",
-                          "actual_used_memory",
-                          "actual_peak_memory",
-                          "file_name",
-                          "line_num",
-                          "type",
-                          "producer_task",
-                          "task_name",
-                          "node_name",
-                          "graph_name",
-                          "user_tasks",
-                          "last_user_task",
-                          "python_stack",
-                          "is_persistent",
-                          "is_small"});
+  std::string text = TrackerRow({"start_time_stamp",
+                                 "end_time_stamp",
+                                 "device_addr",
+                                 "stream_id",
+                                 "pool_type",
+                                 "size",
+                                 "actual_used_memory",
+                                 "actual_peak_memory",
+                                 "file_name",
+                                 "line_num",
+                                 "type",
+                                 "producer_task",
+                                 "task_name",
+                                 "node_name",
+                                 "graph_name",
+                                 "user_tasks",
+                                 "last_user_task",
+                                 "python_stack",
+                                 "is_persistent",
+                                 "is_small"});
   for (const TrackedBlock& block : trace.blocks) {
     text += BlockRow(block, names, options);
   }
@@ -235,13 +236,13 @@ std::string MemoryBlockCsv(const MemoryTrace& trace, const TrackedNames& names,
 }
 
 std::string TaskCsv(const MemoryTrace& trace, const TrackedNames& names) {
-  std::string text = Row({"time_stamp", "task_name", "node_name", "graph_name", "file_name",
-                          "line_num", "python_stack"});
+  std::string text = TrackerRow({"time_stamp", "task_name", "node_name", "graph_name", "file_name",
+                                 "line_num", "python_stack"});
   for (const TrackedTask& task : trace.tasks) {
     const Origin origin = OriginOf(task.kind);
     const TaskLabel label = LabelOf(task, names);
-    text += Row({std::to_string(task.time_stamp), label.name.task_name, label.name.node_name,
-                 label.graph_name, FileOf(origin), origin.line, label.name.python_stack});
+    text += TrackerRow({std::to_string(task.time_stamp), label.name.task_name, label.name.node_name,
+                        label.graph_name, FileOf(origin), origin.line, label.name.python_stack});
   }
   return text;
 }

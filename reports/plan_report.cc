@@ -83,19 +83,6 @@ std::string BestTable(const PlanReport& report) {
   return Table(rows, {true, false, true, true, true, true, true, true, false});
 }
 
-/// That figures of very long steps are followed from shorter ones.
-std::string LongSteps(const PlanReport& report) {
-  for (const PlannedRow& row : report.best) {
-    if (row.full && row.full->problem.empty() &&
-        row.full->micro_batches < MicroBatches(report.job, row.figures.plan)) {
-      return "  in full: of steps with four times as many micro batches as stages or more, two "
-             "shorter ones are compiled;\n  each further micro batch adds what the second adds to "
-             "the first\n";
-    }
-  }
-  return "";
-}
-
 std::string FrontTable(const PlanReport& report) {
   std::vector<std::vector<std::string>> rows;
   for (const PlanFigures& one : report.front) {
@@ -155,8 +142,6 @@ void WriteFull(JsonWriter& json, const std::optional<FullRun>& full) {
     json.Number(full->step_seconds);
     json.Key("collectives");
     json.Integer(full->collectives);
-    json.Key("compiled_micro_batches");
-    json.Integer(full->micro_batches);
   } else {
     json.Key("problem");
     json.Text(full->problem);
@@ -164,11 +149,11 @@ void WriteFull(JsonWriter& json, const std::optional<FullRun>& full) {
   json.EndObject();
 }
 
-using Named = std::pair<std::string_view, double>;
+using Share = std::pair<std::string_view, double>;
 
 /// "compute 61.2 %, bubble 20.1 %, ..."; the largest first, nothing below a thousandth.
-std::string Shares(std::vector<Named> parts, double whole) {
-  std::ranges::stable_sort(parts, std::ranges::greater{}, &Named::second);
+std::string Shares(std::vector<Share> parts, double whole) {
+  std::ranges::stable_sort(parts, std::ranges::greater{}, &Share::second);
   std::string text;
   for (const auto& [name, value] : parts) {
     if (value > whole / 1000) {
@@ -178,7 +163,7 @@ std::string Shares(std::vector<Named> parts, double whole) {
   return text;
 }
 
-std::vector<Named> PartsOf(const StageMemory& memory) {
+std::vector<Share> PartsOf(const StageMemory& memory) {
   return {{"weights", memory.weights},
           {"gradients", memory.gradients},
           {"optimizer", memory.optimizer},
@@ -189,7 +174,7 @@ std::vector<Named> PartsOf(const StageMemory& memory) {
           {"recomputed layer", memory.transient}};
 }
 
-std::vector<Named> PartsOf(const StepTime& step) {
+std::vector<Share> PartsOf(const StepTime& step) {
   return {{"compute", step.compute},
           {"recomputation", step.again},
           {"tensor-parallel collectives", step.tensor},
@@ -220,9 +205,9 @@ std::string_view Remedy(std::string_view part) {
 }
 
 std::string_view LargestOverhead(const StepTime& step) {
-  const std::vector<Named> parts = PartsOf(step);
+  const std::vector<Share> parts = PartsOf(step);
   return std::max_element(parts.begin() + 1, parts.end(),
-                          [](const Named& a, const Named& b) { return a.second < b.second; })
+                          [](const Share& a, const Share& b) { return a.second < b.second; })
       ->first;
 }
 
@@ -236,8 +221,7 @@ std::string PlanText(const PlanReport& report) {
                      std::to_string(job.devices) + " x " + report.hardware + "\n";
   text += std::to_string(report.possible) + " plans are possible, " +
           std::to_string(report.fitting) + " fit into " + Gibibytes(report.limit_bytes) + " (" +
-          Rounded(report.plans_per_second, 0) + " plans/s)\n\nbest plans\n" + BestTable(report) +
-          LongSteps(report);
+          Rounded(report.plans_per_second, 0) + " plans/s)\n\nbest plans\n" + BestTable(report);
   text += "\nfaster needs more memory (Pareto front)\n" + FrontTable(report);
   if (!report.best.empty()) {
     text += "\n" + Settings(job, report.best.front().figures.plan);

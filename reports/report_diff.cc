@@ -22,8 +22,6 @@
 namespace drydock::reports {
 namespace {
 
-using Json = nlohmann::json;
-
 /// Named figures in the order in which they are found first.
 struct Figures {
   std::vector<std::string> order = {};
@@ -46,29 +44,29 @@ struct Figures {
   }
 };
 
-double Number(const Json& object, const char* key) {
+double Number(const nlohmann::json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   return found != object.end() && found->is_number() ? found->get<double>() : 0;
 }
 
-std::string Text(const Json& object, const char* key) {
+std::string Text(const nlohmann::json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-const Json& List(const Json& object, const char* key) {
-  static const Json kEmpty = Json::array();
+const nlohmann::json& List(const nlohmann::json& object, const char* key) {
+  static const nlohmann::json kEmpty = nlohmann::json::array();
   const auto found = object.is_object() ? object.find(key) : object.end();
   return found != object.end() && found->is_array() ? *found : kEmpty;
 }
 
 /// A report, null if the run did not write it.
-Result<Json> ReadReport(const std::string& text, const std::string& folder, const char* name,
-                        std::string_view schema) {
+Result<nlohmann::json> ReadReport(const std::string& text, const std::string& folder,
+                                  const char* name, std::string_view schema) {
   if (text.empty()) {
-    return Json();
+    return nlohmann::json();
   }
-  Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  nlohmann::json document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!document.is_object() || !Text(document, "schema").starts_with(schema)) {
     Error error = FailInput("Report:unreadable",
                             std::string(name) + " is not a report of schema " + std::string(schema),
@@ -80,10 +78,10 @@ Result<Json> ReadReport(const std::string& text, const std::string& folder, cons
   return document;
 }
 
-Figures MemoryFigures(const Json& report) {
+Figures MemoryFigures(const nlohmann::json& report) {
   Figures figures;
   std::map<std::int64_t, double> peaks;  // by stage: the class with the largest peak speaks for it
-  for (const Json& one : List(report, "classes")) {
+  for (const nlohmann::json& one : List(report, "classes")) {
     const auto stage = static_cast<std::int64_t>(Number(one, "stage"));
     const std::string prefix = "stage " + std::to_string(stage);
     const double peak = Number(one, "used_peak_bytes");
@@ -93,17 +91,17 @@ Figures MemoryFigures(const Json& report) {
       continue;
     }
     peaks[stage] = peak;
-    for (const Json& part : List(one, "breakdown")) {
+    for (const nlohmann::json& part : List(one, "breakdown")) {
       figures.Most(prefix + ": " + Text(part, "part"), Number(part, "bytes"));
     }
-    for (const Json& layer : List(one, "by_layer")) {
+    for (const nlohmann::json& layer : List(one, "by_layer")) {
       figures.Most(prefix + ", " + Text(layer, "scope"), Number(layer, "bytes"));
     }
   }
   return figures;
 }
 
-Figures CommunicationFigures(const Json& report) {
+Figures CommunicationFigures(const nlohmann::json& report) {
   Figures figures;
   if (report.is_null()) {
     return figures;
@@ -114,11 +112,11 @@ Figures CommunicationFigures(const Json& report) {
     figures.Add("between nodes, all ranks", Number(*job, "inter_node_bytes"), true);
   }
   for (const char* part : {"by_kind", "by_phase"}) {
-    for (const Json& one : List(report, part)) {
+    for (const nlohmann::json& one : List(report, part)) {
       figures.Add(Text(one, "key"), Number(one, "sent_bytes"));
     }
   }
-  for (const Json& one : List(report, "collectives")) {
+  for (const nlohmann::json& one : List(report, "collectives")) {
     const std::string name = Text(one, "operator");
     const std::size_t end = name.rfind('/');
     figures.Add(end == std::string::npos ? "outside of layers" : name.substr(0, end),
@@ -127,7 +125,7 @@ Figures CommunicationFigures(const Json& report) {
   return figures;
 }
 
-Figures TimeFigures(const Json& report) {
+Figures TimeFigures(const nlohmann::json& report) {
   Figures figures;
   if (report.is_null()) {
     return figures;
@@ -138,7 +136,7 @@ Figures TimeFigures(const Json& report) {
     const std::string name = share;
     figures.Add(name.substr(0, name.find('_')), step * Number(report, share));
   }
-  for (const Json& one : List(report, "scopes")) {
+  for (const nlohmann::json& one : List(report, "scopes")) {
     figures.Add(Text(one, "scope"), Number(one, "seconds"));
   }
   return figures;
@@ -232,10 +230,11 @@ std::string SectionText(const Section& section, std::size_t most) {
 
 Result<ReportDiff> DiffReports(const ReportTexts& before, const ReportTexts& after) {
   ReportDiff diff{.before_folder = before.folder, .after_folder = after.folder};
-  const auto beside = [&](std::string ReportTexts::*text, const char* name, std::string_view schema,
-                          Figures (*figures)(const Json&)) -> Result<std::vector<DiffLine>> {
-    DRYDOCK_TRY(const Json first, ReadReport(before.*text, before.folder, name, schema));
-    DRYDOCK_TRY(const Json second, ReadReport(after.*text, after.folder, name, schema));
+  const auto beside =
+      [&](std::string ReportTexts::*text, const char* name, std::string_view schema,
+          Figures (*figures)(const nlohmann::json&)) -> Result<std::vector<DiffLine>> {
+    DRYDOCK_TRY(const nlohmann::json first, ReadReport(before.*text, before.folder, name, schema));
+    DRYDOCK_TRY(const nlohmann::json second, ReadReport(after.*text, after.folder, name, schema));
     if (first.is_null() || second.is_null()) {
       return std::vector<DiffLine>();  // what one run did not look at cannot be compared
     }

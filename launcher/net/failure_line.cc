@@ -16,7 +16,7 @@ namespace drydock::launcher {
 namespace {
 
 /// How often the scheduler is asked.
-constexpr Duration kAskPause = std::chrono::milliseconds(500);
+constexpr Duration kAskAgainPause = std::chrono::milliseconds(500);
 /// How long an answer may take before the connection counts as broken, and the pause before the
 /// next one.
 constexpr Duration kAnswerTime = std::chrono::seconds(3);
@@ -132,7 +132,7 @@ class FailureLine::Impl final : public StreamHandler {
       return;
     }
     // One that tells something wants to know that it arrived.
-    report_ ? Ask() : timer_->Set(loop_.Now() + kAskPause);
+    report_ ? Ask() : timer_->Set(loop_.Now() + kAskAgainPause);
   }
 
   /// @param size  number of ranks by the scheduler; empty: it is not one of ours

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kFileName = "recovery.dat";
 /// 16 Mi members with names of the usual length stay below this.
-constexpr std::size_t kMaxFileBytes = std::size_t{4} << 30U;
+constexpr std::size_t kMaxRecoveryBytes = std::size_t{4} << 30U;
 
 tl::unexpected<Error> FailStore(const std::string& path, int number) {
   return FailCommand("RECOVERY_WRITE",
@@ -51,7 +51,7 @@ Result<sim::SchedulerSnapshot> RecoveryFile::Load() const {
   if (!std::filesystem::exists(std::filesystem::symlink_status(path_, error))) {
     return sim::SchedulerSnapshot{};
   }
-  const auto text = ReadFile(path_, kMaxFileBytes);
+  const auto text = ReadFile(path_, kMaxRecoveryBytes);
   auto snapshot = text ? sim::DecodeSnapshot(*text)
                        : Result<sim::SchedulerSnapshot>(tl::unexpected(text.error()));
   if (!snapshot) {

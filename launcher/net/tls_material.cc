@@ -17,7 +17,7 @@
 namespace drydock::launcher {
 namespace {
 
-constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20U;
+constexpr std::size_t kMaxTlsBytes = std::size_t{1} << 20U;
 
 struct FreeBio {
   void operator()(BIO* bio) const { BIO_free(bio); }
@@ -33,7 +33,7 @@ Result<BioPtr> Open(const std::string& path, const std::string& what) {
   if (path.empty()) {
     return FailFile(path, what + " is not configured");
   }
-  auto text = ReadFile(path, kMaxFileBytes);
+  auto text = ReadFile(path, kMaxTlsBytes);
   if (!text) {
     return FailCommand("TLS_MATERIAL", text.error().message,
                        "check the files of the TLS configuration");

@@ -24,7 +24,7 @@
 namespace drydock::sim {
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 44;
+constexpr std::int64_t kMostBlockBytes = std::int64_t{1} << 44;
 constexpr std::int64_t kSpareBytes = 32;  ///< That the pool leaves at least; see alignment.h.
 
 enum Column : std::uint8_t { kSize, kType, kProducer, kNode, kColumnCount };
@@ -122,7 +122,7 @@ class BlockReader {
     const std::string_view size = fields[columns_[kSize]];
     const auto [end, code] = std::from_chars(size.data(), size.data() + size.size(), bytes);
     if (code != std::errc() || end != size.data() + size.size() || bytes < 0 ||
-        bytes > kMostBytes) {
+        bytes > kMostBlockBytes) {
       return FailAt(file_, line_,
                     "'" + std::string(size.substr(0, 40)) + "' is not a size in bytes",
                     "the file is damaged; copy it anew when the job has ended");
@@ -134,7 +134,7 @@ class BlockReader {
     Launch& launch = launches_[std::string(fields[columns_[kProducer]])];
     launch.key.kernel = KernelOf(fields[columns_[kNode]]);
     if (workspace) {
-      launch.workspace_bytes = std::min(kMostBytes, launch.workspace_bytes + bytes);
+      launch.workspace_bytes = std::min(kMostBlockBytes, launch.workspace_bytes + bytes);
     } else {
       launch.key.result_bytes.push_back(bytes);
     }

@@ -13,15 +13,10 @@
 #include <algorithm>
 
 #include "sim/planning/mindspore_memory.h"
+#include "sim/planning/numbers.h"
 
 namespace drydock::sim {
 namespace {
-
-double Real(std::int64_t value) {
-  return static_cast<double>(value);
-}
-
-constexpr double kHalf = 2;  // bytes of a 16-bit number
 
 /// Sizes of a layer on one rank: tokens, and how often things are cut.
 struct Cut {
@@ -68,13 +63,15 @@ Widths WidthsOf(const ModelShape& model) {
 /// Bytes for each pair of tokens: the softmax' result, with dropout its mask and what is left of
 /// it.
 double PairBytes(const TrainingJob& job) {
-  return job.attention == AttentionKernel::kFused ? 0 : kHalf + (job.model.dropout ? 1 + kHalf : 0);
+  return job.attention == AttentionKernel::kFused
+             ? 0
+             : kHalfBytes + (job.model.dropout ? 1 + kHalfBytes : 0);
 }
 
 /// Bytes of a feed-forward block of width `width` for one token, without its input.
 double BlockBytes(const TrainingJob& job, double width) {
   const double copies = job.model.gated ? (job.fused_gate ? 3 : 4) : 2;
-  return kHalf * copies * width;
+  return kHalfBytes * copies * width;
 }
 
 double ExpertBytes(const TrainingJob& job, const Cut& cut) {
@@ -84,7 +81,7 @@ double ExpertBytes(const TrainingJob& job, const Cut& cut) {
   // MindSpore keeps the latter input and the former output.
   const double copies = job.storage.cut_weights ? 2 : 4;
   const double one =
-      copies * kHalf * Real(model.hidden) + BlockBytes(job, Real(model.experts.width));
+      copies * kHalfBytes * Real(model.hidden) + BlockBytes(job, Real(model.experts.width));
   return routed * one +
          cut.tokens / cut.tensor * BlockBytes(job, Real(model.experts.shared_width)) +
          4 * Real(model.experts.count) * cut.whole;
@@ -101,9 +98,10 @@ LayerActivations WholeLayer(const TrainingJob& job, const Plan& plan, bool spars
       PairBytes(job) * Real(model.heads) * cut.tokens * Real(job.sequence) / cut.tensor;
   // Of norms and first products. MindSpore keeps what is gathered for a product.
   const bool keeps = job.storage.cut_weights;
-  const double inputs =
-      ((2 * kHalf + 2 * mask) * cut.whole + 2 * kHalf * (keeps ? cut.tokens : cut.whole)) * hidden;
-  const double projections = kHalf *
+  const double inputs = ((2 * kHalfBytes + 2 * mask) * cut.whole +
+                         2 * kHalfBytes * (keeps ? cut.tokens : cut.whole)) *
+                        hidden;
+  const double projections = kHalfBytes *
                              (widths.query + widths.result +
                               (widths.key + widths.value) * (keeps ? Real(plan.context) : 1)) *
                              cut.tokens / cut.tensor;
@@ -112,8 +110,8 @@ LayerActivations WholeLayer(const TrainingJob& job, const Plan& plan, bool spars
                           : 0;
   const double block =
       sparse ? ExpertBytes(job, cut) : BlockBytes(job, Real(model.ffn)) * cut.tokens / cut.tensor;
-  layer.whole =
-      layer.attention + inputs + projections + sums + block + kHalf * widths.compressed * cut.whole;
+  layer.whole = layer.attention + inputs + projections + sums + block +
+                kHalfBytes * widths.compressed * cut.whole;
   return layer;
 }
 
@@ -123,8 +121,8 @@ double ProductsKept(const TrainingJob& job, const Plan& plan) {
   const ModelShape& model = job.model;
   const Cut cut = CutOf(job, plan);
   const Widths widths = WidthsOf(model);
-  return kHalf * 2 * Real(model.hidden) * cut.whole +
-         (kHalf * (widths.query + widths.value + widths.result + Real(model.ffn)) +
+  return kHalfBytes * 2 * Real(model.hidden) * cut.whole +
+         (kHalfBytes * (widths.query + widths.value + widths.result + Real(model.ffn)) +
           job.attention_sum_bytes * Real(model.heads)) *
              cut.tokens / cut.tensor;
 }
@@ -160,7 +158,7 @@ double BorderBytes(const TrainingJob& job, const Plan& plan, std::int64_t stage)
     bytes += under_way * (4 * cut.tokens + (job.model.dropout ? hidden * cut.whole : 0));
   }
   if (stage == plan.pipeline - 1) {
-    bytes += 2 * kHalf * hidden * cut.whole;
+    bytes += 2 * kHalfBytes * hidden * cut.whole;
     bytes += job.logit_bytes * Real(job.model.vocabulary) * cut.tokens / cut.tensor;
   }
   return bytes;
@@ -183,7 +181,7 @@ StageWeights WeightsOf(const TrainingJob& job, const JobFacts& facts, const Plan
   const auto plain = [tensor](const LayerParameters& layer) {
     return Real(layer.matrices) / tensor + Real(layer.whole);
   };
-  StageWeights weights{.dense_layers = dense, .sparse_layers = sparse};
+  StageWeights weights;
   weights.plain = dense * plain(all.dense) + sparse * plain(all.sparse);
   weights.experts = sparse * Real(all.sparse.experts) / Real(plan.expert);
   const double sparse_layer = plain(all.sparse) + Real(all.sparse.experts) / Real(plan.expert);
@@ -229,7 +227,7 @@ LayerActivations ActivationsOf(const TrainingJob& job, const Plan& plan, bool sp
       layer.kept = sparse ? layer.whole - layer.attention : ProductsKept(job, plan);
       break;
     case Recompute::kFull:
-      layer.kept = kHalf * Real(job.model.hidden) * CutOf(job, plan).whole;
+      layer.kept = kHalfBytes * Real(job.model.hidden) * CutOf(job, plan).whole;
       break;
   }
   return layer;

@@ -12,7 +12,8 @@
 namespace drydock::sim {
 namespace {
 
-Result<std::int64_t> FeedForwardWidth(const ModelSettings& settings, const ModelShape& shape) {
+Result<std::int64_t> MegatronFeedForwardWidth(const ModelSettings& settings,
+                                              const ModelShape& shape) {
   const std::int64_t wide = SaturatedTimes(shape.hidden, 4);
   return settings.Integer("ffn_hidden_size", shape.gated ? wide / 3 * 2 / 64 * 64 : wide);
 }
@@ -71,7 +72,7 @@ Result<std::int64_t> SparseLayers(const ModelSettings& settings, std::int64_t la
   return every > 0 ? (layers + every - 1) / every : 0;
 }
 
-Status AddExperts(const ModelSettings& settings, ModelShape& shape) {
+Status MegatronAddExperts(const ModelSettings& settings, ModelShape& shape) {
   DRYDOCK_TRY(shape.experts.count, settings.Integer("num_experts", 0));
   if (shape.experts.count == 0) {
     return {};
@@ -109,7 +110,7 @@ Result<ModelShape> ShapeFromMegatron(const ModelSettings& settings) {
   DRYDOCK_TRY(shape.sequence, settings.Integer("seq_length", 0));
   DRYDOCK_TRY(shape.vocabulary, PaddedVocabulary(settings));
   DRYDOCK_TRY(shape.gated, settings.Switch("swiglu", false));
-  DRYDOCK_TRY(shape.ffn, FeedForwardWidth(settings, shape));
+  DRYDOCK_TRY(shape.ffn, MegatronFeedForwardWidth(settings, shape));
   DRYDOCK_TRY(const bool untied, settings.Switch("untie_embeddings_and_output_weights", false));
   shape.tied = !untied;
   DRYDOCK_TRY(const bool no_bias, settings.Switch("disable_bias_linear", false));
@@ -122,7 +123,7 @@ Result<ModelShape> ShapeFromMegatron(const ModelSettings& settings) {
   DRYDOCK_TRY(shape.prediction_layers, settings.Integer("mtp_num_layers", 0));
   DRYDOCK_RETURN_IF_ERROR(AddAttention(settings, shape));
   DRYDOCK_RETURN_IF_ERROR(AddPositions(settings, shape));
-  DRYDOCK_RETURN_IF_ERROR(AddExperts(settings, shape));
+  DRYDOCK_RETURN_IF_ERROR(MegatronAddExperts(settings, shape));
   return shape;
 }
 

@@ -47,7 +47,8 @@ Result<bool> AnySwitch(const ModelSettings& settings,
   return false;
 }
 
-Result<std::int64_t> FeedForwardWidth(const ModelSettings& settings, const ModelShape& shape) {
+Result<std::int64_t> MindFormersFeedForwardWidth(const ModelSettings& settings,
+                                                 const ModelShape& shape) {
   if (settings.Has("intermediate_size") || settings.Has("ffn_hidden_size")) {
     return Any(settings, {"intermediate_size", "ffn_hidden_size"});
   }
@@ -63,7 +64,7 @@ Result<std::int64_t> FeedForwardWidth(const ModelSettings& settings, const Model
   return (width + multiple - 1) / multiple * multiple;
 }
 
-Status AddExperts(const ModelSettings& all, ModelShape& shape) {
+Status MindFormersAddExperts(const ModelSettings& all, ModelShape& shape) {
   const ModelSettings settings = all.Under("moe_config.");
   DRYDOCK_TRY(const std::int64_t count, AnyOr(settings, {"expert_num", "num_experts"}, 1));
   if (count <= 1) {
@@ -81,7 +82,7 @@ Status AddExperts(const ModelSettings& all, ModelShape& shape) {
   return {};
 }
 
-Status AddLatent(const ModelSettings& settings, ModelShape& shape) {
+Status MindFormersAddLatent(const ModelSettings& settings, ModelShape& shape) {
   DRYDOCK_TRY(shape.latent.key_rank, settings.Integer("kv_lora_rank", 0));
   if (shape.latent.key_rank == 0) {
     return {};
@@ -144,9 +145,9 @@ Result<ModelShape> ShapeOfConfig(const ModelSettings& settings) {
     DRYDOCK_RETURN_IF_ERROR(AddGpt(settings, shape));
     return shape;
   }
-  DRYDOCK_TRY(shape.ffn, FeedForwardWidth(settings, shape));
+  DRYDOCK_TRY(shape.ffn, MindFormersFeedForwardWidth(settings, shape));
   DRYDOCK_RETURN_IF_ERROR(AddSwitches(settings, shape));
-  DRYDOCK_RETURN_IF_ERROR(AddLatent(settings, shape));
+  DRYDOCK_RETURN_IF_ERROR(MindFormersAddLatent(settings, shape));
   return shape;
 }
 
@@ -173,7 +174,7 @@ Result<ModelShape> ShapeFromMindformers(const ModelSettings& all) {
   if (settings.Has("moe_config.expert_num")) {
     experts = settings;
   }
-  DRYDOCK_RETURN_IF_ERROR(AddExperts(experts, shape));
+  DRYDOCK_RETURN_IF_ERROR(MindFormersAddExperts(experts, shape));
   return shape;
 }
 

@@ -9,7 +9,7 @@
 namespace drydock::sim {
 namespace {
 
-constexpr int kMaxDepth = 16;
+constexpr int kMaxYamlDepth = 16;
 constexpr int kMaxSettings = 20000;
 
 tl::unexpected<Error> Unreadable(std::string message, const std::string& file, std::int32_t line) {
@@ -74,7 +74,7 @@ void Collect(const YAML::Node& map, const std::string& prefix, int depth, ModelS
     }
     const std::string name = prefix + item.first.Scalar();
     const YAML::Node& value = item.second;
-    if (value.IsMap() && depth < kMaxDepth) {
+    if (value.IsMap() && depth < kMaxYamlDepth) {
       Collect(value, name + ".", depth + 1, settings, left);
       continue;
     }

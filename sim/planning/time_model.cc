@@ -12,22 +12,13 @@
 #include "sim/planning/time_model.h"
 
 #include <algorithm>
-#include <array>
 
+#include "sim/planning/numbers.h"
 #include "sim/timing/collective_time.h"
 #include "sim/timing/kernel_time.h"
 
 namespace drydock::sim {
 namespace {
-
-constexpr double kHalf = 2;
-
-double Real(std::int64_t value) {
-  return static_cast<double>(value);
-}
-
-/// Type of a product's operands. Heads and routers stay in 16 bits where others have 8.
-enum class Width : std::uint8_t { kSixteenBit, kEightBit };
 
 /// A job, a plan and a device, and the questions that terms ask them.
 struct Scene {
@@ -41,14 +32,14 @@ struct Scene {
   [[nodiscard]] double Vector(double bytes) const {
     return KernelSeconds(hardware, {.kind = EfficiencyKind::kVector, .bytes = bytes});
   }
-  [[nodiscard]] double Product(double rows, double inner, double columns, Width width) const {
+  [[nodiscard]] double Product(double rows, double inner, double columns) const {
     const auto type =
-        width == Width::kEightBit ? strategies::DType::kInt8 : strategies::DType::kBFloat16;
+        job.eight_bit_products ? strategies::DType::kInt8 : strategies::DType::kBFloat16;
     return KernelSeconds(hardware,
                          {.kind = EfficiencyKind::kProduct,
                           .dtype = type,
                           .flops = 2 * rows * inner * columns,
-                          .bytes = kHalf * (rows * inner + inner * columns + rows * columns)});
+                          .bytes = kHalfBytes * (rows * inner + inner * columns + rows * columns)});
   }
   [[nodiscard]] double Collective(CollectivePattern pattern, double bytes, std::int64_t size,
                                   std::int64_t stride) const {
@@ -69,24 +60,23 @@ Scene SceneOf(const TrainingJob& job, const HardwareProfile& hardware, const Pla
   return scene;
 }
 
-void AddProductOf(const Scene& scene, Width width, std::array<double, 3> sizes, BlockTime& time) {
-  const auto [rows, inner, columns] = sizes;
-  if (rows <= 0 || inner <= 0 || columns <= 0) {
-    return;
-  }
-  time.forward += scene.Product(rows, inner, columns, width);
-  time.backward +=
-      scene.Product(rows, columns, inner, width) + scene.Product(inner, rows, columns, width);
-  if (width == Width::kEightBit) {
-    time.forward += scene.Vector(scene.job.eight_bit_bytes * rows * inner);
-    time.backward += scene.Vector(scene.job.eight_bit_bytes * rows * columns);
+/// What makes 8-bit operands of 16-bit ones: each is read once, written once and once transposed.
+void AddQuantisation(const Scene& scene, double rows, double inner, double columns,
+                     BlockTime& time) {
+  if (scene.job.eight_bit_products) {
+    time.forward += scene.Vector((kHalfBytes + 2) * rows * inner);
+    time.backward += scene.Vector((kHalfBytes + 2) * rows * columns);
   }
 }
 
 /// One product forward is two backward: for its operand and for its weight.
 void AddProduct(const Scene& scene, double rows, double inner, double columns, BlockTime& time) {
-  AddProductOf(scene, scene.job.eight_bit_products ? Width::kEightBit : Width::kSixteenBit,
-               {rows, inner, columns}, time);
+  if (rows <= 0 || inner <= 0 || columns <= 0) {
+    return;
+  }
+  time.forward += scene.Product(rows, inner, columns);
+  time.backward += scene.Product(rows, columns, inner) + scene.Product(inner, rows, columns);
+  AddQuantisation(scene, rows, inner, columns, time);
 }
 
 /// A pass over memory; backward reads and writes half as much again.
@@ -106,12 +96,12 @@ void AddPlainCore(const Scene& scene, double query, double value, BlockTime& tim
         {.kind = EfficiencyKind::kProduct,
          .dtype = strategies::DType::kBFloat16,
          .flops = 2 * scene.tokens * Real(scene.job.sequence) * width / scene.tensor,
-         .bytes = kHalf * (pairs + 2 * scene.tokens * width / scene.tensor)});
+         .bytes = kHalfBytes * (pairs + 2 * scene.tokens * width / scene.tensor)});
   };
   const double mask = scene.job.model.dropout ? 1 : 0;
   // The softmax reads and writes the scores; dropout reads and writes them and writes a mask.
-  const double passes =
-      scene.Vector(2 * kHalf * pairs) + (mask > 0 ? scene.Vector((2 * kHalf + mask) * pairs) : 0);
+  const double passes = scene.Vector(2 * kHalfBytes * pairs) +
+                        (mask > 0 ? scene.Vector((2 * kHalfBytes + mask) * pairs) : 0);
   const double core = batched(query) + batched(value) + passes;
   time.forward += core;
   time.backward += 2 * batched(query) + 2 * batched(value) + 1.5 * passes;
@@ -124,7 +114,7 @@ void AddFusedCore(const Scene& scene, double query, double value, BlockTime& tim
   const double share = scene.job.causal ? 0.5 : 1;
   KernelWork work{.kind = EfficiencyKind::kAttention, .dtype = strategies::DType::kBFloat16};
   work.flops = share * 2 * scene.tokens * Real(scene.job.sequence) * (query + value) / scene.tensor;
-  work.bytes = kHalf * scene.tokens * 2 * (query + value) / scene.tensor;
+  work.bytes = kHalfBytes * scene.tokens * 2 * (query + value) / scene.tensor;
   const double core = KernelSeconds(scene.hardware, work);
   time.forward += core;
   work.flops *= 2.5;
@@ -153,7 +143,7 @@ void AddLatentAttention(const Scene& scene, BlockTime& time) {
   AddProduct(scene, scene.whole, hidden, Real(latent.key_rank + latent.rotary_width), time);
   AddProduct(scene, scene.tokens, Real(latent.key_rank),
              (heads * Real(latent.plain_width) + value) / scene.tensor, time);
-  AddVector(scene, 2 * kHalf * (2 * query + value) * scene.tokens / scene.tensor, time);
+  AddVector(scene, 2 * kHalfBytes * (2 * query + value) * scene.tokens / scene.tensor, time);
   AddCore(scene, query, value, time);
   AddProduct(scene, scene.tokens, value / scene.tensor, hidden, time);
 }
@@ -169,7 +159,7 @@ void AddAttention(const Scene& scene, BlockTime& time) {
   const double key = Real(model.kv_heads) * Real(model.head_width);
   AddProduct(scene, scene.tokens, hidden, (query + 2 * key) / scene.tensor, time);
   if (model.positions == Positions::kRotary) {
-    AddVector(scene, 2 * kHalf * (query + key) * scene.tokens / scene.tensor, time);
+    AddVector(scene, 2 * kHalfBytes * (query + key) * scene.tokens / scene.tensor, time);
   }
   AddCore(scene, query, query, time);
   AddProduct(scene, scene.tokens, query / scene.tensor, hidden, time);
@@ -182,7 +172,7 @@ void AddFeedForward(const Scene& scene, double tokens, double width, BlockTime& 
   const double hidden = Real(scene.job.model.hidden);
   const double columns = scene.job.model.gated ? 2 : 1;
   AddProduct(scene, tokens, hidden, columns * width, time);
-  AddVector(scene, kHalf * (columns + 1) * tokens * width, time);
+  AddVector(scene, kHalfBytes * (columns + 1) * tokens * width, time);
   AddProduct(scene, tokens, width, hidden, time);
 }
 
@@ -192,15 +182,15 @@ void AddExperts(const Scene& scene, BlockTime& time) {
   const double tokens = scene.tokens / scene.tensor;
   const double routed = tokens * Real(experts.per_token);
   const double local = Real(experts.count) / Real(scene.plan.expert);
-  AddProductOf(scene, Width::kSixteenBit, {tokens, hidden, Real(experts.count)}, time);
+  AddProduct(scene, tokens, hidden, Real(experts.count), time);
   // One grouped product for all experts of the rank, as efficient as one of them is.
   BlockTime one;
   AddFeedForward(scene, routed / local, Real(experts.width), one);
   time.forward += local * one.forward;
   time.backward += local * one.backward;
-  AddVector(scene, 4 * kHalf * routed * hidden, time);  // into the order of experts and back
+  AddVector(scene, 4 * kHalfBytes * routed * hidden, time);  // into the order of experts and back
   AddFeedForward(scene, scene.tokens, Real(experts.shared_width) / scene.tensor, time);
-  const double bytes = kHalf * hidden * routed;
+  const double bytes = kHalfBytes * hidden * routed;
   time.expert += 4 * scene.Collective(CollectivePattern::kAllToAll, bytes, scene.plan.expert, 1);
 }
 
@@ -209,8 +199,8 @@ void AddBetween(const Scene& scene, BlockTime& time) {
   const double hidden = Real(scene.job.model.hidden);
   const double mask = scene.job.model.dropout ? 1 : 0;
   for (int half = 0; half < 2; ++half) {
-    AddVector(scene, 2 * kHalf * scene.whole * hidden, time);
-    AddVector(scene, (3 * kHalf + mask) * scene.whole * hidden, time);
+    AddVector(scene, 2 * kHalfBytes * scene.whole * hidden, time);
+    AddVector(scene, (3 * kHalfBytes + mask) * scene.whole * hidden, time);
   }
 }
 
@@ -218,7 +208,7 @@ void AddBetween(const Scene& scene, BlockTime& time) {
 /// and a ReduceScatter of the same volume; the AllGather of inputs that the backward pass repeats
 /// runs beside products.
 void AddTensorCollectives(const Scene& scene, BlockTime& time) {
-  const double bytes = kHalf * scene.tokens * Real(scene.job.model.hidden);
+  const double bytes = kHalfBytes * scene.tokens * Real(scene.job.model.hidden);
   const std::int64_t size = scene.plan.tensor;
   const double one = scene.plan.sequence_parallel
                          ? scene.Collective(CollectivePattern::kAllGather, bytes, size, 1) +
@@ -232,7 +222,7 @@ void AddContextCollectives(const Scene& scene, double core, BlockTime& time) {
   const ModelShape& model = scene.job.model;
   const double key = Real(model.kv_heads) * Real(model.head_width);
   const double bytes =
-      2 * kHalf * key * Real(scene.job.sequence) * Real(scene.plan.micro_batch) / scene.tensor;
+      2 * kHalfBytes * key * Real(scene.job.sequence) * Real(scene.plan.micro_batch) / scene.tensor;
   const double one =
       scene.Collective(CollectivePattern::kAllGather, bytes, scene.plan.context, scene.plan.tensor);
   time.context += std::max(0.3 * one, 3 * one - core);
@@ -241,17 +231,16 @@ void AddContextCollectives(const Scene& scene, double core, BlockTime& time) {
 /// Token table, and at the other end norm, head and loss.
 BlockTime FirstEnd(const Scene& scene) {
   BlockTime time;
-  AddVector(scene, 2 * kHalf * scene.whole * Real(scene.job.model.hidden), time);
+  AddVector(scene, 2 * kHalfBytes * scene.whole * Real(scene.job.model.hidden), time);
   return time;
 }
 
 BlockTime LastEnd(const Scene& scene) {
   BlockTime time;
   const double columns = Real(scene.job.model.vocabulary) / scene.tensor;
-  AddProductOf(scene, Width::kSixteenBit, {scene.tokens, Real(scene.job.model.hidden), columns},
-               time);
+  AddProduct(scene, scene.tokens, Real(scene.job.model.hidden), columns, time);
   AddVector(scene, 12 * scene.tokens * columns, time);
-  const double bytes = kHalf * scene.tokens * Real(scene.job.model.hidden);
+  const double bytes = kHalfBytes * scene.tokens * Real(scene.job.model.hidden);
   time.tensor += 2 * scene.Collective(CollectivePattern::kAllReduce, bytes, scene.plan.tensor, 1);
   return time;
 }
@@ -316,10 +305,8 @@ double DataTime(const Scene& scene, double weights, const BlockTime& stage, doub
   const std::int64_t replicas = plan.data * plan.context;
   const double gradients = scene.job.storage.gradient * weights;
   const double gathered = scene.job.storage.computed * weights;
-  const std::int64_t stride =
-      scene.job.one_ring ? std::max(plan.tensor, scene.hardware.devices_per_node) : plan.tensor;
   const auto time = [&](CollectivePattern pattern, double bytes) {
-    return scene.Collective(pattern, bytes, replicas, stride);
+    return scene.Collective(pattern, bytes, replicas, plan.tensor);
   };
   if (replicas <= 1) {
     return 0;
@@ -327,8 +314,7 @@ double DataTime(const Scene& scene, double weights, const BlockTime& stage, doub
   if (plan.optimizer_level >= 3) {
     const double each = 2 * time(CollectivePattern::kAllGather, gathered) +
                         time(CollectivePattern::kReduceScatter, gradients);
-    const double copies = scene.Vector(scene.job.weight_copy_bytes * weights);
-    return micro_batches * (std::max(0.05 * each, each - stage.Compute()) + copies);
+    return micro_batches * std::max(0.05 * each, each - stage.Compute());
   }
   const double reduce = plan.optimizer_level == 0
                             ? time(CollectivePattern::kAllReduce, gradients)
@@ -338,11 +324,8 @@ double DataTime(const Scene& scene, double weights, const BlockTime& stage, doub
   if (!scene.job.overlap_data) {
     return reduce + spread;
   }
-  if (scene.job.storage.cut_weights && plan.optimizer_level == 2) {
-    // Scattered for each micro batch: beside the backward pass, or in a pipeline between two
-    // passes.
-    const double hidden = plan.pipeline > 1 ? 0 : stage.backward;
-    return micro_batches * std::max(0.05 * reduce, reduce - hidden) +
+  if (scene.job.storage.cut_weights && plan.optimizer_level == 2) {  // scattered each time
+    return micro_batches * std::max(0.05 * reduce, reduce - stage.backward) +
            std::max(0.05 * spread, spread - stage.forward);
   }
   return std::max(0.05 * reduce, reduce - stage.backward) +
@@ -366,7 +349,7 @@ double SummingTime(const Scene& scene, double weights, double micro_batches) {
   }
   const double shards =
       scene.plan.optimizer_level >= 2 ? Real(scene.plan.data * scene.plan.context) : 1;
-  const double cast = (scene.job.storage.gradient + kHalf) * weights;
+  const double cast = (scene.job.storage.gradient + kHalfBytes) * weights;
   const double sum = micro_batches > 1 ? 3 * scene.job.storage.gradient * weights / shards : 0;
   return scene.Vector(cast) + scene.Vector(sum);
 }
@@ -411,8 +394,8 @@ StepTime TimeOf(const TrainingJob& job, const JobFacts& facts, const HardwarePro
   step.context = micro_batches * stage.context;
   step.expert = micro_batches * stage.expert;
   if (plan.pipeline > 1) {
-    const double bytes =
-        kHalf * scene.tokens * Real(job.model.hidden) / (job.whole_messages ? 1 : scene.tensor);
+    const double bytes = kHalfBytes * scene.tokens * Real(job.model.hidden) /
+                         (job.whole_messages ? 1 : scene.tensor);
     const double message = scene.Collective(CollectivePattern::kMessage, bytes, 2,
                                             plan.tensor * plan.context * plan.data);
     step.pipeline = 2 * message *

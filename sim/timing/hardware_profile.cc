@@ -28,7 +28,6 @@ constexpr std::array<std::string_view, kPeakTypeCount> kPeakTypeNames = {
 constexpr std::array<std::string_view, kEfficiencyKindCount> kEfficiencyNames = {
     "product", "attention", "vector", "movement"};
 constexpr std::array<std::string_view, 4> kOrigins = {"vendor", "measured", "fitted", "assumed"};
-constexpr std::array<std::string_view, 3> kWirings = {"switch", "mesh", "ring"};
 constexpr std::array<std::string_view, kCollectiveAlgorithmCount> kAlgorithmNames = {
     "ring", "tree", "halving_doubling", "direct", "in_network", "hierarchical"};
 constexpr std::size_t kMostPoints = 64;
@@ -248,8 +247,9 @@ class ProfileReader {
     DRYDOCK_TRY(level.name, ShortText(name, "name"));
     prefix_ = "levels." + level.name + ".";
     DRYDOCK_TRY(const JsonView wiring, object.Require("wiring"));
-    DRYDOCK_TRY(const std::string word, OneOf(wiring, prefix_ + "wiring", kWirings));
-    level.wiring = static_cast<Wiring>(std::ranges::find(kWirings, word) - kWirings.begin());
+    DRYDOCK_TRY(const std::string word, OneOf(wiring, prefix_ + "wiring", kWiringNames));
+    level.wiring =
+        static_cast<Wiring>(std::ranges::find(kWiringNames, word) - kWiringNames.begin());
     DRYDOCK_TRY(level.devices, Whole(object, "devices", kLevelBounds));
     DRYDOCK_TRY(level.bytes_per_second, Required(object, "bytes_per_second", kBandwidthBounds));
     DRYDOCK_TRY(level.efficiency, Required(object, "efficiency", kEfficiencyBounds));

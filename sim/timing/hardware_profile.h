@@ -43,6 +43,7 @@ enum class Wiring : std::uint8_t {
   kMesh,    ///< One link per pair: n members use n - 1 of the links.
   kRing,    ///< Links to two neighbours.
 };
+inline constexpr std::array<std::string_view, 3> kWiringNames = {"switch", "mesh", "ring"};
 
 /// How a collective is done.
 enum class CollectiveAlgorithm : std::uint8_t {

@@ -12,8 +12,6 @@
 namespace drydock::sim {
 namespace {
 
-constexpr std::array<std::string_view, 3> kWirings = {"switch", "mesh", "ring"};
-
 class ProfileWriter {
  public:
   explicit ProfileWriter(const HardwareProfile& profile) : profile_(profile) {}
@@ -90,7 +88,7 @@ class ProfileWriter {
   void AddLevel(const NetworkLevel& level) {
     text_ += "\"name\": ";
     strategies::AppendJsonText(text_, level.name);
-    Text("wiring", std::string(kWirings[static_cast<std::size_t>(level.wiring)]));
+    Text("wiring", std::string(kWiringNames[static_cast<std::size_t>(level.wiring)]));
     Key("algorithms");
     text_ += "[";
     for (std::size_t i = 0; i < level.algorithms.size(); ++i) {

@@ -19,7 +19,7 @@ namespace drydock::strategies {
 namespace {
 
 constexpr std::int64_t kWhole = -1;
-constexpr std::size_t kMaxDimensions = 255;
+constexpr std::size_t kMaxMapped = 255;
 
 class StepInference {
  public:
@@ -30,7 +30,7 @@ class StepInference {
         enable_alltoall_(enable_alltoall),
         map_(from.tensor_map),
         slice_(SliceShape(from)) {
-    DRYDOCK_CHECK(map_.size() == target_.size() && map_.size() <= kMaxDimensions);
+    DRYDOCK_CHECK(map_.size() == target_.size() && map_.size() <= kMaxMapped);
     pending_count_ = map_.size();
     PendingOrder(std::span(pending_).first(pending_count_));
   }
@@ -169,7 +169,7 @@ class StepInference {
   bool enable_alltoall_ = false;
   std::vector<std::int64_t> map_;
   Shape slice_;
-  std::array<std::uint8_t, kMaxDimensions> pending_ = {};
+  std::array<std::uint8_t, kMaxMapped> pending_ = {};
   std::size_t pending_count_ = 0;
   std::vector<LayoutStep> steps_;
 };

@@ -12,8 +12,6 @@
 namespace drydock::strategies {
 namespace {
 
-using Kind = PlanOp::Kind;
-
 bool LeadingOnes(const Shape& shape, std::int64_t count) {
   return std::all_of(shape.begin(), shape.begin() + count,
                      [](std::int64_t extent) { return extent == 1; });
@@ -22,13 +20,13 @@ bool LeadingOnes(const Shape& shape, std::int64_t count) {
 /// Concats before slices; concats by falling, slices by rising axis. A Reshape equals everything,
 /// which is not a proper order: the result is what a stable merge sort makes of it.
 bool ComesBefore(const PlanOp& a, const PlanOp& b) {
-  if (a.kind == Kind::kReshape || b.kind == Kind::kReshape) {
+  if (a.kind == PlanOp::Kind::kReshape || b.kind == PlanOp::Kind::kReshape) {
     return false;
   }
   if (a.kind != b.kind) {
-    return a.kind == Kind::kConcat;
+    return a.kind == PlanOp::Kind::kConcat;
   }
-  return a.kind == Kind::kConcat ? a.axis > b.axis : a.axis < b.axis;
+  return a.kind == PlanOp::Kind::kConcat ? a.axis > b.axis : a.axis < b.axis;
 }
 
 /// Concats behind leading ones only are concats on axis 0 of another shape.
@@ -38,7 +36,7 @@ std::vector<PlanOp> WithConcatsOnAxisZero(std::vector<PlanOp> ops, const Shape& 
   std::optional<Shape> last_output;  // of the nearest operator that is no Reshape
   for (PlanOp& op : ops) {
     Shape output = ShapeAfter(op, shape);
-    if (op.kind == Kind::kConcat && op.axis > 0 && LeadingOnes(shape, op.axis)) {
+    if (op.kind == PlanOp::Kind::kConcat && op.axis > 0 && LeadingOnes(shape, op.axis)) {
       const Shape flat = last_output.value_or(Shape(shape.begin() + op.axis, shape.end()));
       op.axis = 0;
       last_output = ShapeAfter(op, flat);
@@ -46,7 +44,7 @@ std::vector<PlanOp> WithConcatsOnAxisZero(std::vector<PlanOp> ops, const Shape& 
       result.push_back(std::move(op));
       result.push_back(ReshapeTo(output));
     } else {
-      if (op.kind != Kind::kReshape) {
+      if (op.kind != PlanOp::Kind::kReshape) {
         last_output = output;
       }
       result.push_back(std::move(op));
@@ -65,8 +63,8 @@ void MoveSlicesBehindReshapes(std::vector<PlanOp>* ops, const Shape& start) {
   for (std::size_t i = ops->size(); i-- > 1;) {
     PlanOp& slice = (*ops)[i - 1];
     PlanOp& reshape = (*ops)[i];
-    if (slice.kind != Kind::kSlice || reshape.kind != Kind::kReshape || reshape.shape.empty() ||
-        !LeadingOnes(inputs[i - 1], slice.axis)) {
+    if (slice.kind != PlanOp::Kind::kSlice || reshape.kind != PlanOp::Kind::kReshape ||
+        reshape.shape.empty() || !LeadingOnes(inputs[i - 1], slice.axis)) {
       continue;
     }
     reshape.shape[0] *= slice.parts;
@@ -84,8 +82,9 @@ std::int64_t EndOf(const PlanOp& concat) {
 std::vector<PlanOp> WithMergedConcats(std::vector<PlanOp> ops) {
   std::vector<PlanOp> merged;
   for (PlanOp& op : ops) {
-    if (!merged.empty() && op.kind == Kind::kConcat && merged.back().kind == Kind::kConcat &&
-        merged.back().axis == op.axis && EndOf(merged.back()) == op.digits.front().stride) {
+    if (!merged.empty() && op.kind == PlanOp::Kind::kConcat &&
+        merged.back().kind == PlanOp::Kind::kConcat && merged.back().axis == op.axis &&
+        EndOf(merged.back()) == op.digits.front().stride) {
       merged.back().digits.front().extent *= op.digits.front().extent;
       merged.back().parts *= op.parts;
     } else {
@@ -101,16 +100,16 @@ std::vector<PlanOp> WithMergedSlices(std::vector<PlanOp> ops) {
   constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::size_t open = kNone;  // the slice that only Reshapes follow in `merged`
   for (PlanOp& op : ops) {
-    if (op.kind == Kind::kSlice && open != kNone && merged[open].axis == op.axis) {
+    if (op.kind == PlanOp::Kind::kSlice && open != kNone && merged[open].axis == op.axis) {
       PlanOp& first = merged[open];
       first.index = Plus(Times(first.index, op.parts), op.index);
       first.parts *= op.parts;
       merged.resize(open + 1);
       continue;
     }
-    if (op.kind == Kind::kSlice) {
+    if (op.kind == PlanOp::Kind::kSlice) {
       open = merged.size();
-    } else if (op.kind != Kind::kReshape) {
+    } else if (op.kind != PlanOp::Kind::kReshape) {
       open = kNone;
     }
     merged.push_back(std::move(op));
@@ -121,9 +120,9 @@ std::vector<PlanOp> WithMergedSlices(std::vector<PlanOp> ops) {
 /// The reference leaves lists alone that have one primitive only or an AlltoAll.
 bool IsOptimized(const std::vector<PlanOp>& ops) {
   const bool has_exchange = std::any_of(
-      ops.begin(), ops.end(), [](const PlanOp& op) { return op.kind == Kind::kExchange; });
+      ops.begin(), ops.end(), [](const PlanOp& op) { return op.kind == PlanOp::Kind::kExchange; });
   const bool is_one_primitive =
-      ops.size() == 1 && (ops[0].kind != Kind::kConcat || ops[0].axis == 0);
+      ops.size() == 1 && (ops[0].kind != PlanOp::Kind::kConcat || ops[0].axis == 0);
   return !ops.empty() && !has_exchange && !is_one_primitive;
 }
 
@@ -134,15 +133,15 @@ std::vector<PlanOp> WithoutIdleReshapes(std::vector<PlanOp> ops, const Shape& st
   kept.reserve(ops.size());
   Shape before_run = start;  // shape in front of the Reshapes at the end of `kept`
   for (PlanOp& op : ops) {
-    if (op.kind != Kind::kReshape) {
-      if (!kept.empty() && kept.back().kind == Kind::kReshape) {
+    if (op.kind != PlanOp::Kind::kReshape) {
+      if (!kept.empty() && kept.back().kind == PlanOp::Kind::kReshape) {
         before_run = kept.back().shape;
       }
       before_run = ShapeAfter(op, before_run);
       kept.push_back(std::move(op));
       continue;
     }
-    if (!kept.empty() && kept.back().kind == Kind::kReshape) {
+    if (!kept.empty() && kept.back().kind == PlanOp::Kind::kReshape) {
       kept.pop_back();
     }
     if (op.shape != before_run) {

@@ -25,19 +25,19 @@ namespace drydock::strategies {
 namespace {
 
 constexpr std::size_t kMaxStates = 4000;
-constexpr std::size_t kMaxDimensions = 32;  ///< Of refined shapes and of device matrices.
+constexpr std::size_t kMaxRefined = 32;  ///< Of refined shapes and of device matrices.
 constexpr std::size_t kMaxJointAxes = 8;
 
-/// A dimension or a device axis, axes counted from the right; kNone for neither.
+/// A dimension or a device axis, axes counted from the right; kNoPlace for neither.
 using Place = std::int16_t;
-constexpr Place kNone = -1;
+constexpr Place kNoPlace = -1;
 
-/// The device axis of every dimension, kNone where it is whole and where there is no dimension.
-using Map = std::array<Place, kMaxDimensions>;
+/// The device axis of every dimension, kNoPlace where it is whole and where there is no dimension.
+using Map = std::array<Place, kMaxRefined>;
 
 Map MapOf(const std::vector<std::int64_t>& axes) {
   Map map;
-  map.fill(kNone);
+  map.fill(kNoPlace);
   std::ranges::transform(axes, map.begin(),
                          [](std::int64_t axis) { return static_cast<Place>(axis); });
   return map;
@@ -52,15 +52,15 @@ struct MapHash {
 /// The dimension that `axis` cuts.
 Place HolderOf(const Map& map, Place axis) {
   const auto holder = std::ranges::find(map, axis);
-  return static_cast<Place>(holder == map.end() ? kNone : holder - map.begin());
+  return static_cast<Place>(holder == map.end() ? kNoPlace : holder - map.begin());
 }
 
 /// An axis that leaves a dimension for another one: a permute, or a split or concat where one of
-/// the two is kNone.
+/// the two is kNoPlace.
 struct Placement {
   Place axis = 0;
-  Place from = kNone;
-  Place to = kNone;
+  Place from = kNoPlace;
+  Place to = kNoPlace;
 };
 
 /// What a rank sends that holds `elements`, in one step or in permutes that are one exchange.
@@ -82,7 +82,7 @@ std::int64_t SentBy(std::span<const LayoutStep> move, std::int64_t elements) {
 
 class StepSearch {
  public:
-  /// No more than kMaxDimensions dimensions and axes.
+  /// No more than kMaxRefined dimensions and axes.
   StepSearch(const PlainLayout& from, const std::vector<std::int64_t>& target, std::int64_t limit)
       : shape_(from.shape),
         dimensions_(static_cast<Place>(from.shape.size())),
@@ -120,7 +120,7 @@ class StepSearch {
   // ---- Geometry -------------------------------------------------------------------------------
 
   [[nodiscard]] std::int64_t CountOf(Place axis) const {
-    return axis == kNone ? 1 : counts_[static_cast<std::size_t>(axis)];
+    return axis == kNoPlace ? 1 : counts_[static_cast<std::size_t>(axis)];
   }
 
   [[nodiscard]] Shape SliceOf(const Map& map) const {
@@ -143,10 +143,10 @@ class StepSearch {
   [[nodiscard]] std::int64_t Missing(const Map& map) const {
     std::int64_t held = 1;
     for (std::size_t d = 0; d < shape_.size(); ++d) {
-      if (map[d] != kNone && target_[d] != kNone && map[d] != target_[d]) {
+      if (map[d] != kNoPlace && target_[d] != kNoPlace && map[d] != target_[d]) {
         return target_elements_;  // Of two axes' cuts some rank has parts that do not meet.
       }
-      held *= shape_[d] / CountOf(map[d] != kNone ? map[d] : target_[d]);
+      held *= shape_[d] / CountOf(map[d] != kNoPlace ? map[d] : target_[d]);
     }
     return target_elements_ - held;
   }
@@ -157,22 +157,22 @@ class StepSearch {
   /// which is and does so too: what holds for one of the two holds for the other.
   [[nodiscard]] Place TwinOf(const Map& map, Place dimension) const {
     const auto d = static_cast<std::size_t>(dimension);
-    for (std::size_t twin = target_[d] == kNone ? d : 0; twin-- > 0;) {
-      if (map[twin] == kNone && target_[twin] == kNone && shape_[twin] == shape_[d]) {
+    for (std::size_t twin = target_[d] == kNoPlace ? d : 0; twin-- > 0;) {
+      if (map[twin] == kNoPlace && target_[twin] == kNoPlace && shape_[twin] == shape_[d]) {
         return static_cast<Place>(twin);
       }
     }
-    return kNone;
+    return kNoPlace;
   }
 
   /// True if `axis` may go to the dimension `to` while another goes to `taken`.
   [[nodiscard]] bool MayTake(const Map& map, Place axis, Place to, Place taken) const {
     const auto d = static_cast<std::size_t>(to);
-    if (map[d] != kNone || to == taken || shape_[d] % CountOf(axis) != 0) {
+    if (map[d] != kNoPlace || to == taken || shape_[d] % CountOf(axis) != 0) {
       return false;
     }
     const Place twin = TwinOf(map, to);
-    return twin == kNone || twin == taken;
+    return twin == kNoPlace || twin == taken;
   }
 
   void Expand(std::size_t index) {
@@ -180,19 +180,19 @@ class StepSearch {
     std::vector<Placement> towards_target;
     for (auto axis = static_cast<Place>(counts_.size()); axis-- > 0;) {
       const Place from = HolderOf(map, axis);
-      if (from != kNone) {
+      if (from != kNoPlace) {
         Try(index, std::array{Placement{.axis = axis, .from = from}});
       }
       for (Place to = 0; to < dimensions_; ++to) {
-        if (!MayTake(map, axis, to, kNone)) {
+        if (!MayTake(map, axis, to, kNoPlace)) {
           continue;
         }
         const Placement placement{.axis = axis, .from = from, .to = to};
         Try(index, std::array{placement});
-        if (from != kNone) {
+        if (from != kNoPlace) {
           ExpandPairs(index, map, placement);
         }
-        if (from != kNone && target_[static_cast<std::size_t>(to)] == axis) {
+        if (from != kNoPlace && target_[static_cast<std::size_t>(to)] == axis) {
           towards_target.push_back(placement);
         }
       }
@@ -204,7 +204,7 @@ class StepSearch {
   void ExpandPairs(std::size_t index, const Map& map, const Placement& outer) {
     for (Place axis = 0; axis < outer.axis; ++axis) {
       const Place from = HolderOf(map, axis);
-      for (Place to = 0; from != kNone && to < dimensions_; ++to) {
+      for (Place to = 0; from != kNoPlace && to < dimensions_; ++to) {
         if (MayTake(map, axis, to, outer.to)) {
           Try(index, std::array{outer, Placement{.axis = axis, .from = from, .to = to}});
         }
@@ -233,11 +233,11 @@ class StepSearch {
     State next{.map = before.map, .moves = before.moves + 1, .parent = index};
     std::int64_t moved = 1;
     for (const Placement& placement : move) {
-      moved *= placement.from == kNone ? 1 : CountOf(placement.axis);
-      if (placement.from != kNone) {
-        next.map[static_cast<std::size_t>(placement.from)] = kNone;
+      moved *= placement.from == kNoPlace ? 1 : CountOf(placement.axis);
+      if (placement.from != kNoPlace) {
+        next.map[static_cast<std::size_t>(placement.from)] = kNoPlace;
       }
-      if (placement.to != kNone) {
+      if (placement.to != kNoPlace) {
         next.map[static_cast<std::size_t>(placement.to)] = placement.axis;
       }
     }
@@ -289,15 +289,15 @@ class StepSearch {
       }
       LayoutStep step{.axis = axis, .count = CountOf(axis), .slice_before = SliceOf(map)};
       step.joint = map != before;
-      step.dimension = to != kNone ? to : from;
-      step.kind = to == kNone ? LayoutStep::Kind::kConcat : LayoutStep::Kind::kSplit;
-      if (from != kNone) {
-        map[static_cast<std::size_t>(from)] = kNone;
+      step.dimension = to != kNoPlace ? to : from;
+      step.kind = to == kNoPlace ? LayoutStep::Kind::kConcat : LayoutStep::Kind::kSplit;
+      if (from != kNoPlace) {
+        map[static_cast<std::size_t>(from)] = kNoPlace;
       }
-      if (to != kNone) {
+      if (to != kNoPlace) {
         map[static_cast<std::size_t>(to)] = axis;
       }
-      if (from != kNone && to != kNone) {
+      if (from != kNoPlace && to != kNoPlace) {
         step.kind = LayoutStep::Kind::kPermute;
         step.concat_dimension = from;
       }
@@ -323,7 +323,7 @@ class StepSearch {
 std::optional<std::vector<LayoutStep>> CheapestSteps(const PlainLayout& from,
                                                      const std::vector<std::int64_t>& to_map,
                                                      std::int64_t limit) {
-  if (std::max(from.shape.size(), from.device_matrix.size()) > kMaxDimensions) {
+  if (std::max(from.shape.size(), from.device_matrix.size()) > kMaxRefined) {
     return std::nullopt;
   }
   return StepSearch(from, to_map, limit).Run();

@@ -9,8 +9,8 @@
 namespace drydock::strategies {
 namespace {
 
-constexpr std::size_t kMaxAxes = 64;        ///< Device axes; extents above 1 cannot be more.
-constexpr std::size_t kMaxDimensions = 64;  ///< Tensor dimensions.
+constexpr std::size_t kMaxAxes = 64;              ///< Device axes; extents above 1 cannot be more.
+constexpr std::size_t kMaxTensorDimensions = 64;  ///< Tensor dimensions.
 
 /// Index from the left of device axis `axis`, which counts from the right.
 std::size_t FromLeft(const TensorLayout& layout, std::int64_t axis) {
@@ -132,7 +132,7 @@ TensorLayout ReplicatedLayout(std::int64_t device_count, Shape shape) {
 
 Status ValidateLayout(const TensorLayout& layout) {
   if (layout.device_matrix.empty() || layout.device_matrix.size() > kMaxAxes ||
-      layout.shape.size() > kMaxDimensions) {
+      layout.shape.size() > kMaxTensorDimensions) {
     return FailInput("Layout:rank", "a layout has 1 to 64 device axes and at most 64 dimensions");
   }
   if (layout.tensor_map.size() != layout.shape.size()) {

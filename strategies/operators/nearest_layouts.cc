@@ -9,7 +9,7 @@
 namespace drydock::strategies {
 namespace {
 
-constexpr std::size_t kMaxTried = 2000;
+constexpr std::size_t kMaxLayoutsTried = 2000;
 constexpr std::size_t kMaxChanged = 4;
 
 using Layouts = std::vector<TensorLayout>;
@@ -43,7 +43,7 @@ class LayoutSearch {
   }
 
  private:
-  [[nodiscard]] bool Done() const { return legal_.size() >= count_ || tried_ >= kMaxTried; }
+  [[nodiscard]] bool Done() const { return legal_.size() >= count_ || tried_ >= kMaxLayoutsTried; }
 
   /// Changes `left` more dimensions, from dimension `d` of tensor `t` on.
   void Change(std::size_t t, std::size_t d, std::size_t left) {

@@ -17,7 +17,7 @@ namespace drydock::strategies {
 namespace {
 
 constexpr std::size_t kKeptPerProduct = 48;
-constexpr std::size_t kMaxTried = 400;
+constexpr std::size_t kMaxStrategiesTried = 400;
 
 /// Cuts of the first axes, and how many entries of the wanted strategy they change.
 struct Choice {
@@ -167,7 +167,8 @@ std::vector<Strategy> NearestLegalStrategies(const OpEntry& entry, const OpView&
     return ChangedEntries(candidate, wanted);
   });
   std::vector<Strategy> legal;
-  for (std::size_t i = 0; i < std::min(candidates.size(), kMaxTried) && legal.size() < count; ++i) {
+  for (std::size_t i = 0;
+       i < std::min(candidates.size(), kMaxStrategiesTried) && legal.size() < count; ++i) {
     const bool is_new = std::ranges::find(legal, candidates[i]) == legal.end();
     if (is_new && TrySharding(entry, plain, candidates[i], devices)) {
       legal.push_back(candidates[i]);

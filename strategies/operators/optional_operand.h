@@ -13,4 +13,10 @@ namespace drydock::strategies {
   return index < 0 ? nullptr : &context.inputs[static_cast<std::size_t>(index)];
 }
 
+/// Type of an operand, null if it was not given.
+[[nodiscard]] inline const TensorType* OptionalType(const OpView& op, std::size_t operand) {
+  const std::ptrdiff_t index = PresentIndex(op, operand);
+  return index < 0 ? nullptr : &op.inputs[static_cast<std::size_t>(index)];
+}
+
 }  // namespace drydock::strategies

@@ -39,7 +39,7 @@ std::vector<const RankCollective*> TransfersOf(const CollectiveSequence& sequenc
   return transfers;
 }
 
-std::string Describe(const RankCollective& transfer) {
+std::string DescribeTransfer(const RankCollective& transfer) {
   return std::string(transfer.kind) + " " + std::to_string(transfer.tag) + " of " +
          std::to_string(transfer.payload_bytes) + " B " + std::string(DTypeName(transfer.dtype)) +
          (transfer.line.empty() ? "" : " (" + transfer.line + ")");
@@ -169,9 +169,9 @@ class Column {
     const bool equal = theirs.payload_bytes == mine.payload_bytes && theirs.dtype == mine.dtype &&
                        theirs.tag == mine.tag;
     if (!equal) {
-      result_.first_conflict = "rank " + std::to_string(RankOf(stage)) + " does " + Describe(mine) +
-                               ", its peer, rank " + std::to_string(RankOf(other)) + ", " +
-                               Describe(theirs);
+      result_.first_conflict = "rank " + std::to_string(RankOf(stage)) + " does " +
+                               DescribeTransfer(mine) + ", its peer, rank " +
+                               std::to_string(RankOf(other)) + ", " + DescribeTransfer(theirs);
     }
     return equal;
   }
@@ -180,12 +180,13 @@ class Column {
     const std::size_t other = PeerOf(stage);
     const RankCollective* const theirs = other < sequences_.size() ? Head(other) : nullptr;
     result_.first_conflict =
-        "rank " + std::to_string(RankOf(stage)) + " waits forever in " + Describe(*Head(stage)) +
+        "rank " + std::to_string(RankOf(stage)) + " waits forever in " +
+        DescribeTransfer(*Head(stage)) +
         (other >= sequences_.size()
              ? ": there is no such stage"
              : " for rank " + std::to_string(RankOf(other)) +
                    (theirs == nullptr ? ", which has no transfer left"
-                                      : ", which waits in " + Describe(*theirs)));
+                                      : ", which waits in " + DescribeTransfer(*theirs)));
   }
 
   const std::vector<std::vector<const RankCollective*>>& transfers_;

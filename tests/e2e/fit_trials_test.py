@@ -38,6 +38,23 @@ class FitTrialsTest(command.CommandTest):
             self.assertIn(change, " ".join(run.out.split()))
             self.assertEqual(self.report("summary.json", "changed")["trials"], [])
 
+    def test_trials_of_a_graph_document_equal_those_of_its_script(self):
+        self.play("out", "0.03GB", flags=["--export=graph"])
+        self.assert_accepted(self.msrun("--device_memory=0.03GB", "--log_dir=again", "out/traced_graph.json"))
+        script, document = ([(trial["peak_bytes"], trial["fits"], trial["problem"]) for trial in self.report("summary.json", folder)["trials"]]
+                            for folder in ("out", "again"))
+        self.assertEqual(len(script), 3)
+        self.assertEqual(script, document)
+        changes = [trial["change"] for trial in self.report("summary.json", "again")["trials"]]
+        self.assertIn("recompute() of the 8 Blocks in 'Default/network-Gpt/layers-CellList'", changes)
+        self.assertEqual(self.peak("out"), self.peak("again"))
+
+    def test_a_graph_document_survives_the_run_that_reads_it(self):
+        self.play("out", "4GB", flags=["--export=graph"])
+        self.assert_accepted(self.msrun("--log_dir=out", "out/traced_graph.json"))
+        self.assertEqual(self.msrun("--worker_num=3", "--log_dir=out", "out/traced_graph.json").status, 6)
+        self.assert_accepted(self.msrun("--log_dir=out", "out/traced_graph.json"))
+
     def test_what_recomputes_already_is_not_suggested(self):
         self.play("out", "0.001GB", "--recompute", "--shard_optimizer")
         changes = [trial["change"] for trial in self.report("summary.json", "out")["trials"]]

@@ -7,6 +7,7 @@
 #include "strategies/layout/redistribution.h"
 #include "strategies/operators/recursive_facts.h"
 #include "strategies/operators/sharding.h"
+#include "strategies/passes/choose/propagation_graph.h"
 
 /// MindSpore's model of what operators cost: bytes that a device computes on and sends.
 ///
@@ -19,10 +20,6 @@ namespace drydock::strategies {
 namespace {
 
 constexpr double kTiny = 1e-6;
-
-double SliceBytes(const TensorLayout& layout, DType dtype) {
-  return static_cast<double>(drydock::Product(SliceShape(layout)) * DTypeBytes(dtype));
-}
 
 /// Bytes of the gradient of operand `i` that is summed, if it is a weight.
 double SummedGradient(const Graph& graph, const Node& node, const JobConfig& config,

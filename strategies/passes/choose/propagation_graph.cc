@@ -10,10 +10,6 @@
 namespace drydock::strategies {
 namespace {
 
-double SliceBytes(const TensorLayout& layout, DType dtype) {
-  return static_cast<double>(Product(SliceShape(layout)) * DTypeBytes(dtype));
-}
-
 double InputBytes(const OpView& view, const OpSharding& sharding, std::size_t i) {
   return i < view.inputs.size() ? SliceBytes(sharding.inputs[i], view.inputs[i].dtype) : 0;
 }
@@ -100,6 +96,10 @@ bool AreConnected(const Node& producer, const Node& consumer, std::size_t operan
 }
 
 }  // namespace
+
+double SliceBytes(const TensorLayout& layout, DType dtype) {
+  return static_cast<double>(Product(SliceShape(layout)) * DTypeBytes(dtype));
+}
 
 double WithLatency(double bytes) {
   constexpr double kThreshold = 2048;

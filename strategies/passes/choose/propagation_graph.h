@@ -70,6 +70,9 @@ struct EdgeCost {
 /// Source: mindspore ccsrc/frontend/parallel/auto_parallel/graph_costmodel.cc.
 [[nodiscard]] double WithLatency(double bytes);
 
+/// Bytes of the slice of a tensor.
+[[nodiscard]] double SliceBytes(const TensorLayout& layout, DType dtype);
+
 /// The last release that searches in the older way: whole devices, its own order of costs.
 inline constexpr CompatRelease kOldSearch = {.major = 2, .minor = 0};
 

@@ -16,10 +16,6 @@
 namespace drydock::strategies {
 namespace {
 
-std::int64_t At(const Cuts& cuts, std::size_t i) {
-  return i < cuts.size() ? cuts[i] : 1;
-}
-
 /// The axes an operator names, counted from the front.
 std::vector<std::int64_t> AxesOf(const FollowingOperator& op, std::int64_t fallback) {
   const auto rank = static_cast<std::int64_t>(op.inputs.front().size());
@@ -69,7 +65,7 @@ Cuts Permuted(const FollowingOperator& op, const Cuts& cuts) {
   Cuts result;
   for (const std::int64_t from : Permutation(op)) {
     const auto rank = static_cast<std::int64_t>(cuts.size());
-    result.push_back(At(cuts, static_cast<std::size_t>(from < 0 ? from + rank : from)));
+    result.push_back(CutAlong(cuts, static_cast<std::size_t>(from < 0 ? from + rank : from)));
   }
   return result;
 }
@@ -159,7 +155,7 @@ Cuts BeforeReduction(const FollowingOperator& op, const Cuts& wanted) {
   std::size_t next = 0;
   for (std::size_t d = 0; d < op.inputs.front().size(); ++d) {
     const bool gone = Contains(reduced, d);
-    result.push_back(gone ? 1 : At(wanted, next));
+    result.push_back(gone ? 1 : CutAlong(wanted, next));
     next += gone && !keeps ? 0 : 1;
   }
   return result;
@@ -185,7 +181,7 @@ Cuts BeforeSqueeze(const FollowingOperator& op, const Cuts& wanted, std::int64_t
       result.push_back(1);
       ++axis;
     } else {
-      result.push_back(At(wanted, next++));
+      result.push_back(CutAlong(wanted, next++));
     }
   }
   const std::int64_t used =
@@ -219,7 +215,7 @@ Cuts CutsForUser(const FollowingOperator& op, const Cuts& wanted, const Shape& u
   }
   Cuts result;
   for (std::size_t d = 0; d < op.outputs.front().size(); ++d) {
-    result.push_back(At(wanted, d));
+    result.push_back(CutAlong(wanted, d));
   }
   return op.form == FollowForm::kSqueeze ? BeforeSqueeze(op, result, stage_devices) : result;
 }

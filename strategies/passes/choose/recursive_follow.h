@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -9,6 +10,11 @@ namespace drydock::strategies {
 
 /// Cuts of one tensor, dimension by dimension; empty: not known.
 using Cuts = std::vector<std::int64_t>;
+
+/// 1 where nothing is known.
+inline std::int64_t CutAlong(const Cuts& cuts, std::size_t dim) {
+  return dim < cuts.size() ? cuts[dim] : 1;
+}
 
 /// An operator that follows others in the recursive search. Shapes of the tensors that are there.
 struct FollowingOperator {

@@ -14,10 +14,6 @@
 namespace drydock::strategies {
 namespace {
 
-std::int64_t At(const Cuts& cuts, std::size_t i) {
-  return i < cuts.size() ? cuts[i] : 1;
-}
-
 Cuts Ones(const Shape& shape) {
   return Cuts(shape.size(), 1);
 }
@@ -28,7 +24,7 @@ Strategy Plain(const FollowingOperator& op, const Cuts& cuts) {
   for (const Shape& shape : op.inputs) {
     Cuts& entry = strategy.emplace_back();
     for (std::size_t d = 0; d < shape.size(); ++d) {
-      entry.push_back(shape[d] == 1 ? 1 : At(cuts, d));
+      entry.push_back(shape[d] == 1 ? 1 : CutAlong(cuts, d));
     }
   }
   return strategy;
@@ -165,10 +161,10 @@ Strategy AttentionForm(const FollowingOperator& op, const Cuts& cuts) {
   const std::size_t sequence = layout.find_first_of("ST");
   const Cuts whole = Ones(op.inputs[0]);
   Cuts query = whole;
-  query[batch] = At(cuts, batch);
-  query[head] = At(cuts, head);
+  query[batch] = CutAlong(cuts, batch);
+  query[head] = CutAlong(cuts, head);
   if (sequence < query.size()) {
-    query[sequence] = At(cuts, sequence);
+    query[sequence] = CutAlong(cuts, sequence);
   }
   const bool splits_heads = op.inputs[0][head] == op.inputs[1][head] || op.inputs[1][head] != 1;
   Cuts key = Ones(op.inputs[1]);
@@ -213,9 +209,9 @@ Strategy GatherForm(const FollowingOperator& op, std::int64_t stage_devices) {
       }
     }
   } else if (axis == 1) {
-    strategy[0][0] = At(of_result, 0);
+    strategy[0][0] = CutAlong(of_result, 0);
     for (std::size_t d = 0; d < op.inputs[1].size(); ++d) {
-      strategy[1][d] = At(of_result, op.inputs[0].size() - 1 + d);
+      strategy[1][d] = CutAlong(of_result, op.inputs[0].size() - 1 + d);
     }
   }
   const bool indices_cut =
@@ -273,7 +269,7 @@ Strategy StrategyFromCuts(const FollowingOperator& op, const Cuts& cuts,
     case FollowForm::kBroadcast:
       return Broadcasting(op, cuts);
     case FollowForm::kBiasAdd:
-      return {cuts, {At(cuts, 1)}};
+      return {cuts, {CutAlong(cuts, 1)}};
     case FollowForm::kSoftmax:
       return SoftmaxForm(op, cuts);
     case FollowForm::kLayerNorm:

@@ -184,7 +184,7 @@ Status CheckCutSequence(const OpView& op, const Places& places, SparseMode mode)
   return {};
 }
 
-bool IsCompressed(SparseMode mode) {
+bool HasCompressedMask(SparseMode mode) {
   return mode != SparseMode::kDefault && mode != SparseMode::kAllMask;
 }
 
@@ -213,7 +213,7 @@ Result<ShardRule> ShardAttention(const OpView& op, const Strategy& strategy) {
   std::vector<TensorAxes> entries = rule.inputs;
   for (std::size_t operand = 3; operand < P.operands; ++operand) {
     if (const TensorType* type = OperandType(op, operand); type != nullptr) {
-      rule.inputs.push_back(OptionalAxes(P, operand, *type, form, axes, IsCompressed(mode)));
+      rule.inputs.push_back(OptionalAxes(P, operand, *type, form, axes, HasCompressedMask(mode)));
       if (operand == P.mask || IsAntiquant(operand, P)) {
         entries.push_back(rule.inputs.back());
       }

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "strategies/operators/known_ops.h"
+#include "strategies/operators/optional_operand.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_rules.h"
 #include "strategies/rules/common/local_emit.h"
@@ -156,12 +157,6 @@ DRYDOCK_OP(KVCacheScatterUpdate, .family = "attention",
 
 enum CacheOperand : std::size_t { kKey, kValue, kKeyCache, kValueCache, kSlots };
 
-/// Type of an operand, null if it was not given.
-const TensorType* TypeAt(const OpView& op, std::size_t operand) {
-  const std::ptrdiff_t index = PresentIndex(op, operand);
-  return index < 0 ? nullptr : &op.inputs[static_cast<std::size_t>(index)];
-}
-
 Status CheckRows(const OpView& op, const TensorType* rows, const TensorType* cache) {
   const bool fits = rows != nullptr && cache != nullptr && rows->shape.size() == 3 &&
                     (cache->shape.size() == 3 || cache->shape.size() == 4) && cache->shape[0] > 0 &&
@@ -180,12 +175,12 @@ Status CheckRows(const OpView& op, const TensorType* rows, const TensorType* cac
 
 Result<std::vector<TensorType>> InferReshapeAndCache(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 3, 5));
-  const TensorType* cache = TypeAt(op, kKeyCache);
-  DRYDOCK_RETURN_IF_ERROR(CheckRows(op, TypeAt(op, kKey), cache));
-  if (TypeAt(op, kValue) != nullptr || TypeAt(op, kValueCache) != nullptr) {
-    DRYDOCK_RETURN_IF_ERROR(CheckRows(op, TypeAt(op, kValue), TypeAt(op, kValueCache)));
+  const TensorType* cache = OptionalType(op, kKeyCache);
+  DRYDOCK_RETURN_IF_ERROR(CheckRows(op, OptionalType(op, kKey), cache));
+  if (OptionalType(op, kValue) != nullptr || OptionalType(op, kValueCache) != nullptr) {
+    DRYDOCK_RETURN_IF_ERROR(CheckRows(op, OptionalType(op, kValue), OptionalType(op, kValueCache)));
   }
-  if (TypeAt(op, kSlots) == nullptr) {
+  if (OptionalType(op, kSlots) == nullptr) {
     return FailOp(op, "input-count", "'" + std::string(op.op) + "' needs slot_mapping");
   }
   return std::vector<TensorType>{*cache};
@@ -202,7 +197,7 @@ Result<ShardRule> ShardReshapeAndCache(const OpView& op, const Strategy& /*strat
   };
   ShardRule rule{.axis_count = 5};
   for (const std::size_t operand : {kKey, kValue, kKeyCache, kValueCache, kSlots}) {
-    const TensorType* type = TypeAt(op, operand);
+    const TensorType* type = OptionalType(op, operand);
     if (type == nullptr) {
       continue;
     }
@@ -211,7 +206,7 @@ Result<ShardRule> ShardReshapeAndCache(const OpView& op, const Strategy& /*strat
                           : operand == kSlots ? TensorAxes(type->shape.size())
                                               : TensorAxes{{0}, {3}, {4}});
   }
-  rule.outputs = {cache_axes(*TypeAt(op, kKeyCache))};
+  rule.outputs = {cache_axes(*OptionalType(op, kKeyCache))};
   rule.uncut = {{.axis = 1, .what = "a cache's blocks"},
                 {.axis = 2, .what = "a cache's block"},
                 {.axis = 3, .what = "the sequence"}};
@@ -267,7 +262,7 @@ Result<std::vector<NdArray>> EvaluateReshapeAndCache(const EvaluateContext& cont
   };
   std::vector<NdArray> caches = {operand(kKeyCache)};
   WriteSlots(caches[0], operand(kKey), operand(kSlots));
-  if (TypeAt(view, kValueCache) != nullptr) {
+  if (OptionalType(view, kValueCache) != nullptr) {
     caches.push_back(operand(kValueCache));
     WriteSlots(caches[1], operand(kValue), operand(kSlots));
   }

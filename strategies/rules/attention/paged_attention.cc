@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "strategies/operators/optional_operand.h"
 #include "strategies/operators/strategy_check.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_rules.h"
@@ -33,11 +34,6 @@ enum PagedOperand : std::size_t {
   kAlibi,
   kPagedOperands
 };
-
-const TensorType* TypeAt(const OpView& op, std::size_t operand) {
-  const std::ptrdiff_t index = PresentIndex(op, operand);
-  return index < 0 ? nullptr : &op.inputs[static_cast<std::size_t>(index)];
-}
 
 /// The mask of PagedAttentionMask stands where PagedAttention has its scale.
 template <bool WithMask>
@@ -87,15 +83,15 @@ Result<std::vector<TensorType>> InferPaged(const OpView& op) {
     return FailOp(op, "input-count", "'" + std::string(op.op) + "' needs a query and a cache");
   }
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 1, 3, 4));
-  const TensorType* values = TypeAt(op, kValueCache);
+  const TensorType* values = OptionalType(op, kValueCache);
   if (values != nullptr && values->shape != op.inputs[1].shape) {
     return FailOp(op, "shape-mismatch",
                   "'" + std::string(op.op) + "' has a cache of keys of shape " +
                       TupleText(op.inputs[1].shape) + " and one of values of shape " +
                       TupleText(values->shape));
   }
-  const TensorType* tables = TypeAt(op, kTables);
-  const TensorType* lengths = TypeAt(op, kLengths);
+  const TensorType* tables = OptionalType(op, kTables);
+  const TensorType* lengths = OptionalType(op, kLengths);
   const bool fits = tables != nullptr && lengths != nullptr && tables->shape.size() == 2 &&
                     lengths->shape.size() == 1 && tables->shape[0] == op.inputs[0].shape[0] &&
                     lengths->shape[0] >= tables->shape[0];
@@ -177,7 +173,7 @@ Result<ShardRule> ShardPaged(const OpView& op, const Strategy& strategy) {
   DRYDOCK_RETURN_IF_ERROR(CheckHeadCut(op, strategy));
   ShardRule rule{.axis_count = WithMask ? 2 : 5};
   for (std::size_t operand = 0; operand < kPagedOperands; ++operand) {
-    if (const TensorType* type = TypeAt(op, operand); type != nullptr) {
+    if (const TensorType* type = OptionalType(op, operand); type != nullptr) {
       rule.inputs.push_back(AxesOfOperand<WithMask>(operand, type->shape, op.inputs[0].shape[0]));
     }
   }
@@ -318,7 +314,7 @@ Result<std::vector<NdArray>> EvaluatePaged(const EvaluateContext& context) {
 
 /// Two products of every query with the keys of its blocks.
 double PagedFlops(const OpView& op) {
-  const TensorType* tables = TypeAt(op, kTables);
+  const TensorType* tables = OptionalType(op, kTables);
   const double keys = tables == nullptr ? 0.0
                                         : static_cast<double>(tables->shape.back()) *
                                               static_cast<double>(op.inputs[1].shape[1]);

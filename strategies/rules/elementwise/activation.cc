@@ -8,6 +8,7 @@
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
+#include "strategies/rules/common/scalar_math.h"
 
 /// Activation functions and their gradient kernels. The kernels read what the reference's kernels
 /// read, because that decides which tensors stay alive until backward (mindspore ops/infer).
@@ -18,9 +19,6 @@ constexpr double kGeluScale = 0.7978845608028654;  // sqrt(2 / pi)
 constexpr double kGeluCubic = 0.044715;
 constexpr double kFastGeluScale = 1.702;
 
-double SigmoidOf(double x) {
-  return 1.0 / (1.0 + std::exp(-x));
-}
 double ReluOf(double x) {
   return std::max(x, 0.0);
 }

@@ -9,6 +9,7 @@
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
+#include "strategies/rules/common/scalar_math.h"
 
 /// More element-wise operators of tensors that broadcast: remainders and quotients of all kinds,
 /// sums with a factor, comparisons with a tolerance, blends. Source: mindspore
@@ -18,9 +19,6 @@ namespace {
 
 // ---- Values -------------------------------------------------------------------------------------
 
-double QuotientOf(double a, double b) {
-  return a / b;
-}
 double FloorQuotientOf(double a, double b) {
   return std::floor(a / b);
 }
@@ -62,20 +60,24 @@ Result<ValueId> RemainderByDivisor(const GradientContext& context) {
   return context.Emit("Neg", {product});
 }
 
-enum class Rounding : std::uint8_t { kNone, kTrunc, kFloor };
+enum class Rounding : std::uint8_t { GradientNotNeeded, kTrunc, kFloor };
 
 /// Attribute rounding_mode: None, 'trunc' or 'floor' (also by number: 1 = trunc, 2 = floor).
 Result<Rounding> RoundingOf(const AttrMap& attrs) {
   if (const auto number = IntAttr(attrs, "rounding_mode", 0); number) {
-    return *number == 1 ? Rounding::kTrunc : *number == 2 ? Rounding::kFloor : Rounding::kNone;
+    return *number == 1   ? Rounding::kTrunc
+           : *number == 2 ? Rounding::kFloor
+                          : Rounding::GradientNotNeeded;
   }
   DRYDOCK_TRY(const std::string name, TextAttr(attrs, "rounding_mode", ""));
-  return name == "trunc" ? Rounding::kTrunc : name == "floor" ? Rounding::kFloor : Rounding::kNone;
+  return name == "trunc"   ? Rounding::kTrunc
+         : name == "floor" ? Rounding::kFloor
+                           : Rounding::GradientNotNeeded;
 }
 
 Result<std::vector<TensorType>> InferDivMod(const OpView& op) {
   DRYDOCK_TRY(const Rounding rounding, RoundingOf(*op.attrs));
-  return rounding == Rounding::kNone ? InferBroadcastToFloat(op) : InferBroadcast(op);
+  return rounding == Rounding::GradientNotNeeded ? InferBroadcastToFloat(op) : InferBroadcast(op);
 }
 
 /// dY / b.
@@ -94,8 +96,9 @@ Result<ValueId> QuotientByDivisor(const GradientContext& context) {
 /// A rounded quotient has no slope.
 Gradients GradientOfDivMod(const GradientContext& context) {
   DRYDOCK_TRY(const Rounding rounding, RoundingOf(context.node.attrs));
-  return rounding == Rounding::kNone ? OperandGradients<OverDivisor, QuotientByDivisor>(context)
-                                     : NoGradients(context);
+  return rounding == Rounding::GradientNotNeeded
+             ? OperandGradients<OverDivisor, QuotientByDivisor>(context)
+             : NoGradients(context);
 }
 
 Result<std::vector<NdArray>> EvaluateDivMod(const EvaluateContext& context) {
@@ -239,8 +242,6 @@ Result<std::vector<NdArray>> EvaluateCrossEntropyGrad(const EvaluateContext& con
 
 // ---- Entries
 
-constexpr GradientFn kNone = GradientNotNeeded;
-
 #define DRYDOCK_ARITHMETIC(id, arguments, infer_fn, gradient_fn, evaluate_fn, per_element)    \
   DRYDOCK_OP(id, .family = "broadcast_binary", .signature = #id arguments, .infer = infer_fn, \
              .shard = ShardBroadcast, .default_strategy = DefaultBroadcast,                   \
@@ -260,7 +261,7 @@ DRYDOCK_ARITHMETIC(FmodTensor, "()(input, other)", InferBroadcast,
 DRYDOCK_ARITHMETIC(RemainderTensorTensor, "()(input, other)", InferBroadcast,
                    (OperandGradients<GradientItself, RemainderByDivisor<kFloorDiv>>),
                    EvaluateBinary<FloorRemainderOf>, 1);
-DRYDOCK_ARITHMETIC(TruncateDiv, "()(x, y)", InferBroadcast, kNone,
+DRYDOCK_ARITHMETIC(TruncateDiv, "()(x, y)", InferBroadcast, GradientNotNeeded,
                    EvaluateBinary<TruncatedQuotientOf>, 1);
 DRYDOCK_ARITHMETIC(DivMod, "()(input, other, #rounding_mode=None)", InferDivMod, GradientOfDivMod,
                    EvaluateDivMod, 1);
@@ -271,10 +272,10 @@ DRYDOCK_ARITHMETIC(SubExt, "()(input, other, #alpha=1)", InferWithAlpha,
 DRYDOCK_ARITHMETIC(AddcmulExt, "()(input, tensor1, tensor2, #value=1)", InferAddcmul,
                    (OperandGradients<GradientItself, TimesFactor<2>, TimesFactor<1>>),
                    EvaluateAddcmul, 3);
-DRYDOCK_ARITHMETIC(ApproximateEqual, "(tolerance=1e-5)(x, y)", InferBroadcastBool, kNone,
-                   EvaluateApproximateEqual, 1);
+DRYDOCK_ARITHMETIC(ApproximateEqual, "(tolerance=1e-5)(x, y)", InferBroadcastBool,
+                   GradientNotNeeded, EvaluateApproximateEqual, 1);
 DRYDOCK_ARITHMETIC(IsClose, "()(input, other, #rtol=1e-5, #atol=1e-8, #equal_nan=True)",
-                   InferBroadcastBool, kNone, EvaluateIsClose, 1);
+                   InferBroadcastBool, GradientNotNeeded, EvaluateIsClose, 1);
 DRYDOCK_ARITHMETIC(MulNoNan, "()(x, y)", InferBroadcast, (OperandGradients<NoNanLeft, NoNanRight>),
                    EvaluateBinary<MulNoNanOf>, 1);
 DRYDOCK_ARITHMETIC(Hypot, "()(x1, x2)", InferBroadcastSameFloating,

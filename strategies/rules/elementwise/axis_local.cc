@@ -7,6 +7,7 @@
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
+#include "strategies/rules/common/scalar_math.h"
 
 /// Operators that work along dimensions named by an attribute, which therefore stay whole: scaling
 /// to unit length, reversing, gated linear units. Source: mindspore ops_info/activation_info.cc.
@@ -14,10 +15,6 @@ namespace drydock::strategies {
 namespace {
 
 using Gradients = Result<std::vector<ValueId>>;
-
-double ProductOf(double a, double b) {
-  return a * b;
-}
 
 enum class AxisAttr : std::uint8_t { kRequired, kFirstByDefault };
 
@@ -181,10 +178,6 @@ Gradients GradientOfSwiglu(const GradientContext& context) {
               context.Emit("SwigluGrad", {OutputGradient(context), context.node.inputs[0]},
                            context.node.attrs));
   return std::vector<ValueId>{gradient};
-}
-
-double SigmoidOf(double x) {
-  return 1.0 / (1.0 + std::exp(-x));
 }
 
 Result<std::vector<NdArray>> EvaluateSwiglu(const EvaluateContext& context) {

@@ -314,9 +314,8 @@ std::optional<Simplification> SimplerProduct(const SimplifyContext& context) {
              .elementwise = true, .accepts_layout = true, .accepts_interleaved = true)
 
 constexpr char kRealDivOp[] = "RealDiv";
-constexpr char kDivOp[] = "Div";
+constexpr char kRealDivision[] = "Div";
 constexpr char kDivNoNanOp[] = "DivNoNan";
-constexpr GradientFn kNone = GradientNotNeeded;
 
 DRYDOCK_BINARY(Add, "input, other", InferBroadcast,
                (OperandGradients<GradientItself, GradientItself>), EvaluateBinary<SumOf>,
@@ -331,8 +330,8 @@ DRYDOCK_BINARY(RealDiv, "x, y", InferBroadcast,
                (OperandGradients<Quotient<kRealDivOp>::Dividend, Quotient<kRealDivOp>::Divisor>),
                EvaluateRealDiv, .folding = Folding::kElementwise, );
 DRYDOCK_BINARY(Div, "input, other", InferBroadcastToFloat,
-               (OperandGradients<Quotient<kDivOp>::Dividend, DivDivisor>), EvaluateBinary<DivOf>,
-               .folding = Folding::kElementwise, );
+               (OperandGradients<Quotient<kRealDivision>::Dividend, DivDivisor>),
+               EvaluateBinary<DivOf>, .folding = Folding::kElementwise, );
 DRYDOCK_BINARY(DivNoNan, "x, y", InferBroadcast,
                (OperandGradients<Quotient<kDivNoNanOp>::Dividend, Quotient<kDivNoNanOp>::Divisor>),
                EvaluateBinary<DivNoNanOf>, );
@@ -345,7 +344,8 @@ DRYDOCK_BINARY(Minimum, "input, other", InferBroadcast, ExtremeGradient<false>,
 DRYDOCK_BINARY(SquaredDifference, "x, y", InferBroadcast,
                (OperandGradients<DifferenceLeft, DifferenceRight>),
                EvaluateBinary<SquaredDifferenceOf>, );
-DRYDOCK_BINARY(FloorDiv, "input, other", InferBroadcast, kNone, EvaluateBinary<FloorDivOf>, );
+DRYDOCK_BINARY(FloorDiv, "input, other", InferBroadcast, GradientNotNeeded,
+               EvaluateBinary<FloorDivOf>, );
 DRYDOCK_BINARY(FloorMod, "x, y", InferBroadcast, (OperandGradients<GradientItself, ModRight>),
                EvaluateBinary<FloorModOf>, );
 DRYDOCK_BINARY(Atan2, "input, other", InferBroadcastToFloat,
@@ -354,20 +354,20 @@ DRYDOCK_BINARY(Xlogy, "input, other", InferBroadcastToFloat,
                (OperandGradients<XlogyLeft, XlogyRight>), EvaluateBinary<XlogyOf>, );
 DRYDOCK_BINARY(Xdivy, "x, y", InferBroadcastToFloat, (OperandGradients<XdivyLeft, XdivyRight>),
                EvaluateBinary<XdivyOf>, );
-DRYDOCK_BINARY(Equal, "input, other", InferBroadcastBool, kNone, EvaluateBinary<EqualOf>,
+DRYDOCK_BINARY(Equal, "input, other", InferBroadcastBool, GradientNotNeeded,
+               EvaluateBinary<EqualOf>, .folding = Folding::kElementwise, );
+DRYDOCK_BINARY(NotEqual, "input, other", InferBroadcastBool, GradientNotNeeded,
+               EvaluateBinary<NotEqualOf>, .folding = Folding::kElementwise, );
+DRYDOCK_BINARY(Less, "input, other", InferBroadcastBool, GradientNotNeeded, EvaluateBinary<LessOf>,
                .folding = Folding::kElementwise, );
-DRYDOCK_BINARY(NotEqual, "input, other", InferBroadcastBool, kNone, EvaluateBinary<NotEqualOf>,
-               .folding = Folding::kElementwise, );
-DRYDOCK_BINARY(Less, "input, other", InferBroadcastBool, kNone, EvaluateBinary<LessOf>,
-               .folding = Folding::kElementwise, );
-DRYDOCK_BINARY(LessEqual, "input, other", InferBroadcastBool, kNone, EvaluateBinary<LessEqualOf>,
-               .folding = Folding::kElementwise, );
-DRYDOCK_BINARY(Greater, "input, other", InferBroadcastBool, kNone, EvaluateBinary<GreaterOf>,
-               .folding = Folding::kElementwise, );
-DRYDOCK_BINARY(GreaterEqual, "input, other", InferBroadcastBool, kNone,
+DRYDOCK_BINARY(LessEqual, "input, other", InferBroadcastBool, GradientNotNeeded,
+               EvaluateBinary<LessEqualOf>, .folding = Folding::kElementwise, );
+DRYDOCK_BINARY(Greater, "input, other", InferBroadcastBool, GradientNotNeeded,
+               EvaluateBinary<GreaterOf>, .folding = Folding::kElementwise, );
+DRYDOCK_BINARY(GreaterEqual, "input, other", InferBroadcastBool, GradientNotNeeded,
                EvaluateBinary<GreaterEqualOf>, .folding = Folding::kElementwise, );
-DRYDOCK_BINARY(LogicalAnd, "x, y", InferBroadcastBool, kNone, EvaluateBinary<AndOf>, );
-DRYDOCK_BINARY(LogicalOr, "x, y", InferBroadcastBool, kNone, EvaluateBinary<OrOf>, );
+DRYDOCK_BINARY(LogicalAnd, "x, y", InferBroadcastBool, GradientNotNeeded, EvaluateBinary<AndOf>, );
+DRYDOCK_BINARY(LogicalOr, "x, y", InferBroadcastBool, GradientNotNeeded, EvaluateBinary<OrOf>, );
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -8,6 +8,7 @@
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
+#include "strategies/rules/common/scalar_math.h"
 
 /// Operators of broadcasting tensors that do not fit the two-operand pattern: interpolation, fill
 /// under a mask, outer product, copy in place, polar coordinates. Source: mindspore
@@ -75,10 +76,6 @@ Result<std::vector<TensorType>> InferAddProduct(const OpView& op) {
   return std::vector<TensorType>{{.shape = std::move(shape), .dtype = op.inputs[0].dtype}};
 }
 
-double Times(double a, double b) {
-  return a * b;
-}
-
 /// dY * value * the other factor.
 template <std::size_t Other>
 Result<ValueId> ByFactor(const GradientContext& context) {
@@ -91,10 +88,10 @@ Result<ValueId> AddcmulByValue(const GradientContext& context) {
                        context.Emit(ops::kMul, {context.node.inputs[1], context.node.inputs[2]}));
 }
 
-Result<std::vector<NdArray>> EvaluateAddcmul(const EvaluateContext& context) {
+Result<std::vector<NdArray>> EvaluateScaledProduct(const EvaluateContext& context) {
   const Shape& shape = context.output_types[0].shape;
-  const NdArray factors = MapArrays(context.inputs[1], context.inputs[2], shape, Times);
-  const NdArray added = MapArrays(factors, context.inputs[3], shape, Times);
+  const NdArray factors = MapArrays(context.inputs[1], context.inputs[2], shape, ProductOf);
+  const NdArray added = MapArrays(factors, context.inputs[3], shape, ProductOf);
   return std::vector<NdArray>{MapArrays(context.inputs[0], added, shape, SumOf)};
 }
 
@@ -102,7 +99,7 @@ DRYDOCK_OP(Addcmul, .family = "same_shape_nary",
            .signature = "Addcmul()(input_data, x1, x2, value)", .infer = InferAddProduct,
            .replicated_without_rule = true,
            .gradient = OperandGradients<GradientItself, ByFactor<2>, ByFactor<1>, AddcmulByValue>,
-           .evaluate = EvaluateAddcmul, .flops = FlopsPerOutput<3>, .elementwise = true);
+           .evaluate = EvaluateScaledProduct, .flops = FlopsPerOutput<3>, .elementwise = true);
 
 Result<ValueId> AddcdivByDividend(const GradientContext& context) {
   return TimesGradient(
@@ -128,7 +125,7 @@ Result<std::vector<NdArray>> EvaluateAddcdiv(const EvaluateContext& context) {
   const Shape& shape = context.output_types[0].shape;
   const NdArray ratio = MapArrays(context.inputs[1], context.inputs[2], shape,
                                   [](double top, double bottom) { return top / bottom; });
-  const NdArray added = MapArrays(ratio, context.inputs[3], shape, Times);
+  const NdArray added = MapArrays(ratio, context.inputs[3], shape, ProductOf);
   return std::vector<NdArray>{MapArrays(context.inputs[0], added, shape, SumOf)};
 }
 

@@ -270,7 +270,6 @@ template <const char* Op>
 constexpr GradientFn kFromOutput = GradientKernel<Op, Reads::kOutput, Reads::kGradient>;
 template <const char* Op>
 constexpr GradientFn kFromInput = GradientKernel<Op, Reads::kInput, Reads::kGradient>;
-constexpr GradientFn kNone = GradientNotNeeded;
 
 #define DRYDOCK_UNARY(id, argument, infer_fn, value_fn, gradient_fn, per_element, ...)         \
   DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id "()(" argument ")",           \
@@ -308,23 +307,23 @@ DRYDOCK_UNARY(Acosh, "input", InferSame, AcoshOf, kFromOutput<kAcoshGrad>, 1, );
 DRYDOCK_UNARY(Atanh, "input", InferToFloat, AtanhOf, AtanhGradient, 1, );
 DRYDOCK_UNARY(Erf, "input", InferErf, ErfOf, ErfGradient, 8, );
 DRYDOCK_UNARY(Erfc, "input", InferErf, ErfcOf, ErfcGradient, 1, );
-DRYDOCK_UNARY(Floor, "input", InferSame, FloorOf, kNone, 1, );
-DRYDOCK_UNARY(Ceil, "input", InferSame, CeilOf, kNone, 1, );
+DRYDOCK_UNARY(Floor, "input", InferSame, FloorOf, GradientNotNeeded, 1, );
+DRYDOCK_UNARY(Ceil, "input", InferSame, CeilOf, GradientNotNeeded, 1, );
 DRYDOCK_OP(Round, .family = "elementwise_unary", .signature = "Round()(input, #decimals=0)",
            .infer = InferSame, .shard = ShardElementwise, .gradient = GradientNotNeeded,
            .evaluate = EvaluateRound, .flops = FlopsPerInput<1>, .elementwise = true,
            .accepts_layout = true, .accepts_interleaved = true);
-DRYDOCK_UNARY(Rint, "x", InferSame, RoundOf, kNone, 1, );
-DRYDOCK_UNARY(Trunc, "input", InferSame, TruncOf, kNone, 1, );
-DRYDOCK_UNARY(Sign, "input", InferSame, SignOf, kNone, 1, );
-DRYDOCK_UNARY(LogicalNot, "input", InferBool, NotOf, kNone, 1, );
-DRYDOCK_UNARY(IsFinite, "input", InferBool, IsFiniteOf, kNone, 1, );
-DRYDOCK_UNARY(ZerosLike, "x", InferSame, ZeroOf, kNone, 0, .simplify = BecomesNumber<0>,
+DRYDOCK_UNARY(Rint, "x", InferSame, RoundOf, GradientNotNeeded, 1, );
+DRYDOCK_UNARY(Trunc, "input", InferSame, TruncOf, GradientNotNeeded, 1, );
+DRYDOCK_UNARY(Sign, "input", InferSame, SignOf, GradientNotNeeded, 1, );
+DRYDOCK_UNARY(LogicalNot, "input", InferBool, NotOf, GradientNotNeeded, 1, );
+DRYDOCK_UNARY(IsFinite, "input", InferBool, IsFiniteOf, GradientNotNeeded, 1, );
+DRYDOCK_UNARY(ZerosLike, "x", InferSame, ZeroOf, GradientNotNeeded, 0, .simplify = BecomesNumber<0>,
               .knows_result = true, );
-DRYDOCK_UNARY(OnesLike, "x", InferSame, OneOf, kNone, 0, .simplify = BecomesNumber<1>,
+DRYDOCK_UNARY(OnesLike, "x", InferSame, OneOf, GradientNotNeeded, 0, .simplify = BecomesNumber<1>,
               .knows_result = true, );
 /// Zeros that a kernel makes: the front end does not work them out.
-DRYDOCK_UNARY(ZerosLikeExt, "input", InferSame, ZeroOf, kNone, 0, );
+DRYDOCK_UNARY(ZerosLikeExt, "input", InferSame, ZeroOf, GradientNotNeeded, 0, );
 
 #define DRYDOCK_UNARY_GRAD(id, arguments, value_fn)                                               \
   DRYDOCK_OP(id, .family = "gradient", .signature = #id "()(" arguments ")", .infer = InferFirst, \

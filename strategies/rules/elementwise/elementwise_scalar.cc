@@ -316,7 +316,6 @@ template <const char* Op>
 constexpr GradientFn kOfInput = GradientKernelWithAttrs<Op, Reads::kGradient, Reads::kInput>;
 template <const char* Op>
 constexpr GradientFn kOfOutput = GradientKernelWithAttrs<Op, Reads::kGradient, Reads::kOutput>;
-constexpr GradientFn kNone = GradientNotNeeded;
 
 #define DRYDOCK_WITH_NUMBERS(id, arguments, infer_fn, gradient_fn, evaluate_fn, example_call, ...) \
   DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id arguments,                        \
@@ -363,8 +362,9 @@ DRYDOCK_WITH_NUMBERS(FmodScalar, "()(input, #other)", InferFmod, GradientCast,
                      (EvaluateWithNumbers<FmodOf, kOther>), "(other=3)((4, 6))", );
 DRYDOCK_WITH_NUMBERS(RemainderTensorScalar, "()(input, #other)", InferRemainder, GradientCast,
                      (EvaluateWithNumbers<RemainderOf, kOther>), "(other=3)((4, 6))", );
-DRYDOCK_WITH_NUMBERS(RemainderScalarTensor, "()(#input, other)", InferWithNumber<kFirst>, kNone,
-                     (EvaluateWithNumbers<RemainderOfNumber, kFirst>), "(input=3)((4, 6))", );
+DRYDOCK_WITH_NUMBERS(RemainderScalarTensor, "()(#input, other)", InferWithNumber<kFirst>,
+                     GradientNotNeeded, (EvaluateWithNumbers<RemainderOfNumber, kFirst>),
+                     "(input=3)((4, 6))", );
 DRYDOCK_WITH_NUMBERS(NanToNum, "()(input, #nan=None, #posinf=None, #neginf=None)", InferSame,
                      GradientOfNanToNum, EvaluateNanToNum, "", );
 

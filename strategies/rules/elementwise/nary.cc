@@ -54,7 +54,7 @@ bool IsInnerSum(const SimplifyContext& context, ValueId id) {
 
 /// A first or last operand that is a sum nobody else reads is added piece by piece. Source:
 /// mindspore irpass/merge_addn.cc (behaviour only).
-std::optional<Simplification> SimplerSum(const SimplifyContext& context) {
+std::optional<Simplification> SimplerAddN(const SimplifyContext& context) {
   const std::vector<ValueId>& inputs = context.node.inputs;
   if (inputs.size() == 1) {
     return Simplification{.result = inputs.front()};
@@ -75,7 +75,7 @@ std::optional<Simplification> SimplerSum(const SimplifyContext& context) {
   return Simplification{.inputs = std::move(joined), .attrs = context.node.attrs};
 }
 
-DRYDOCK_OP(AddN, .family = "same_shape_nary", .signature = "AddN()(*x)", .simplify = SimplerSum,
+DRYDOCK_OP(AddN, .family = "same_shape_nary", .signature = "AddN()(*x)", .simplify = SimplerAddN,
            .infer = InferAddN, .shard = ShardSameShape, .default_strategy = DefaultBatchAll,
            .gradient = AddNGradient, .evaluate = EvaluateAddN, .flops = AddNFlops,
            .cost = CostFamily::kCast, .elementwise = true);

@@ -11,6 +11,7 @@
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_rules.h"
 #include "strategies/rules/common/local_emit.h"
+#include "strategies/rules/common/scalar_math.h"
 
 /// Conversions between floating-point numbers and small integers, for inference: no gradients.
 /// Scales broadcast and follow the dimensions they belong to.
@@ -51,10 +52,6 @@ double ToInt8(double x) {
   return std::clamp(std::nearbyint(x), -128.0, 127.0);
 }
 
-double Times(double a, double b) {
-  return a * b;
-}
-
 // ---- AntiQuant: (x + offset) * scale; Dequant: x * scale ----------------------------------------
 
 Result<std::vector<TensorType>> InferAntiQuant(const OpView& op) {
@@ -69,7 +66,7 @@ Result<std::vector<NdArray>> EvaluateAntiQuant(const EvaluateContext& context) {
   if (context.inputs.size() > 2) {
     x = MapArrays(x, context.inputs[2], x.shape, SumOf);
   }
-  return std::vector<NdArray>{MapArrays(x, Powered(context.inputs[1], power), x.shape, Times)};
+  return std::vector<NdArray>{MapArrays(x, Powered(context.inputs[1], power), x.shape, ProductOf)};
 }
 
 Result<std::vector<TensorType>> InferDequant(const OpView& op) {
@@ -82,7 +79,7 @@ Result<std::vector<NdArray>> EvaluateDequant(const EvaluateContext& context) {
   DRYDOCK_TRY(const double power, ScalePower(context.attrs));
   DRYDOCK_TRY(const bool relu, BoolAttr(context.attrs, "relu_flag", false));
   const NdArray& x = context.inputs[0];
-  const NdArray out = MapArrays(x, Powered(context.inputs[1], power), x.shape, Times);
+  const NdArray out = MapArrays(x, Powered(context.inputs[1], power), x.shape, ProductOf);
   return std::vector<NdArray>{
       MapArray(out, [relu](double y) { return relu ? std::max(y, 0.0) : y; })};
 }
@@ -126,7 +123,7 @@ Result<std::vector<TensorType>> InferQuantV2(const OpView& op) {
 Result<std::vector<NdArray>> EvaluateQuantV2(const EvaluateContext& context) {
   DRYDOCK_TRY(const double power, ScalePower(context.attrs));
   const NdArray& x = context.inputs[0];
-  NdArray out = MapArrays(x, Powered(context.inputs[1], power), x.shape, Times);
+  NdArray out = MapArrays(x, Powered(context.inputs[1], power), x.shape, ProductOf);
   if (context.inputs.size() > 2) {
     out = MapArrays(out, context.inputs[2], x.shape, SumOf);
   }
@@ -222,7 +219,7 @@ Result<std::vector<ValueId>> LocalizeDynamicQuant(const LocalizeContext& context
 Result<std::vector<NdArray>> EvaluateDynamicQuant(const EvaluateContext& context) {
   NdArray x = context.inputs[0];
   if (context.inputs.size() > 1) {
-    x = MapArrays(x, context.inputs[1], x.shape, Times);
+    x = MapArrays(x, context.inputs[1], x.shape, ProductOf);
   }
   const std::size_t last[] = {x.shape.size() - 1};
   const NdArray size = MapArray(x, [](double value) { return std::fabs(value); });

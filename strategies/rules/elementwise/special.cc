@@ -35,7 +35,7 @@ double UpperGammaOf(double a, double x) {
 
 using Gradients = Result<std::vector<ValueId>>;
 
-ValueId InputOf(const GradientContext& context) {
+ValueId OnlyInputOf(const GradientContext& context) {
   return context.node.inputs[0];
 }
 
@@ -50,24 +50,24 @@ Gradients Single(const Result<ValueId>& gradient) {
 
 /// y / x, and at 0 its limit 1/2.
 Result<ValueId> OverInput(const GradientContext& context) {
-  const DType dtype = context.TypeOf(InputOf(context)).dtype;
+  const DType dtype = context.TypeOf(OnlyInputOf(context)).dtype;
   const ValueId zero = context.builder.AddScalar(0.0, dtype);
-  DRYDOCK_TRY(const ValueId at_zero, context.Emit("Equal", {InputOf(context), zero}));
+  DRYDOCK_TRY(const ValueId at_zero, context.Emit("Equal", {OnlyInputOf(context), zero}));
   DRYDOCK_TRY(const ValueId flags, CastTo(context, at_zero, dtype));
   DRYDOCK_TRY(const ValueId limit, EmitScaled(context, flags, 0.5));
   DRYDOCK_TRY(const ValueId quotient,
-              context.Emit("DivNoNan", {ResultOf(context), InputOf(context)}));
+              context.Emit("DivNoNan", {ResultOf(context), OnlyInputOf(context)}));
   return context.Emit(ops::kAdd, {quotient, limit});
 }
 
 /// I0' = I1.
 Gradients GradientOfI0(const GradientContext& context) {
-  return Single(TimesGradient(context, context.Emit("BesselI1", {InputOf(context)})));
+  return Single(TimesGradient(context, context.Emit("BesselI1", {OnlyInputOf(context)})));
 }
 
 /// I1' = I0 - I1 / x, J1' = J0 - J1 / x.
 Gradients GradientOfFirstOrder(const GradientContext& context, std::string_view order_zero) {
-  DRYDOCK_TRY(const ValueId other, context.Emit(order_zero, {InputOf(context)}));
+  DRYDOCK_TRY(const ValueId other, context.Emit(order_zero, {OnlyInputOf(context)}));
   DRYDOCK_TRY(const ValueId quotient, OverInput(context));
   return Single(TimesGradient(context, context.Emit("Sub", {other, quotient})));
 }
@@ -80,20 +80,20 @@ Gradients GradientOfJ1(const GradientContext& context) {
 
 /// y * sign(x).
 Result<ValueId> WithSign(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId sign, context.Emit("Sign", {InputOf(context)}));
+  DRYDOCK_TRY(const ValueId sign, context.Emit("Sign", {OnlyInputOf(context)}));
   return context.Emit(ops::kMul, {ResultOf(context), sign});
 }
 
 /// I0e' = I1e - I0e * sign(x).
 Gradients GradientOfI0e(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId first, context.Emit("BesselI1e", {InputOf(context)}));
+  DRYDOCK_TRY(const ValueId first, context.Emit("BesselI1e", {OnlyInputOf(context)}));
   DRYDOCK_TRY(const ValueId with_sign, WithSign(context));
   return Single(TimesGradient(context, context.Emit("Sub", {first, with_sign})));
 }
 
 /// I1e' = I0e - I1e * sign(x) - I1e / x.
 Gradients GradientOfI1e(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId zeroth, context.Emit("BesselI0e", {InputOf(context)}));
+  DRYDOCK_TRY(const ValueId zeroth, context.Emit("BesselI0e", {OnlyInputOf(context)}));
   DRYDOCK_TRY(const ValueId with_sign, WithSign(context));
   DRYDOCK_TRY(const ValueId quotient, OverInput(context));
   DRYDOCK_TRY(const ValueId falling, context.Emit(ops::kAdd, {with_sign, quotient}));
@@ -102,7 +102,7 @@ Gradients GradientOfI1e(const GradientContext& context) {
 
 /// J0' = -J1.
 Gradients GradientOfJ0(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId first, context.Emit("BesselJ1", {InputOf(context)}));
+  DRYDOCK_TRY(const ValueId first, context.Emit("BesselJ1", {OnlyInputOf(context)}));
   return Single(TimesGradient(context, context.Emit("Neg", {first})));
 }
 
@@ -117,7 +117,7 @@ Gradients GradientOfErfinv(const GradientContext& context) {
 }
 
 Gradients GradientOfLgamma(const GradientContext& context) {
-  return Single(TimesGradient(context, context.Emit("Digamma", {InputOf(context)})));
+  return Single(TimesGradient(context, context.Emit("Digamma", {OnlyInputOf(context)})));
 }
 
 /// d P(a, x) / da.

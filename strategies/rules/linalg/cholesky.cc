@@ -65,10 +65,10 @@ Gradients GradientOfCholesky(const GradientContext& context) {
 }
 
 /// A square matrix of the batch.
-class Matrix {
+class SquareMatrix {
  public:
-  explicit Matrix(std::size_t n) : n_(n), data_(n * n, 0.0) {}
-  Matrix(const double* data, std::size_t n) : n_(n), data_(data, data + n * n) {}
+  explicit SquareMatrix(std::size_t n) : n_(n), data_(n * n, 0.0) {}
+  SquareMatrix(const double* data, std::size_t n) : n_(n), data_(data, data + n * n) {}
   [[nodiscard]] double At(std::size_t i, std::size_t j) const { return data_[i * n_ + j]; }
   double& At(std::size_t i, std::size_t j) { return data_[i * n_ + j]; }
   [[nodiscard]] std::size_t n() const { return n_; }
@@ -79,8 +79,8 @@ class Matrix {
   std::vector<double> data_;
 };
 
-Matrix TransposeOf(const Matrix& a) {
-  Matrix out(a.n());
+SquareMatrix TransposeOf(const SquareMatrix& a) {
+  SquareMatrix out(a.n());
   for (std::size_t i = 0; i < a.n(); ++i) {
     for (std::size_t j = 0; j < a.n(); ++j) {
       out.At(j, i) = a.At(i, j);
@@ -89,8 +89,8 @@ Matrix TransposeOf(const Matrix& a) {
   return out;
 }
 
-Matrix Half(const Matrix& a) {
-  Matrix out(a.n());
+SquareMatrix Half(const SquareMatrix& a) {
+  SquareMatrix out(a.n());
   for (std::size_t i = 0; i < a.n(); ++i) {
     for (std::size_t j = 0; j < a.n(); ++j) {
       out.At(i, j) = 0.5 * (a.At(i, j) + a.At(j, i));
@@ -99,8 +99,8 @@ Matrix Half(const Matrix& a) {
   return out;
 }
 
-Matrix LowerFactor(const Matrix& a) {
-  Matrix out(a.n());
+SquareMatrix LowerFactor(const SquareMatrix& a) {
+  SquareMatrix out(a.n());
   for (std::size_t i = 0; i < a.n(); ++i) {
     for (std::size_t j = 0; j <= i; ++j) {
       double rest = a.At(i, j);
@@ -114,8 +114,8 @@ Matrix LowerFactor(const Matrix& a) {
 }
 
 /// Solves transpose(l) * x = b for lower triangular l.
-Matrix SolveTransposed(const Matrix& l, const Matrix& b) {
-  Matrix out(l.n());
+SquareMatrix SolveTransposed(const SquareMatrix& l, const SquareMatrix& b) {
+  SquareMatrix out(l.n());
   for (std::size_t column = 0; column < l.n(); ++column) {
     for (std::size_t i = l.n(); i-- > 0;) {
       double rest = b.At(i, column);
@@ -130,8 +130,8 @@ Matrix SolveTransposed(const Matrix& l, const Matrix& b) {
 
 /// With P = lower half of transpose(L) * dL, diagonal halved: the symmetric part of
 /// transpose(L)^-1 * P * L^-1.
-Matrix FactorGradient(const Matrix& l, const Matrix& dl) {
-  Matrix p(l.n());
+SquareMatrix FactorGradient(const SquareMatrix& l, const SquareMatrix& dl) {
+  SquareMatrix p(l.n());
   for (std::size_t i = 0; i < l.n(); ++i) {
     for (std::size_t j = 0; j <= i; ++j) {
       for (std::size_t k = i; k < l.n(); ++k) {
@@ -140,7 +140,7 @@ Matrix FactorGradient(const Matrix& l, const Matrix& dl) {
       p.At(i, j) *= i == j ? 0.5 : 1.0;
     }
   }
-  const Matrix left = SolveTransposed(l, p);
+  const SquareMatrix left = SolveTransposed(l, p);
   return Half(TransposeOf(SolveTransposed(l, TransposeOf(left))));
 }
 
@@ -151,7 +151,7 @@ NdArray ForEachMatrix(const Shape& shape, F f) {
   const auto n = static_cast<std::size_t>(shape.back());
   const auto count = static_cast<std::size_t>(FilledArray(shape, 0.0).data.size());
   for (std::size_t begin = 0; begin < count; begin += n * n) {
-    const Matrix result = f(begin, n);
+    const SquareMatrix result = f(begin, n);
     out.data.insert(out.data.end(), result.data().begin(), result.data().end());
   }
   return out;
@@ -163,7 +163,7 @@ Result<std::vector<NdArray>> EvaluateCholesky(const EvaluateContext& context) {
   DRYDOCK_TRY(const bool upper, BoolAttr(context.attrs, "upper", false));
   const NdArray& a = context.inputs[0];
   return std::vector<NdArray>{ForEachMatrix(a.shape, [&](std::size_t begin, std::size_t n) {
-    Matrix factor = LowerFactor(Half(Matrix(a.data.data() + begin, n)));
+    SquareMatrix factor = LowerFactor(Half(SquareMatrix(a.data.data() + begin, n)));
     return upper ? TransposeOf(factor) : factor;
   })};
 }
@@ -172,7 +172,8 @@ Result<std::vector<NdArray>> EvaluateCholeskyGrad(const EvaluateContext& context
   const NdArray& l = context.inputs[0];
   const NdArray& dl = context.inputs[1];
   return std::vector<NdArray>{ForEachMatrix(l.shape, [&](std::size_t begin, std::size_t n) {
-    return FactorGradient(Matrix(l.data.data() + begin, n), Matrix(dl.data.data() + begin, n));
+    return FactorGradient(SquareMatrix(l.data.data() + begin, n),
+                          SquareMatrix(dl.data.data() + begin, n));
   })};
 }
 

@@ -11,6 +11,7 @@
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
+#include "strategies/rules/common/scalar_math.h"
 
 /// Rows with equal number combined into one row: sum, product, maximum, minimum. Cut rows leave
 /// partial results that one AllReduce completes. Source: mindspore
@@ -72,9 +73,6 @@ Result<ShardRule> ShardSegments(const OpView& op, const Strategy& /*strategy*/) 
 /// What a segment without rows holds: finite, as the kernels leave it.
 constexpr double kLargest = std::numeric_limits<float>::max();
 
-double ProductOf(double a, double b) {
-  return a * b;
-}
 double LargerOf(double a, double b) {
   return std::max(a, b);
 }

@@ -7,6 +7,7 @@
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
+#include "strategies/rules/common/scalar_math.h"
 
 /// Running sums, products and extremes along one dimension, which stays whole. Source: mindspore
 /// ops_info/activation_info.cc.
@@ -71,10 +72,6 @@ Result<RunForm> FormOf(const AttrMap& attrs) {
   DRYDOCK_TRY(form.exclusive, BoolAttr(attrs, "exclusive", false));
   DRYDOCK_TRY(form.reverse, BoolAttr(attrs, "reverse", false));
   return form;
-}
-
-double ProductOf(double a, double b) {
-  return a * b;
 }
 
 /// Elements that count for each element, combined with F from `Initial` on.

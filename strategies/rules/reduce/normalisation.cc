@@ -12,6 +12,7 @@
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
 #include "strategies/rules/common/local_emit.h"
+#include "strategies/rules/common/scalar_math.h"
 
 /// Normalisation over the last dimensions (mindspore ops_info/layer_norm_info.cc). Layer
 /// normalisation needs them whole; root mean square normalisation may cut them and is then taken
@@ -51,13 +52,6 @@ TensorAxes StatisticAxes(std::size_t rank, std::size_t first) {
 
 TensorAxes TailAxes(std::size_t rank, std::size_t first) {
   return AxesInOrder(rank - first, static_cast<AxisIndex>(first));
-}
-
-double ProductOf(double a, double b) {
-  return a * b;
-}
-double DifferenceOf(double a, double b) {
-  return a - b;
 }
 
 NdArray MeanOver(const NdArray& x, std::span<const std::size_t> axes) {

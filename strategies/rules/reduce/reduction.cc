@@ -10,6 +10,7 @@
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
+#include "strategies/rules/common/scalar_math.h"
 #include "strategies/rules/reduce/reduction_form.h"
 
 /// Reductions over listed dimensions (mindspore ops_info/reduce_base_method_info.cc): any dimension
@@ -155,16 +156,6 @@ Result<std::vector<ValueId>> GradientOfProduct(const GradientContext& context) {
   DRYDOCK_TRY(const ValueId scaled, context.Emit(ops::kMul, {kept_gradient, product}));
   DRYDOCK_TRY(const ValueId gradient, context.Emit(ops::kRealDiv, {scaled, x}));
   return std::vector<ValueId>{gradient};
-}
-
-double MaxOf(double a, double b) {
-  return std::max(a, b);
-}
-double MinOf(double a, double b) {
-  return std::min(a, b);
-}
-double ProductOf(double a, double b) {
-  return a * b;
 }
 
 template <Reducer R>

@@ -9,6 +9,7 @@
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
+#include "strategies/rules/common/scalar_math.h"
 
 /// Operators that work along one dimension, which therefore stays whole (mindspore
 /// ops_info/activation_info.cc): softmax and its logarithm.
@@ -62,19 +63,6 @@ Result<std::vector<ValueId>> GradientOfSoftmax(const GradientContext& context) {
 
 Result<std::vector<ValueId>> GradientOfLogSoftmax(const GradientContext& context) {
   return EmitSoftmaxGrad(context, "LogSoftmaxGrad");
-}
-
-double MaxOf(double a, double b) {
-  return std::max(a, b);
-}
-double DifferenceOf(double a, double b) {
-  return a - b;
-}
-double ProductOf(double a, double b) {
-  return a * b;
-}
-double QuotientOf(double a, double b) {
-  return a / b;
 }
 
 /// x minus its largest element along `axes`.

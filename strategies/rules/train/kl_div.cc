@@ -20,7 +20,7 @@ namespace {
 
 enum class Reduction : std::uint8_t { kNone, kSum, kMean, kBatchMean };
 
-Result<Reduction> ReductionOf(const OpView& op) {
+Result<Reduction> KlReductionOf(const OpView& op) {
   static constexpr std::pair<std::string_view, Reduction> kNames[] = {
       {"none", Reduction::kNone},
       {"sum", Reduction::kSum},
@@ -48,7 +48,7 @@ Result<std::vector<TensorType>> InferKlDiv(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, 2));
   DRYDOCK_RETURN_IF_ERROR(ExpectFloating(op, 0));
   DRYDOCK_RETURN_IF_ERROR(ExpectSameDType(op));
-  DRYDOCK_TRY(const Reduction reduction, ReductionOf(op));
+  DRYDOCK_TRY(const Reduction reduction, KlReductionOf(op));
   if (op.inputs[0].shape != op.inputs[1].shape) {
     return FailOp(op, "shape-mismatch",
                   "'" + std::string(op.op) + "' of logits " + TupleText(op.inputs[0].shape) +
@@ -63,7 +63,7 @@ Result<std::vector<TensorType>> InferKlDiv(const OpView& op) {
 }
 
 Result<ShardRule> ShardKlDiv(const OpView& op, const Strategy& strategy) {
-  DRYDOCK_TRY(const Reduction reduction, ReductionOf(op));
+  DRYDOCK_TRY(const Reduction reduction, KlReductionOf(op));
   DRYDOCK_TRY(ShardRule rule, ShardSameShape(op, strategy));
   if (reduction != Reduction::kNone) {
     rule.outputs = {{}};
@@ -78,7 +78,7 @@ Result<ShardRule> ShardKlDiv(const OpView& op, const Strategy& strategy) {
 /// A mean over the batch of a slice counts as many times as the batch has slices.
 Result<std::vector<ValueId>> LocalizeKlDiv(const LocalizeContext& context) {
   DRYDOCK_TRY(const std::vector<ValueId> loss, EmitLocal(context, context.spec.attrs));
-  DRYDOCK_TRY(const Reduction reduction, ReductionOf(context.global));
+  DRYDOCK_TRY(const Reduction reduction, KlReductionOf(context.global));
   const Strategy& strategy = context.sharding.strategy;
   const bool cut = !strategy.empty() && !strategy[0].empty() && strategy[0][0] > 1;
   if (reduction != Reduction::kBatchMean || !cut) {
@@ -96,7 +96,7 @@ Result<std::vector<ValueId>> LocalizeKlDiv(const LocalizeContext& context) {
 Result<ValueId> EmitShare(const GradientContext& context) {
   OpViewStorage storage = {};
   DRYDOCK_TRY(const Reduction reduction,
-              ReductionOf(ViewOf(context.builder.graph(), context.node, storage)));
+              KlReductionOf(ViewOf(context.builder.graph(), context.node, storage)));
   const Shape& shape = context.TypeOf(context.node.inputs[0]).shape;
   return EmitScaled(context, OutputGradient(context), 1 / DivisorOf(reduction, shape));
 }
@@ -129,7 +129,7 @@ Result<std::vector<TensorType>> InferKlDivGrad(const OpView& op) {
 }
 
 Result<std::vector<NdArray>> EvaluateKlDivGrad(const EvaluateContext& context) {
-  DRYDOCK_TRY(const Reduction reduction, ReductionOf(context.View()));
+  DRYDOCK_TRY(const Reduction reduction, KlReductionOf(context.View()));
   const NdArray& labels = context.inputs[2];
   const double divisor = DivisorOf(reduction, labels.shape);
   return std::vector<NdArray>{
@@ -138,7 +138,7 @@ Result<std::vector<NdArray>> EvaluateKlDivGrad(const EvaluateContext& context) {
 }
 
 Result<std::vector<NdArray>> EvaluateKlDiv(const EvaluateContext& context) {
-  DRYDOCK_TRY(const Reduction reduction, ReductionOf(context.View()));
+  DRYDOCK_TRY(const Reduction reduction, KlReductionOf(context.View()));
   const NdArray& logits = context.inputs[0];
   const NdArray each = MapArrays(logits, context.inputs[1], logits.shape, [](double x, double t) {
     return t > 0 ? t * (std::log(t) - x) : 0.0;
