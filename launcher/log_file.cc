@@ -79,7 +79,7 @@ Result<std::unique_ptr<Descriptor>> OpenLog(const std::string& path, bool grows)
   if (::fstat(log->get(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
     return FailLog(path, "is not a file");
   }
-  if (!grows && ::ftruncate(log->get(), 0) != 0) {
+  if (!grows && facts.st_size > 0 && ::ftruncate(log->get(), 0) != 0) {
     return FailLog(path, SystemText(errno));
   }
   const int flags = ::fcntl(log->get(), F_GETFL);

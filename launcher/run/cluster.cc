@@ -99,8 +99,13 @@ Result<std::unique_ptr<Agent>> StartAgent(const MsrunOptions& options,
   return Agent::Start(std::move(agent));
 }
 
+/// "rank 3 on gpu2 (10.0.0.2) is lost: ...": who looks for the cause needs the machine.
 Error LostError(const sim::SchedulerEvent& event) {
-  return FailCommand("RANK_LOST", sim::EventText(event), "look at the log of that rank on its node")
+  std::string place = event.host_name.empty() ? "" : " on " + OneLine(event.host_name);
+  place += event.host_ip.empty() ? "" : " (" + event.host_ip + ")";
+  return FailCommand("RANK_LOST",
+                     "rank " + std::to_string(event.rank) + place + " is lost: " + event.detail,
+                     "look at that machine, and at the log of the rank there")
       .value();
 }
 

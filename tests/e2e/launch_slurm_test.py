@@ -1,9 +1,12 @@
-"""msrun under a real Slurm: munged, slurmctld and slurmd of this test on loopback, one node of two processors."""
+"""msrun under a real Slurm on loopback: munged, slurmctld and two nodes. A node is a slurmd in a process namespace of its own
+with a name of its own, so that all processes of the node end with it: that is how a node is lost."""
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import unittest
 from pathlib import Path
 
@@ -21,13 +24,12 @@ AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
 CredType=cred/munge
 SlurmctldPort={ports[0]}
-SlurmdPort={ports[1]}
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool.%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/slurmd.%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SwitchType=switch/none
@@ -35,14 +37,23 @@ MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 ReturnToService=2
-NodeName={host} NodeAddr=127.0.0.1 CPUs=1 State=UNKNOWN
-PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
+SlurmdTimeout=5
+KillWait=2
+NodeName=n0 NodeAddr=127.0.0.1 Port={ports[1]} CPUs=1 State=UNKNOWN
+NodeName=n1 NodeAddr=127.0.0.1 Port={ports[2]} CPUs=1 State=UNKNOWN
+PartitionName=all Nodes=n0,n1 Default=YES MaxTime=INFINITE State=UP
+"""
+NET = """import os, signal, sys, time
+print("started", os.environ["RANK"], flush=True)
+if os.environ["RANK"] == "1":
+    %s
+time.sleep(600)
 """
 PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 
 def reason_without_slurm():
-    missing = [name for name in ("munged", "slurmctld", "slurmd", "srun", "sinfo") if not shutil.which(name, path=PATH)]
+    missing = [name for name in ("munged", "slurmctld", "slurmd", "srun", "sinfo", "unshare") if not shutil.which(name, path=PATH)]
     if missing:
         return "there is no %s (packages slurmctld, slurmd, slurm-client, munge)" % ", ".join(missing)
     return "" if os.geteuid() == 0 else "slurmd needs root"
@@ -59,25 +70,40 @@ class SlurmTest(launch.LaunchTest):
     def setUpClass(cls):
         cls.cluster = Path(subprocess.run(["mktemp", "-d"], capture_output=True, text=True, check=True).stdout.strip())
         cls.addClassCleanup(shutil.rmtree, cls.cluster, ignore_errors=True)
-        for name in ("state", "spool"):
+        for name in ("state", "spool.n0", "spool.n1"):
             (cls.cluster / name).mkdir()
         (cls.cluster / "key").write_bytes(os.urandom(1024))
         (cls.cluster / "key").chmod(0o600)
         cls.cluster.chmod(0o755)
-        ports = [launch.free_port(), launch.free_port()]
+        ports = [launch.free_port() for _ in range(3)]
         (cls.cluster / "slurm.conf").write_text(CONF.format(host=socket.gethostname().split(".")[0], folder=cls.cluster,
                                                             ports=ports))
         cls.environment = dict(os.environ, SLURM_CONF=str(cls.cluster / "slurm.conf"), PATH=PATH)
         munge = ["--%s=%s" % (flag, cls.cluster / name) for flag, name in (
             ("key-file", "key"), ("socket", "munge.socket"), ("pid-file", "munged.pid"), ("log-file", "munged.log"),
             ("seed-file", "munged.seed"))]
-        for words, comes_up in ((["munged", "--foreground", "--force", *munge], lambda: (cls.cluster / "munge.socket").exists()),
-                                (["slurmctld", "-D"], lambda: cls.listens(ports[0])), (["slurmd", "-D"], cls.is_idle)):
-            with open(cls.cluster / (words[0] + ".out"), "wb") as output:
-                process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=cls.environment)
-            cls.addClassCleanup(cls.end, process)
-            if not launch.wait_until(comes_up, 30):
-                raise unittest.SkipTest("%s does not come up: %s" % (words[0], (cls.cluster / (words[0] + ".out")).read_text()[-300:]))
+        cls.start(["munged", "--foreground", "--force", *munge], lambda: (cls.cluster / "munge.socket").exists())
+        cls.start(["slurmctld", "-D"], lambda: cls.listens(ports[0]))
+        cls.nodes = {}
+        for number in (0, 1):
+            cls.start_node(number)
+
+    @classmethod
+    def start(cls, words, comes_up):
+        with open(cls.cluster / (words[0] + ".out"), "ab") as output:
+            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=cls.environment)
+        cls.addClassCleanup(cls.end, process)
+        if not launch.wait_until(comes_up, 30):
+            raise unittest.SkipTest("%s does not come up: %s" % (words[0], (cls.cluster / (words[0] + ".out")).read_text()[-300:]))
+        return process
+
+    @classmethod
+    def start_node(cls, number):
+        """All of a node ends with its first process, which stays when slurmd alone is killed."""
+        name = "n%d" % number
+        cls.nodes[number] = cls.start(
+            ["unshare", "-upf", "--mount-proc", "--kill-child", "sh", "-c",
+             "hostname %s; slurmd -D -N %s; exec sleep 1000000" % (name, name)], lambda: cls.state_of(name) == "idle")
 
     @staticmethod
     def listens(port):
@@ -85,13 +111,36 @@ class SlurmTest(launch.LaunchTest):
             return probe.connect_ex(("127.0.0.1", port)) == 0
 
     @classmethod
-    def is_idle(cls):
-        answer = subprocess.run(["sinfo", "-h", "-o", "%t"], env=cls.environment, capture_output=True, text=True, check=False)
-        return answer.stdout.strip() == "idle"
+    def state_of(cls, node):
+        answer = subprocess.run(["sinfo", "-h", "-n", node, "-o", "%t"], env=cls.environment, capture_output=True, text=True, check=False)
+        return answer.stdout.strip()
+
+    @classmethod
+    def lose_node(cls, number):
+        """The power of a node is cut."""
+        cls.nodes[number].kill()  # its child goes with it
+        cls.nodes[number].wait()
+
+    @classmethod
+    def declare_down(cls, number):
+        """What slurmctld does by itself half a minute after a slurmd is gone."""
+        subprocess.run(["scontrol", "update", "NodeName=n%d" % number, "State=DOWN", "Reason=lost"], env=cls.environment,
+                       stdin=subprocess.DEVNULL, check=True)
+
+    @staticmethod
+    def name_of(pid):
+        try:
+            return Path("/proc/%d/comm" % pid).read_text().strip()
+        except OSError:
+            return ""  # ended meanwhile
+
+    @staticmethod
+    def children_of(pid):
+        return [int(word) for word in Path("/proc/%d/task/%d/children" % (pid, pid)).read_text().split()]
 
     @staticmethod
     def end(process):
-        process.terminate()
+        process.kill() if process.args[0] == "unshare" else process.terminate()
         try:
             process.wait(20)
         except subprocess.TimeoutExpired:
@@ -99,7 +148,7 @@ class SlurmTest(launch.LaunchTest):
             process.wait()
 
     def srun(self, tasks, *arguments):
-        done = subprocess.run(["srun", "--overcommit", "-n", str(tasks), *map(str, arguments)], cwd=self.folder,
+        done = subprocess.run(["srun", "-w", "n0", "--overcommit", "-n", str(tasks), *map(str, arguments)], cwd=self.folder,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               timeout=launch.SECONDS, check=False,
                               env=dict(self.environment, DRYDOCK_TEST_MARK=self.mark, TMPDIR=str(self.temporary)))
@@ -124,6 +173,74 @@ class SlurmTest(launch.LaunchTest):
         run = self.srun(2, command.MSRUN, "--worker_num=3", "--local_worker_num=1", "show.py")
         self.assertEqual(run.status, 2)
         self.assertIn("SLURM_STEP_NUM_TASKS=2 of Slurm", run.err)
+
+    def begin_on_both(self, what):
+        """A rank on each node; rank 1 does `what`, the other one waits."""
+        self.write("net.py", NET % what)
+        words = [command.MSRUN, "--master_addr=127.0.0.1", "--master_port=%d" % launch.free_port(), "--rendezvous=launcher",
+                 "--log_dir=out", "--python=" + sys.executable, "net.py"]
+        process = subprocess.Popen(["srun", "-N", "2", "--ntasks-per-node=1", *words], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=dict(self.environment, DRYDOCK_TEST_MARK=self.mark, TMPDIR=str(self.temporary)))
+        self.addCleanup(self.finish, process)
+        return process
+
+    def begun_on_both(self, what):
+        process = self.begin_on_both(what)
+        self.assertTrue(launch.wait_until(lambda: all("started" in self.log("out/worker_%d.log" % rank) for rank in (0, 1)), 40))
+        return process
+
+    def ended(self, process):
+        err = process.communicate(timeout=launch.SECONDS)[1]
+        self.assertTrue(launch.wait_until(lambda: not self.marked()), "processes are left: " + err)
+        self.assertEqual(self.log("out/worker_1.log").splitlines()[0], "started 1")
+        return process.returncode, err
+
+    def test_rank_of_another_node_that_ends_with_a_status(self):
+        status, err = self.ended(self.begin_on_both("sys.exit(3)"))
+        self.assertEqual(status, 1, err)
+        self.assertRegex(err, r"first: rank 1 \(n1, pid \d+\) ended with exit status 3\n")
+
+    def test_rank_that_is_killed_as_for_lack_of_memory(self):
+        status, err = self.ended(self.begin_on_both("os.kill(os.getpid(), signal.SIGKILL)"))
+        self.assertEqual(status, 1, err)
+        self.assertRegex(err, r"error\[RANK_SIGNALLED\]: rank 1 \(n1, .* ended with signal KILL \(9\); hint: probably out of memory")
+
+    def test_rank_that_hangs_until_the_job_is_stopped(self):
+        process = self.begun_on_both("signal.signal(signal.SIGTERM, signal.SIG_IGN)\n    time.sleep(600)")
+        process.terminate()
+        status, err = self.ended(process)
+        self.assertNotEqual(status, 0, err)
+
+    def test_node_that_is_lost(self):
+        process = self.begun_on_both("pass")
+        self.lose_node(1)
+        self.addCleanup(self.start_node, 1)
+        # All of ours is over before Slurm knows.
+        self.assertTrue(launch.wait_until(lambda: all(self.name_of(pid) in ("srun", "") for pid in self.marked()), 30))
+        self.declare_down(1)
+        status, err = self.ended(process)
+        self.assertNotEqual(status, 0, err)
+        self.assertRegex(err, r"error\[RANK_LOST\]: rank 1 on n1 \(127\.0\.0\.1\) is lost: ")
+        self.assertIn("ended by msrun: rank 0", err)
+
+    def test_slurmd_that_is_killed(self):
+        """Its step goes on until Slurm takes the node for lost and ends the job."""
+        process = self.begun_on_both("pass")
+        init = self.children_of(self.nodes[1].pid)[0]
+        slurmd = [pid for pid in self.children_of(init) if self.name_of(pid) == "slurmd"]
+        self.assertEqual(len(slurmd), 1)
+        os.kill(slurmd[0], signal.SIGKILL)
+        self.declare_down(1)
+
+        def again():
+            self.lose_node(1)
+            self.start_node(1)
+        self.addCleanup(again)
+        status, err = self.ended(process)
+        self.assertNotEqual(status, 0, err)
+        self.assertIn("Node failure on n1", err)
+        self.assertIn("error[STOPPED]: stopped by signal TERM", err)
 
 
 if __name__ == "__main__":
