@@ -20,7 +20,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)sim::ParseWorkspaceTable(text, "fuzz.json");
   sim::HardwareProfile profile{.vector_flops = 1, .memory_bytes_per_second = 1e11};
   profile.peak_flops.fill(1e12);
+  profile.levels = {{.name = "node", .devices = 8, .bytes_per_second = 1e11},
+                    {.name = "rail", .devices = 0, .bytes_per_second = 1e10}};
   if (const auto fit = sim::FitTrace(text, "fuzz.json", profile)) {
+    for (const sim::LevelFit& level : fit->collectives.levels) {
+      DRYDOCK_CHECK(level.efficiency > 0 && level.efficiency <= 1);
+      DRYDOCK_CHECK(level.latency_seconds >= 0 && level.latency_seconds <= 0.1);
+    }
     for (const sim::EfficiencyCurve& curve : fit->efficiency) {
       for (const auto& point : curve.points) {
         DRYDOCK_CHECK(point.efficiency > 0 && point.efficiency <= 1 && point.size > 0);

@@ -137,11 +137,126 @@ TEST(KernelTrace, BothProfilersGiveTheSameShareOfThePeak) {
               1e-9);
   EXPECT_NEAR(kineto->efficiency[static_cast<std::size_t>(EfficiencyKind::kVector)].At(1.2e7), 0.5,
               1e-9);
-  EXPECT_EQ(kineto->without_shapes, 1);
+  EXPECT_EQ(kineto->without_shapes, 0);
+  EXPECT_EQ(kineto->collectives.left_out, 1);  // "nccl" says neither what nor how much.
   const auto mindspore = FitTrace(kMindSpore, "m.json", cpu);
   ASSERT_TRUE(mindspore) << FormatError(mindspore.error());
   EXPECT_NEAR(mindspore->efficiency[static_cast<std::size_t>(EfficiencyKind::kProduct)].At(1e9),
               0.5, 1e-9);
+}
+
+/// One kernel of fused attention and its backward pass, [1, 1000, 10, 50] each. Forward 2 * 10 *
+/// 1000
+/// * 1000 * (50 + 50) = 2e9 operations, half of it causal; backward 2.5 times as many. In 2 ms and
+/// 5 ms that is half of the peak of cpu-test.
+constexpr std::string_view kAttention = R"({"traceEvents": [
+  {"ph": "X", "cat": "cpu_op", "name": "aten::_flash_attention_forward", "pid": 1, "tid": 1, "ts": 10, "dur": 5,
+   "args": {"External id": 7, "Input Dims": [[1, 1000, 10, 50], [1, 1000, 10, 50], [1, 1000, 10, 50], [], [], [], [], [], []],
+            "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "", "", "Scalar", "Scalar", "Scalar", "Scalar"],
+            "Concrete Inputs": ["", "", "", "", "", "1000", "1000", "0.", "True"]}},
+  {"ph": "X", "cat": "cpu_op", "name": "aten::_flash_attention_backward", "pid": 1, "tid": 1, "ts": 20, "dur": 5,
+   "args": {"External id": 8, "Input Dims": [[1, 1000, 10, 50], [1, 1000, 10, 50], [1, 1000, 10, 50], [1, 1000, 10, 50]],
+            "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "c10::BFloat16"],
+            "Concrete Inputs": ["", "", "", "", "", "", "", "", "1000", "1000", "0.", "True"]}},
+  {"ph": "X", "cat": "kernel", "name": "flash_fwd_kernel", "pid": 0, "tid": 7, "ts": 100, "dur": 2000, "args": {"External id": 7}},
+  {"ph": "X", "cat": "kernel", "name": "flash_bwd_kernel", "pid": 0, "tid": 7, "ts": 9100, "dur": 5000, "args": {"External id": 8}}
+]})";
+
+TEST(KernelTrace, AttentionIsFittedWithItsBackwardPass) {
+  const auto fit = FitTrace(kAttention, "k.json", Profile("cpu-test"));
+  ASSERT_TRUE(fit) << FormatError(fit.error());
+  const auto kind = static_cast<std::size_t>(EfficiencyKind::kAttention);
+  EXPECT_EQ(fit->kernels[kind], 2);
+  EXPECT_NEAR(fit->efficiency[kind].At(1e9), 0.5, 1e-9);
+  EXPECT_NEAR(fit->efficiency[kind].At(2.5e9), 0.5, 1e-9);
+  // MindSpore's (batch, tokens, width of all heads): the same work.
+  const auto mindspore = FitTrace(R"([
+    {"ph": "M", "name": "process_name", "pid": 4, "tid": 0, "args": {"name": "Ascend Hardware"}},
+    {"ph": "X", "name": "Default/net/FlashAttentionScore-op3", "pid": 4, "tid": 3, "ts": "50.25", "dur": "2000.0",
+     "args": {"Input Dims": [[1, 1000, 500], [1, 1000, 500], [1, 1000, 500]], "Input type": ["float16", "float16", "float16"]}}])",
+                                  "m.json", Profile("cpu-test"));
+  ASSERT_TRUE(mindspore) << FormatError(mindspore.error());
+  EXPECT_NEAR(mindspore->efficiency[kind].At(1e9), 0.5, 1e-9);
+}
+
+/// AllGathers over 8 neighbours (7 steps, 7 / 8 of the bytes) and ReduceScatters over 4 that lie
+/// one in a node (3 steps, 3 / 4), as if steps took `latency` and links gave `share`.
+std::string Collectives(const HardwareProfile& profile, double latency, double share) {
+  std::string text = R"({"traceEvents": [)";
+  int at = 0;
+  for (const double elements : {1e4, 1e6, 1e8}) {
+    for (const double late : {2.0, 1.0}) {  // The first one waits for somebody as long as it takes.
+      const double inside = late * 1e6 *
+                            (profile.collective_launch_seconds + 7 * latency +
+                             2 * elements * 7 / 8 / (profile.levels[0].bytes_per_second * share));
+      const double outside = late * 1e6 *
+                             (profile.collective_launch_seconds + 3 * latency +
+                              4 * elements * 3 / 4 / (profile.levels[1].bytes_per_second * share));
+      const std::string number = std::to_string(static_cast<long long>(elements));
+      text += (at == 0 ? "" : ",");
+      text +=
+          R"({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllGather_RING_LL", "pid": 0, "tid": 1, "ts": )" +
+          std::to_string(++at) + R"(, "dur": )" + std::to_string(inside) +
+          R"(, "args": {"Collective name": "_allgather_base", "Out msg nelems": )" + number +
+          R"(, "In msg nelems": 1, "dtype": "BFloat16", "Group size": 8, "Process Group Ranks": "[0, 1, 2, 3, 4, 5, 6, 7]"}},)";
+      // Here the host's operator says what the kernel does not.
+      text +=
+          R"({"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 1, "tid": 1, "ts": )" +
+          std::to_string(at + 1) + R"(, "dur": 1, "args": {"External id": )" + std::to_string(at) +
+          R"(, "Collective name": "_reduce_scatter_base", "In msg nelems": )" + number +
+          R"(, "Out msg nelems": 1, "dtype": "Float", "Group size": 4, "Process Group Ranks": "[0, 8, 16, 24]"}},)";
+      text +=
+          R"({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL", "pid": 0, "tid": 1, "ts": )" +
+          std::to_string(at + 100) + R"(, "dur": )" + std::to_string(outside) +
+          R"(, "args": {"External id": )" + std::to_string(at) + "}}";
+    }
+  }
+  return text + "]}";
+}
+
+TEST(KernelTrace, CollectivesGiveLatencyAndBandwidthOfTheirLevel) {
+  HardwareProfile profile = Profile("A100-80");
+  const auto fit = FitTrace(Collectives(profile, 9e-6, 0.5), "k.json", profile);
+  ASSERT_TRUE(fit) << FormatError(fit.error());
+  ASSERT_EQ(fit->collectives.levels.size(), 2U);
+  for (const LevelFit& level : fit->collectives.levels) {
+    EXPECT_EQ(level.transfers, 6);
+    EXPECT_NEAR(level.latency_seconds, 9e-6, 1e-8);
+    EXPECT_NEAR(level.efficiency, 0.5, 1e-3);
+    EXPECT_LT(level.mean_error, 1e-3);
+  }
+  EXPECT_EQ(fit->without_shapes, 0);
+  ApplyCollectives(fit->collectives, "k.json", profile);
+  EXPECT_NEAR(profile.levels[1].efficiency, 0.5, 1e-3);
+  EXPECT_TRUE(std::ranges::any_of(profile.sources, [](const NumberSource& one) {
+    return one.field == "levels.rail.efficiency" && one.origin == "fitted" &&
+           one.source == "6 transfers of k.json";
+  }));
+}
+
+/// Ascend's transfer of 12.5 MB over RoCE, beside 16 neighbours, which are two nodes, and a
+/// barrier, which has no size.
+constexpr std::string_view kAscendTransfers = R"json([
+  {"ph": "M", "name": "process_name", "pid": 4, "tid": 0, "args": {"name": "Communication"}},
+  {"ph": "X", "name": "a", "cat": "kernel", "pid": 0, "tid": 1, "ts": 1, "dur": 900,
+   "args": {"Collective name": "allreduce", "In msg nelems": 1000000, "dtype": "Float", "Group size": 16}},
+  {"ph": "X", "name": "b", "cat": "kernel", "pid": 0, "tid": 1, "ts": 2, "dur": 900, "args": {"Collective name": "barrier"}},
+  {"ph": "X", "name": "Memcpy", "pid": 4, "tid": 1, "ts": "3", "dur": "1000",
+   "args": {"link type": "RoCE", "transport type": "RDMA", "size(Byte)": 12500000, "src rank": 0, "dst rank": 8}}
+])json";
+
+TEST(KernelTrace, GroupsOverSeveralLevelsAndUnknownKindsAreLeftOut) {
+  const HardwareProfile profile = Profile("910B");
+  const auto fit = FitTrace(kAscendTransfers, "m.json", profile);
+  ASSERT_TRUE(fit) << FormatError(fit.error());
+  EXPECT_EQ(fit->collectives.left_out, 2);
+  ASSERT_EQ(fit->collectives.levels.size(), 1U);
+  const NetworkLevel& rail = profile.levels[fit->collectives.levels[0].level];
+  EXPECT_EQ(rail.name, "rail");
+  // One size says nothing of the latency: it stays. 12.5 MB in 1 ms less latency and launch.
+  const double rest = 1e-3 - profile.collective_launch_seconds - rail.latency_seconds;
+  EXPECT_NEAR(fit->collectives.levels[0].efficiency,
+              12.5e6 / rest / (rail.bytes_per_second / rail.oversubscription), 1e-6);
 }
 
 TEST(KernelTrace, OtherFilesAndTruncatedOnesAreRefused) {
