@@ -75,7 +75,7 @@ KernelId KernelBuilder::Argument(const Attr& value) {
 
 KernelId KernelBuilder::IntTensor(const std::vector<std::int64_t>& values) {
   const KernelId id = Constant({.shape = {std::ssize(values)}, .dtype = DType::kInt64},
-                               "tensor " + TupleText(values));
+                               std::string(kIntTensorText) + TupleText(values));
   graph_.at(id).micro_use = MicroUse::kEach;
   return id;
 }

@@ -6,6 +6,7 @@
 #include "strategies/passes/schedule/dataflow_order.h"
 #include "strategies/passes/schedule/delay.h"
 #include "strategies/passes/schedule/exec_order.h"
+#include "strategies/passes/schedule/fuse_graph_kernels.h"
 #include "strategies/passes/schedule/hold_results.h"
 #include "strategies/passes/schedule/lower.h"
 #include "strategies/passes/schedule/overlap_shards.h"
@@ -48,6 +49,9 @@ Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config,
     OverlapShards(graph, local, config);
   }
   ReadThroughTuples(graph);
+  if (config.jit_level == "O1") {
+    graph = FuseGraphKernels(std::move(graph));
+  }
   const VisitOrder visit =
       config.exec_order == "dfs" ? VisitOrder::kDepthFirst : VisitOrder::kBreadthFirst;
   std::vector<KernelId> order = DelayKernels(graph, ExecOrder(graph, visit));

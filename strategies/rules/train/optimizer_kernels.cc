@@ -11,14 +11,16 @@
 /// AdamWeightDecay: %1 = Sub(1, beta1); %2 = Sub(1, beta2), which all parameters share;
 /// AdamApplyOneWithDecayAssign(Depend(gradient, state), v, m, weight, lr, beta1, %1, beta2, %2,
 /// decay, eps): the gradient waits for what is before, and what comes later for all three results.
-/// Of the constants among these, only beta1 and the first beta2 are shared: the front end merges
-/// tensors of one type and shape only with the first of them (mindspore/ccsrc/utils/cse.cc).
-/// Lamb: %3 = Cast(TensorMove(global_step)); %4 = LambApplyOptimizerAssign(gradient, v, m, weight,
-/// beta1, %1, beta2, %2, eps, %3, 1, decay); the norms Sqrt(ReduceSum(Square(x))) of weight and %4;
-/// LambApplyWeightAssign(norm, norm, lr, %4, weight). Each waits for what was read before it, and
-/// what comes later for Depend(LambApplyWeightAssign, UpdateState of it).
-/// Norms are those of the rank's slices. Source: passes adam_weight_decay_fission, lamb_fission of
-/// mindspore/ccsrc/plugin/device/ascend; graphs "graph_build" of MindSpore 2.10.
+/// Weights and moments of half precision are cast, AdamApplyOneWithDecay computes, and what it
+/// gives is cast back and assigned. Of the constants among these, only beta1 and the first beta2
+/// are shared: the front end merges tensors of one type and shape only with the first of them
+/// (mindspore/ccsrc/utils/cse.cc). Lamb: %3 = Cast(TensorMove(global_step)); %4 =
+/// LambApplyOptimizerAssign(gradient, v, m, weight, beta1, %1, beta2, %2, eps, %3, 1, decay); the
+/// norms Sqrt(ReduceSum(Square(x))) of weight and %4; LambApplyWeightAssign(norm, norm, lr, %4,
+/// weight). Each waits for what was read before it, and what comes later for
+/// Depend(LambApplyWeightAssign, UpdateState of it). Norms are those of the rank's slices. Source:
+/// passes adam_weight_decay_fission, lamb_fission of mindspore/ccsrc/plugin/device/ascend; graphs
+/// "graph_build" of MindSpore 2.10.
 namespace drydock::strategies {
 namespace {
 
@@ -75,11 +77,62 @@ KernelId Decay(const LowerContext& context, KernelId decay) {
   return known == kNoKernel ? own() : known;
 }
 
+/// The operand, not before the state of memory, in single precision.
+KernelId Single(const LowerContext& context, KernelId operand) {
+  KernelBuilder& builder = context.builder;
+  const KernelId now = builder.Virtual(KernelKind::kDepend, {operand, context.state});
+  TensorType type = builder.TypeOf(operand);
+  if (type.dtype == DType::kFloat32) {
+    return now;
+  }
+  type.dtype = DType::kFloat32;
+  return builder.Kernel({.name = "Cast", .inputs = {now}, .results = {type}});
+}
+
+/// Of a weight that is not in single precision: what AdamApplyOneWithDecay computes is cast back
+/// and assigned, result by result.
+std::vector<KernelId> LowerHalfStep(const LowerContext& context, std::vector<KernelId> numbers) {
+  const auto in = context.inputs;
+  KernelBuilder& builder = context.builder;
+  std::vector<KernelId> inputs;
+  std::vector<TensorType> types;
+  for (const std::size_t operand : {8U, 2U, 1U, 0U}) {
+    inputs.push_back(Single(context, in[operand]));
+    types.push_back(builder.TypeOf(inputs.back()));
+  }
+  inputs.insert(inputs.end(), numbers.begin(), numbers.end());
+  const KernelId step = builder.Kernel({.name = "AdamApplyOneWithDecay",
+                                        .inputs = std::move(inputs),
+                                        .results = {types.begin() + 1, types.end()}});
+  std::vector<KernelId> assigned;
+  for (const std::size_t operand : {0U, 1U, 2U}) {
+    const TensorType& type = context.OutputType(operand);
+    KernelId now =
+        builder.Virtual(KernelKind::kTupleGetItem, {step}, 2 - static_cast<std::int32_t>(operand));
+    if (type.dtype != DType::kFloat32) {
+      now = builder.Kernel({.name = "Cast", .inputs = {now}, .results = {type}});
+    }
+    assigned.push_back(builder.Kernel({.name = "Assign",
+                                       .inputs = {in[operand], now, context.state},
+                                       .results = {type},
+                                       .shares = {0}}));
+  }
+  (void)builder.Virtual(KernelKind::kMakeTuple, assigned);  // What comes later waits for.
+  return assigned;
+}
+
 }  // namespace
 
 Result<std::vector<KernelId>> LowerAdamWeightDecay(const LowerContext& context) {
   const auto in = context.inputs;  // weight, m, v, lr, beta1, beta2, epsilon, decay, gradient
   KernelBuilder& builder = context.builder;
+  if (context.OutputType(0).dtype != DType::kFloat32) {
+    const KernelId rest1 = Rest(builder, in[4]);
+    const KernelId rest2 = Rest(builder, in[5]);
+    const KernelId beta2 = IsNewest(builder, rest2) ? in[5] : OwnOne(builder, in[5]);
+    return LowerHalfStep(context, {in[3], in[4], rest1, beta2, rest2, Decay(context, in[7]),
+                                   OwnOne(builder, in[6])});
+  }
   const KernelId gradient = builder.Virtual(KernelKind::kDepend, {in[8], context.state});
   const KernelId rest1 = Rest(builder, in[4]);
   const KernelId rest2 = Rest(builder, in[5]);

@@ -67,8 +67,6 @@ def unfollowed_context(key, value):
     """What the figures leave out for a setting of set_context; "" if nothing."""
     if key == "jit_level" and value == "O2":
         return "jit_level O2 (the graph engine of CANN) is taken as O0"
-    if key == "jit_level" and value == "O1":
-        return "jit_level O1: kernels are those of O0, not the fused ones (GraphKernel)"
     if key == "memory_offload" and value == "ON":
         return "memory_offload: what is moved to the host counts as kept on the device"
     if key == "enable_graph_kernel" and value:

@@ -1,0 +1,230 @@
+#include "strategies/passes/schedule/cluster_kernels.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <unordered_set>
+
+/// Which kernels are grouped, to be one kernel.
+///
+/// From the last kernel to the first: a kernel that may be fused takes in what it reads, as far as
+/// that may be fused too, groups that are there already included. What would make two groups wait
+/// for each other is left out, with all it reads.
+///
+/// Example: a step updates each weight behind the one before, and all updates read 1 - beta. The
+/// update that comes first takes the difference in; the others cannot, since they wait for the
+/// first one.
+///
+/// Source: mindspore/ccsrc/backend/common/graph_kernel/core/graph_kernel_cluster.cc.
+namespace drydock::strategies {
+namespace {
+
+/// Largest number among those of smaller or equal position; numbers only grow.
+class PrefixMaximum {
+ public:
+  explicit PrefixMaximum(std::size_t count) : tree_(count + 1, 0) {}
+  void Raise(std::size_t position, std::size_t number) {
+    for (std::size_t i = position + 1; i < tree_.size(); i += i & (~i + 1)) {
+      tree_[i] = std::max(tree_[i], number);
+    }
+  }
+  [[nodiscard]] std::size_t UpTo(std::size_t position) const {
+    std::size_t most = 0;
+    for (std::size_t i = position + 1; i > 0; i -= i & (~i + 1)) {
+      most = std::max(most, tree_[i]);
+    }
+    return most;
+  }
+
+ private:
+  std::vector<std::size_t> tree_;
+};
+
+class Clusterer {
+ public:
+  explicit Clusterer(const ClusterGraph& graph)
+      : graph_(graph),
+        inputs_(graph.inputs.size()),
+        group_(graph.inputs.size()),
+        size_(graph.inputs.size(), 1),
+        last_(graph.inputs.size()),
+        seen_(graph.inputs.size(), 0),
+        reaches_(graph.inputs.size()) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      inputs_[i].insert(graph.inputs[i].begin(), graph.inputs[i].end());
+      group_[i] = i;
+      last_[i] = i;
+      reaches_.Raise(i, i);
+    }
+  }
+
+  std::vector<std::vector<std::size_t>> Run() {
+    for (std::size_t i = inputs_.size(); i-- > 0;) {
+      if (size_[Find(i)] > 1 || !Joins(i)) {
+        continue;
+      }
+      std::vector<std::size_t> candidates = Candidates(i);
+      RemoveCircles(candidates);
+      RemoveLooseItems(candidates);
+      if (candidates.size() > 1) {
+        Merge(candidates);
+      }
+    }
+    std::vector<std::vector<std::size_t>> members(inputs_.size());
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      members[Find(i)].push_back(i);
+    }
+    std::erase_if(members, [](const std::vector<std::size_t>& group) { return group.empty(); });
+    return members;
+  }
+
+ private:
+  enum class Step : std::uint8_t { kFollow, kStop };
+  using Visitor = std::function<Step(std::size_t)>;
+
+  [[nodiscard]] bool Joins(std::size_t i) const { return graph_.joins[i] || graph_.is_item[i]; }
+
+  std::size_t Find(std::size_t i) {
+    while (group_[i] != i) {
+      group_[i] = group_[group_[i]];
+      i = group_[i];
+    }
+    return i;
+  }
+
+  const std::set<std::size_t>& Inputs(std::size_t group) {
+    std::set<std::size_t>& inputs = inputs_[group];
+    for (auto it = inputs.begin(); it != inputs.end();) {
+      const std::size_t now = Find(*it);
+      if (now != *it) {
+        it = inputs.erase(it);
+        inputs.insert(now);
+      } else {
+        ++it;
+      }
+    }
+    inputs.erase(group);
+    return inputs;
+  }
+
+  /// Groups in depth, later inputs first, each once.
+  void Walk(std::size_t from, const Visitor& visit) {
+    ++walk_;
+    std::vector<std::size_t> open = {Find(from)};
+    while (!open.empty()) {
+      const std::size_t group = open.back();
+      open.pop_back();
+      if (seen_[group] == walk_) {
+        continue;
+      }
+      seen_[group] = walk_;
+      if (visit(group) == Step::kFollow) {
+        const std::set<std::size_t>& inputs = Inputs(group);
+        open.insert(open.end(), inputs.begin(), inputs.end());
+      }
+    }
+  }
+
+  std::vector<std::size_t> Candidates(std::size_t base) {
+    std::vector<std::size_t> candidates;
+    Walk(base, [&](std::size_t group) {
+      if (!Joins(group)) {
+        return Step::kStop;
+      }
+      candidates.push_back(group);
+      return size_[group] > 1 ? Step::kStop : Step::kFollow;
+    });
+    std::ranges::reverse(candidates);
+    return candidates;
+  }
+
+  /// Takes out candidates that another one reaches by a way through others.
+  void RemoveCircles(std::vector<std::size_t>& candidates) {
+    if (candidates.size() < 2) {
+      return;
+    }
+    std::set<std::size_t> left(candidates.begin(), candidates.end());
+    std::unordered_set<std::size_t> free;  // From here no candidate is reached.
+    for (const std::size_t candidate : candidates) {
+      if (left.contains(candidate)) {
+        for (const std::size_t circle : Reached(candidate, left, free)) {
+          Walk(circle, [&left](std::size_t group) {
+            return left.erase(group) > 0 ? Step::kFollow : Step::kStop;
+          });
+        }
+      }
+    }
+    std::erase_if(candidates, [&left](std::size_t group) { return !left.contains(group); });
+  }
+
+  /// Candidates that `base` reaches by way of what is none.
+  std::vector<std::size_t> Reached(std::size_t base, const std::set<std::size_t>& left,
+                                   std::unordered_set<std::size_t>& free) {
+    std::vector<std::size_t> reached;
+    std::unordered_set<std::size_t> visited;
+    const std::size_t first = *left.begin();
+    const std::vector<std::size_t> inputs(Inputs(base).begin(), Inputs(base).end());
+    for (const std::size_t input : inputs) {
+      if (left.contains(input)) {
+        continue;
+      }
+      std::vector<std::size_t> done;
+      bool circle = false;
+      Walk(input, [&](std::size_t group) {
+        if (reaches_.UpTo(group) < first || free.contains(group) || visited.contains(group)) {
+          return Step::kStop;
+        }
+        done.push_back(group);
+        if (left.contains(group)) {
+          circle = true;
+          reached.push_back(group);
+          return Step::kStop;
+        }
+        return Step::kFollow;
+      });
+      (circle ? visited : free).insert(done.begin(), done.end());
+    }
+    return reached;
+  }
+
+  /// What is taken out of several results goes with the kernel that makes them, or not at all.
+  void RemoveLooseItems(std::vector<std::size_t>& candidates) {
+    const std::set<std::size_t> all(candidates.begin(), candidates.end());
+    std::erase_if(candidates, [&](std::size_t group) {
+      return graph_.is_item[group] && !all.contains(*Inputs(group).begin());
+    });
+  }
+
+  void Merge(const std::vector<std::size_t>& candidates) {
+    const std::size_t first = std::ranges::min(candidates);
+    for (const std::size_t other : candidates) {
+      if (other == first) {
+        continue;
+      }
+      group_[other] = first;
+      last_[first] = std::max(last_[first], last_[other]);
+      size_[first] += size_[other];
+      inputs_[first].insert(inputs_[other].begin(), inputs_[other].end());
+      inputs_[other].clear();
+      size_[other] = 0;
+    }
+    reaches_.Raise(first, last_[first]);
+  }
+
+  const ClusterGraph& graph_;
+  std::vector<std::set<std::size_t>> inputs_;  ///< Per group.
+  std::vector<std::size_t> group_;
+  std::vector<std::size_t> size_;
+  std::vector<std::size_t> last_;  ///< Per group: its last member.
+  std::vector<std::size_t> seen_;
+  std::size_t walk_ = 0;
+  PrefixMaximum reaches_;  ///< Last member of groups up to a position.
+};
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> ClusterKernels(const ClusterGraph& graph) {
+  return Clusterer(graph).Run();
+}
+
+}  // namespace drydock::strategies

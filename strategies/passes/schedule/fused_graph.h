@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "strategies/graph/kernel_graph.h"
+#include "strategies/operators/basic_program.h"
+
+namespace drydock::strategies {
+
+/// A kernel graph some of whose kernels are programs of their own, while it is being changed: new
+/// nodes come behind, what they stand for is looked up.
+class FusedGraph {
+ public:
+  explicit FusedGraph(KernelGraph graph)
+      : graph_(std::move(graph)), instead_(graph_.nodes.size(), kNoKernel) {}
+
+  [[nodiscard]] KernelNode& at(KernelId id) { return graph_.at(id); }
+  [[nodiscard]] const KernelNode& at(KernelId id) const { return graph_.at(id); }
+  [[nodiscard]] std::size_t size() const { return graph_.nodes.size(); }
+  [[nodiscard]] const KernelGraph& graph() const { return graph_; }
+
+  [[nodiscard]] KernelId Add(KernelNode node);
+  [[nodiscard]] KernelId AddVirtual(KernelKind kind, std::vector<KernelId> inputs,
+                                    std::int32_t item = 0);
+  /// From now on `id` is `other`.
+  void Replace(KernelId id, KernelId other) { instead_[static_cast<std::size_t>(id)] = other; }
+  /// Lets all nodes read what stands for what they read.
+  void Resolve();
+
+  /// What a fused kernel does; null for all others.
+  [[nodiscard]] BasicProgram* ProgramOf(KernelId id);
+  [[nodiscard]] std::map<KernelId, BasicProgram>& programs() { return programs_; }
+
+  /// All but leaves that the step's result needs, operands first, as a walk from the result finds
+  /// them.
+  [[nodiscard]] std::vector<KernelId> Order() const;
+  /// Per node: the nodes of `order` that read it.
+  [[nodiscard]] std::vector<std::vector<KernelId>> UsersIn(std::span<const KernelId> order) const;
+
+  /// From now on a kernel does what `program` says with `operands`; what it does not need is left
+  /// out.
+  void SetProgram(KernelId id, BasicProgram program, const std::vector<KernelId>& operands,
+                  std::string name);
+  /// Results of `kernel` as others read them.
+  [[nodiscard]] std::vector<KernelId> Items(KernelId kernel);
+
+  /// Fused kernels lose results that nobody reads.
+  void DropUnread();
+
+  /// The graph, operands in front of what reads them.
+  [[nodiscard]] KernelGraph Take() &&;
+
+ private:
+  [[nodiscard]] KernelId Now(KernelId id) const;
+  void Describe(KernelId id, std::string name);
+
+  KernelGraph graph_;
+  std::vector<KernelId> instead_;  ///< Per node, kNoKernel: itself.
+  std::map<KernelId, BasicProgram> programs_ = {};
+};
+
+}  // namespace drydock::strategies
