@@ -18,10 +18,10 @@ namespace {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see above
 constinit const BasicFacts* registered = nullptr;
 
-using Table = std::map<std::string_view, const BasicFacts*>;
+using Basics = std::map<std::string_view, const BasicFacts*>;
 
-Table MakeTable() {
-  Table table;
+Basics MakeBasics() {
+  Basics table;
   for (const BasicFacts* facts = registered; facts != nullptr; facts = facts->next) {
     const bool inserted = table.emplace(facts->kernel, facts).second;
     DRYDOCK_CHECK(inserted);
@@ -29,9 +29,9 @@ Table MakeTable() {
   return table;
 }
 
-const Table& TheTable() {
-  static const Table kTable = MakeTable();
-  return kTable;
+const Basics& TheBasics() {
+  static const Basics kBasics = MakeBasics();
+  return kBasics;
 }
 
 class Tidier {
@@ -117,12 +117,12 @@ BasicRegistrar::BasicRegistrar(BasicFacts& facts) {
 }
 
 const BasicFacts* FindBasic(std::string_view kernel) {
-  const auto it = TheTable().find(kernel);
-  return it == TheTable().end() ? nullptr : it->second;
+  const auto it = TheBasics().find(kernel);
+  return it == TheBasics().end() ? nullptr : it->second;
 }
 
 const BasicFacts* OnlyBasic(BasicPattern pattern) {
-  for (const auto& [name, facts] : TheTable()) {
+  for (const auto& [name, facts] : TheBasics()) {
     if (facts->pattern == pattern) {
       return facts;
     }

@@ -36,10 +36,6 @@ namespace {
 
 using Source = BasicValue::Source;
 
-std::size_t Index(KernelId id) {
-  return static_cast<std::size_t>(id);
-}
-
 bool IsState(const KernelNode& node) {
   return node.kind == KernelKind::kState || node.kind == KernelKind::kUpdateState;
 }
@@ -68,6 +64,7 @@ class GraphKernelFuser {
   explicit GraphKernelFuser(KernelGraph graph) : graph_(std::move(graph)) {}
 
   KernelGraph Run() && {
+    CountConstants();
     SpreadWaits(graph_);
     Expand();
     Cluster();
@@ -77,6 +74,7 @@ class GraphKernelFuser {
     ExtendWaits(graph_);
     JoinWaits(graph_);
     OwnArguments();
+    KeepConstants();
     for (const auto& [id, program] : graph_.programs()) {
       graph_.at(id).name = "GraphKernel_" + graph_.at(id).name.str();
     }
@@ -244,12 +242,12 @@ class GraphKernelFuser {
     std::vector<std::size_t> position(graph_.size(), 0);
     ClusterGraph clusters;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      position[Index(order[i])] = i;
+      position[IndexOf(order[i])] = i;
       const KernelNode& node = graph_.at(order[i]);
       clusters.inputs.emplace_back();
       for (const KernelId input : node.inputs) {
         if (!IsLeaf(graph_.at(input).kind)) {
-          clusters.inputs.back().push_back(position[Index(input)]);
+          clusters.inputs.back().push_back(position[IndexOf(input)]);
         }
       }
       clusters.joins.push_back(CanJoin(order[i]));
@@ -379,7 +377,7 @@ class GraphKernelFuser {
       const KernelNode& node = graph_.at(id);
       const bool item = node.kind == KernelKind::kTupleGetItem;
       const bool read = std::ranges::any_of(
-          users[Index(id)], [&inside](KernelId user) { return !inside.contains(user); });
+          users[IndexOf(id)], [&inside](KernelId user) { return !inside.contains(user); });
       if (!read || (!item && node.results.size() > 1)) {
         continue;
       }
@@ -415,7 +413,41 @@ class GraphKernelFuser {
     }
   }
 
-  // ---- 6. Arguments
+  // ---- 6. Constants
+
+  /// How often the network names each constant: of the kernels of one operator, the first one that
+  /// reads it counts.
+  void CountConstants() {
+    uses_.assign(graph_.size(), 0);
+    std::vector<KernelId> last(graph_.size(), kNoKernel);
+    for (const KernelId id : graph_.Order()) {
+      for (const KernelId input : graph_.at(id).inputs) {
+        KernelId& known = last[IndexOf(input)];
+        const bool same = known != kNoKernel && known != id && graph_.at(id).origin != kNoNode &&
+                          graph_.at(known).origin == graph_.at(id).origin;
+        uses_[IndexOf(input)] += same ? 0 : 1;
+        known = id;
+      }
+    }
+  }
+
+  /// A constant that was named more than once stays in memory, though it is not read any more.
+  void KeepConstants() {
+    std::vector<bool> read(uses_.size(), false);
+    for (const KernelId id : graph_.Order()) {
+      for (const KernelId input : graph_.at(id).inputs) {
+        if (IndexOf(input) < read.size() && graph_.at(id).kind == KernelKind::kKernel) {
+          read[IndexOf(input)] = true;
+        }
+      }
+    }
+    for (std::size_t i = 0; i < uses_.size(); ++i) {
+      const KernelId id{static_cast<std::int32_t>(i)};
+      if (IsConstant(id) && uses_[i] > 1 && !read[i]) {
+        graph_.Keep(id);
+      }
+    }
+  }
 
   [[nodiscard]] bool OwnsArgument(const BasicFacts& facts, std::size_t index, KernelId id) const {
     return IsConstant(id) &&
@@ -445,6 +477,7 @@ class GraphKernelFuser {
   }
 
   FusedGraph graph_;
+  std::vector<std::int32_t> uses_ = {};  ///< Per node of the graph as it came.
 };
 
 }  // namespace

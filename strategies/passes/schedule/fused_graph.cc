@@ -9,13 +9,6 @@
 /// Steps of fusion replace kernels by others. The list of nodes only grows meanwhile; at the end
 /// the leaves come first, as they were, then what the result of the step needs.
 namespace drydock::strategies {
-namespace {
-
-std::size_t Index(KernelId id) {
-  return static_cast<std::size_t>(id);
-}
-
-}  // namespace
 
 KernelId FusedGraph::Add(KernelNode node) {
   graph_.nodes.push_back(std::move(node));
@@ -28,8 +21,8 @@ KernelId FusedGraph::AddVirtual(KernelKind kind, std::vector<KernelId> inputs, s
 }
 
 KernelId FusedGraph::Now(KernelId id) const {
-  while (instead_[Index(id)] != kNoKernel) {
-    id = instead_[Index(id)];
+  while (instead_[IndexOf(id)] != kNoKernel) {
+    id = instead_[IndexOf(id)];
   }
   return id;
 }
@@ -66,12 +59,12 @@ std::vector<KernelId> FusedGraph::Order() const {
     while (!path.empty()) {
       Place& place = path.back();
       const KernelNode& node = at(place.node);
-      if (done[Index(place.node)] || IsLeaf(node.kind)) {
+      if (done[IndexOf(place.node)] || IsLeaf(node.kind)) {
         path.pop_back();
       } else if (place.next < node.inputs.size()) {
         path.push_back({.node = node.inputs[place.next++]});
       } else {
-        done[Index(place.node)] = true;
+        done[IndexOf(place.node)] = true;
         order.push_back(place.node);
         path.pop_back();
       }
@@ -84,7 +77,7 @@ std::vector<std::vector<KernelId>> FusedGraph::UsersIn(std::span<const KernelId>
   std::vector<std::vector<KernelId>> users(graph_.nodes.size());
   for (const KernelId id : order) {
     for (const KernelId input : at(id).inputs) {
-      users[Index(input)].push_back(id);
+      users[IndexOf(input)].push_back(id);
     }
   }
   return users;
@@ -140,14 +133,14 @@ void FusedGraph::DropUnread() {
   const std::vector<std::vector<KernelId>> users = UsersIn(order);
   for (auto& [id, program] : programs_) {
     const KernelNode& node = at(id);
-    const bool items = std::ranges::all_of(users[Index(id)], [this](KernelId user) {
+    const bool items = std::ranges::all_of(users[IndexOf(id)], [this](KernelId user) {
       return at(user).kind == KernelKind::kTupleGetItem;
     });
-    if (node.results.size() < 2 || users[Index(id)].empty() || !items) {
+    if (node.results.size() < 2 || users[IndexOf(id)].empty() || !items) {
       continue;
     }
     std::set<std::int32_t> read;
-    for (const KernelId user : users[Index(id)]) {
+    for (const KernelId user : users[IndexOf(id)]) {
       read.insert(at(user).item);
     }
     std::vector<KernelResult> left;
@@ -161,7 +154,7 @@ void FusedGraph::DropUnread() {
       }
     }
     program.results = std::move(made);
-    for (const KernelId user : users[Index(id)]) {
+    for (const KernelId user : users[IndexOf(id)]) {
       at(user).item = moved[static_cast<std::size_t>(at(user).item)];
       if (left.size() == 1) {
         Replace(user, id);
@@ -177,10 +170,10 @@ KernelGraph FusedGraph::Take() && {
   taken.nodes.reserve(graph_.nodes.size());
   std::vector<KernelId> moved(graph_.nodes.size(), kNoKernel);
   const auto take = [&](KernelId id) {
-    moved[Index(id)] = KernelId{static_cast<std::int32_t>(taken.nodes.size())};
+    moved[IndexOf(id)] = KernelId{static_cast<std::int32_t>(taken.nodes.size())};
     taken.nodes.push_back(std::move(graph_.at(id)));
     for (KernelId& input : taken.nodes.back().inputs) {
-      input = moved[Index(input)];
+      input = moved[IndexOf(input)];
     }
   };
   const std::vector<KernelId> order = Order();
@@ -190,12 +183,12 @@ KernelGraph FusedGraph::Take() && {
     }
   }
   std::ranges::for_each(order, take);
-  taken.result = moved[Index(graph_.result)];
+  taken.result = moved[IndexOf(graph_.result)];
   for (const KernelId output : graph_.outputs) {
-    taken.outputs.push_back(moved[Index(output)]);
+    taken.outputs.push_back(moved[IndexOf(output)]);
   }
   for (const KernelId kernel : graph_.after_step) {
-    taken.after_step.push_back(moved[Index(kernel)]);
+    taken.after_step.push_back(moved[IndexOf(kernel)]);
   }
   return taken;
 }

@@ -7,10 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "strategies/graph/kept_constant.h"
 #include "strategies/graph/kernel_graph.h"
 #include "strategies/operators/basic_program.h"
 
 namespace drydock::strategies {
+
+/// Position of a node.
+[[nodiscard]] inline std::size_t IndexOf(KernelId id) {
+  return static_cast<std::size_t>(id);
+}
 
 /// A kernel graph some of whose kernels are programs of their own, while it is being changed: new
 /// nodes come behind, what they stand for is looked up.
@@ -29,6 +35,8 @@ class FusedGraph {
                                     std::int32_t item = 0);
   /// From now on `id` is `other`.
   void Replace(KernelId id, KernelId other) { instead_[static_cast<std::size_t>(id)] = other; }
+  /// A constant stays in memory, though nobody reads it.
+  void Keep(KernelId constant) { KeepUnread(graph_, constant); }
   /// Lets all nodes read what stands for what they read.
   void Resolve();
 

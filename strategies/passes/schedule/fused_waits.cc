@@ -19,10 +19,6 @@
 namespace drydock::strategies {
 namespace {
 
-std::size_t Index(KernelId id) {
-  return static_cast<std::size_t>(id);
-}
-
 class WaitSpreader {
  public:
   explicit WaitSpreader(FusedGraph& graph) : graph_(graph) {}
@@ -128,14 +124,14 @@ class WaitExtender {
     items_.assign(count, kNoKernel);
     waits_.assign(count, false);
     read_.assign(count, false);
-    for (const KernelId user : users_[Index(id)]) {
+    for (const KernelId user : users_[IndexOf(id)]) {
       const KernelNode& node = graph_.at(user);
       if (node.kind != KernelKind::kTupleGetItem) {
         continue;
       }
       const auto item = static_cast<std::size_t>(node.item);
       items_[item] = user;
-      for (const KernelId reader : users_[Index(user)]) {
+      for (const KernelId reader : users_[IndexOf(user)]) {
         const bool state = graph_.at(reader).kind == KernelKind::kUpdateState;
         waits_[item] = waits_[item] || state;
         read_[item] = read_[item] || !state;
@@ -177,7 +173,7 @@ class WaitExtender {
       }
       items.push_back(items_[i]);
     }
-    for (const KernelId reader : users_[Index(item)]) {
+    for (const KernelId reader : users_[IndexOf(item)]) {
       if (graph_.at(reader).kind != KernelKind::kUpdateState) {
         continue;
       }
