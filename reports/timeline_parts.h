@@ -177,8 +177,8 @@ struct HardwareReport {
   }
 };
 
-struct TimeSummaryReport {
-  std::string hardware = {};
+/// The figures of a step that both the time line and the summary have, each described once.
+struct StepFigures {
   double step_seconds = 0;
   std::optional<double> samples_per_second = {};
   std::optional<double> tokens_per_second = {};
@@ -189,6 +189,38 @@ struct TimeSummaryReport {
   double busy_share = 0;
   double exposed_share = 0;
   double bubble_share = 0;
+
+  /// The same as members of `Report`, which is derived from this.
+  template <typename Report, typename Visitor>
+  static void StepFields(Visitor& field) {
+    const auto add = [&]<typename Member>(std::string_view name, Member StepFigures::*member,
+                                          std::string_view meaning) {
+      field(name, static_cast<Member Report::*>(member), meaning);
+    };
+    add("step_seconds", &StepFigures::step_seconds,
+        "From the first kernel to the end of the last one of any stage.");
+    add("samples_per_second", &StepFigures::samples_per_second,
+        "Samples of all ranks over `step_seconds`.");
+    add("tokens_per_second", &StepFigures::tokens_per_second,
+        "The same in tokens, where the data are tokens.");
+    add("model_utilisation", &StepFigures::model_utilisation,
+        "MFU: operations of products and attention (whole sequences squared), forward and "
+        "backward, over what all devices could do in that time.");
+    add("hardware_utilisation", &StepFigures::hardware_utilisation,
+        "HFU: the same with what is computed again.");
+    add("peak_flops", &StepFigures::peak_flops,
+        "What one device could do: its peak in `peak_type`.");
+    add("peak_type", &StepFigures::peak_type, "Type in which most of the operations are done.");
+    add("busy_share", &StepFigures::busy_share,
+        "Share of the step in which a rank computes, on average.");
+    add("exposed_share", &StepFigures::exposed_share,
+        "In which it transfers and computes nothing.");
+    add("bubble_share", &StepFigures::bubble_share, "In which it does neither.");
+  }
+};
+
+struct TimeSummaryReport : StepFigures {
+  std::string hardware = {};
   std::string most_exposed = {};
   double most_exposed_seconds = 0;
   std::string longest_line = {};
@@ -201,20 +233,7 @@ struct TimeSummaryReport {
   template <typename Visitor>
   static void Fields(Visitor& field) {
     field("hardware", &TimeSummaryReport::hardware, "Hardware profile.");
-    field("step_seconds", &TimeSummaryReport::step_seconds, "Time of a step.");
-    field("samples_per_second", &TimeSummaryReport::samples_per_second, "All ranks together.");
-    field("tokens_per_second", &TimeSummaryReport::tokens_per_second, "The same in tokens.");
-    field("model_utilisation", &TimeSummaryReport::model_utilisation, "MFU, see timeline.json.");
-    field("hardware_utilisation", &TimeSummaryReport::hardware_utilisation,
-          "HFU, see timeline.json.");
-    field("peak_flops", &TimeSummaryReport::peak_flops,
-          "Of one device, what the two are shares of.");
-    field("peak_type", &TimeSummaryReport::peak_type, "Type of that peak.");
-    field("busy_share", &TimeSummaryReport::busy_share,
-          "Share of the step in which a rank computes, on average.");
-    field("exposed_share", &TimeSummaryReport::exposed_share,
-          "In which it transfers and computes nothing.");
-    field("bubble_share", &TimeSummaryReport::bubble_share, "In which it does neither.");
+    StepFields<TimeSummaryReport>(field);
     field("most_exposed", &TimeSummaryReport::most_exposed,
           "The transfers that hold computation up most.");
     field("most_exposed_seconds", &TimeSummaryReport::most_exposed_seconds,

@@ -118,6 +118,26 @@ void AddLists(const sim::TimeLine& line, TimelineReport& report) {
   }
 }
 
+StepFigures FiguresOf(const sim::TimeLine& line) {
+  const sim::MeanTime mean = MeanOf(line);
+  StepFigures figures{.step_seconds = line.run.seconds,
+                      .model_utilisation = mean.model_utilisation,
+                      .hardware_utilisation = mean.hardware_utilisation,
+                      .peak_flops = line.peak_flops,
+                      .peak_type = std::string(DTypeName(line.flops_type)),
+                      .busy_share = mean.busy,
+                      .exposed_share = mean.exposed,
+                      .bubble_share = mean.bubble};
+  const auto rate = [&](std::optional<std::int64_t> count) {
+    return count && line.run.seconds > 0
+               ? std::optional(static_cast<double>(*count) / line.run.seconds)
+               : std::nullopt;
+  };
+  figures.samples_per_second = rate(line.samples);
+  figures.tokens_per_second = rate(line.tokens);
+  return figures;
+}
+
 /// What a time leaves out, so that nobody takes it for more than it is.
 std::vector<std::string> NotModelled(const sim::DryRunResult& result, const sim::TimeLine& line) {
   std::vector<std::string> list = {
@@ -158,51 +178,29 @@ std::optional<TimelineReport> BuildTimelineReport(const RunReport& run,
     return std::nullopt;
   }
   const sim::TimeLine& line = *result.time;
-  const sim::MeanTime mean = MeanOf(line);
-  TimelineReport report{.run = run,
-                        .hardware = HardwareOf(line.hardware),
-                        .step_seconds = line.run.seconds,
-                        .samples = line.samples,
-                        .tokens = line.tokens,
-                        .model_utilisation = mean.model_utilisation,
-                        .hardware_utilisation = mean.hardware_utilisation,
-                        .peak_flops = line.peak_flops,
-                        .peak_type = std::string(DTypeName(line.flops_type)),
-                        .busy_share = mean.busy,
-                        .exposed_share = mean.exposed,
-                        .bubble_share = mean.bubble,
-                        .jitter = line.jitter,
-                        .seed = static_cast<std::int64_t>(line.seed),
-                        .events = line.run.events,
-                        .levels = LevelsOf(result, line),
-                        .classes = ClassesOf(result, line),
-                        .transfers = TransfersOf(line),
-                        .not_modelled = NotModelled(result, line)};
-  if (line.run.seconds > 0) {
-    const auto rate = [&](std::int64_t count) {
-      return static_cast<double>(count) / line.run.seconds;
-    };
-    report.samples_per_second = line.samples ? std::optional(rate(*line.samples)) : std::nullopt;
-    report.tokens_per_second = line.tokens ? std::optional(rate(*line.tokens)) : std::nullopt;
-  }
+  TimelineReport report;
+  report.run = run;
+  report.hardware = HardwareOf(line.hardware);
+  static_cast<StepFigures&>(report) = FiguresOf(line);
+  report.samples = line.samples;
+  report.tokens = line.tokens;
+  report.jitter = line.jitter;
+  report.seed = static_cast<std::int64_t>(line.seed);
+  report.events = line.run.events;
+  report.levels = LevelsOf(result, line);
+  report.classes = ClassesOf(result, line);
+  report.transfers = TransfersOf(line);
+  report.not_modelled = NotModelled(result, line);
   AddLists(line, report);
   return report;
 }
 
 TimeSummaryReport SummaryOf(const TimelineReport& report) {
-  TimeSummaryReport summary{.hardware = report.hardware.name,
-                            .step_seconds = report.step_seconds,
-                            .samples_per_second = report.samples_per_second,
-                            .tokens_per_second = report.tokens_per_second,
-                            .model_utilisation = report.model_utilisation,
-                            .hardware_utilisation = report.hardware_utilisation,
-                            .peak_flops = report.peak_flops,
-                            .peak_type = report.peak_type,
-                            .busy_share = report.busy_share,
-                            .exposed_share = report.exposed_share,
-                            .bubble_share = report.bubble_share,
-                            .assumed_numbers = std::ssize(report.hardware.assumed),
-                            .not_modelled = "host, data, checkpoints, congestion"};
+  TimeSummaryReport summary;
+  static_cast<StepFigures&>(summary) = report;
+  summary.hardware = report.hardware.name;
+  summary.assumed_numbers = std::ssize(report.hardware.assumed);
+  summary.not_modelled = "host, data, checkpoints, congestion";
   const auto most =
       std::ranges::max_element(report.transfers, {}, &TransferTimeReport::exposed_seconds);
   if (most != report.transfers.end()) {

@@ -13,22 +13,12 @@
 namespace drydock::reports {
 
 /// How long a step takes: schema `drydock.timeline/1`.
-struct TimelineReport {
+struct TimelineReport : StepFigures {
   std::string schema = "drydock.timeline/1";
   RunReport run = {};
   HardwareReport hardware = {};
-  double step_seconds = 0;
   std::optional<std::int64_t> samples = {};
-  std::optional<double> samples_per_second = {};
   std::optional<std::int64_t> tokens = {};
-  std::optional<double> tokens_per_second = {};
-  double model_utilisation = 0;
-  double hardware_utilisation = 0;
-  double peak_flops = 0;
-  std::string peak_type = {};
-  double busy_share = 0;
-  double exposed_share = 0;
-  double bubble_share = 0;
   double jitter = 0;
   std::int64_t seed = 0;
   std::int64_t events = 0;
@@ -49,29 +39,11 @@ struct TimelineReport {
     field("schema", &TimelineReport::schema, "Format of this document.", {"drydock.timeline/1"});
     field("run", &TimelineReport::run, "Which run this belongs to.");
     field("hardware", &TimelineReport::hardware, "For which device and network.");
-    field("step_seconds", &TimelineReport::step_seconds,
-          "From the first kernel to the end of the last one of any stage.");
+    StepFields<TimelineReport>(field);
     field("samples", &TimelineReport::samples,
           "Samples of a step: first dimension of the first input of the data set, all ranks.");
-    field("samples_per_second", &TimelineReport::samples_per_second,
-          "`samples` over `step_seconds`.");
     field("tokens", &TimelineReport::tokens,
           "Tokens of a step, if that input is integers of two dimensions.");
-    field("tokens_per_second", &TimelineReport::tokens_per_second, "`tokens` over `step_seconds`.");
-    field("model_utilisation", &TimelineReport::model_utilisation,
-          "MFU: operations of products and attention (whole sequences squared), forward and "
-          "backward, over what all devices could do in that time.");
-    field("hardware_utilisation", &TimelineReport::hardware_utilisation,
-          "HFU: the same with what is computed again.");
-    field("peak_flops", &TimelineReport::peak_flops,
-          "What one device could do: its peak in `peak_type`.");
-    field("peak_type", &TimelineReport::peak_type,
-          "Type in which most of the operations are done.");
-    field("busy_share", &TimelineReport::busy_share,
-          "Share of the step in which a rank computes, on average.");
-    field("exposed_share", &TimelineReport::exposed_share,
-          "In which it transfers and computes nothing.");
-    field("bubble_share", &TimelineReport::bubble_share, "In which it does neither.");
     field("jitter", &TimelineReport::jitter,
           "Share by which kernels are late by chance, on average; 0 = none.");
     field("seed", &TimelineReport::seed, "Seed of that chance.");

@@ -197,7 +197,9 @@ class LatentAttention(nn.Cell):
         self.slice = ops.StridedSlice().shard((parts,))
         self.missing = self.width - self.value_width
         samples, sequence = cut.dp * args.micro_batch, args.sequence
-        self.zeros = self.out.fixed([samples, sequence, args.heads, self.missing], ms.float16) if self.missing else None
+        # Zeros of the shape of a part of the keys: a constant would be whole on every device, of all samples.
+        self.part, self.zeros = ops.StridedSlice().shard((parts,)), ops.ZerosLike().shard((parts,))
+        self.part_end = (samples, sequence, args.heads, self.missing)
         self.end = (samples, sequence, args.heads, self.value_width)
         self.core = FusedCoreByToken(args, cut, self.width)
 
@@ -212,7 +214,8 @@ class LatentAttention(nn.Cell):
         key = self.concat((key, self.tile(shared, (1, 1, self.heads, 1))))
         value = self.axes.split(self.value(narrow), self.heads, self.value_width)
         if self.missing:
-            value = self.concat((value, self.zeros))
+            part = self.part(key, (0, 0, 0, 0), self.part_end, (1, 1, 1, 1))
+            value = self.concat((value, self.zeros(ops.stop_gradient(part))))
         mixed = self.core(query, key, value, mask)
         if self.missing:
             mixed = self.slice(mixed, (0, 0, 0, 0), self.end, (1, 1, 1, 1))
