@@ -33,8 +33,4 @@ struct ElasticRequest {
 /// @error ETCD_UNREACHABLE, USAGE, RANK_FAILED, or that of a signal
 [[nodiscard]] Result<ExitCode> RunElasticJob(const ElasticRequest& request, const Context& context);
 
-/// A plan as the store has it; nothing if it is none.
-[[nodiscard]] std::string EncodePlan(const ElasticPlan& plan);
-[[nodiscard]] std::optional<ElasticPlan> DecodePlan(std::string_view text);
-
 }  // namespace drydock::launcher

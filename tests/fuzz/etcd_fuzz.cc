@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "launcher/elastic/elastic_job.h"
+#include "launcher/elastic/elastic_store.h"
 #include "launcher/elastic/etcd_client.h"
 
 namespace {

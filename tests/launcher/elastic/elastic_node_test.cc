@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launcher/elastic/elastic_job.h"
+#include "launcher/elastic/elastic_store.h"
 #include "launcher/elastic/etcd_client.h"
 
 namespace drydock::launcher {
