@@ -15,6 +15,7 @@
 #include "sim/tracer/graph_listing.h"
 #include "strategies/layout/group_name.h"
 #include "strategies/layout/rank_pattern.h"
+#include "strategies/operators/collective_facts.h"
 #include "strategies/passes/localize/localize.h"
 #include "strategies/passes/prepare/rewrite.h"
 
@@ -47,15 +48,33 @@ json LayoutJson(const TensorLayout& layout, const strategies::Shape& stored, boo
       {standard.device_matrix, TensorMapJson(standard), stored, 0, uniform, group, layout.shape});
 }
 
+/// The parameters that a collective is for: several if it is fused.
+std::vector<std::string> ParametersOf(const strategies::Node& node) {
+  const auto found = node.attrs.find("parameter");
+  std::vector<std::string> names = {};
+  if (found == node.attrs.end()) {
+    return names;
+  }
+  if (const auto* text = std::get_if<std::string>(&found->second.value)) {
+    names.push_back(*text);
+  } else if (const auto* list = std::get_if<strategies::Attr::List>(&found->second.value)) {
+    for (const strategies::Attr& one : *list) {
+      if (const auto* name = std::get_if<std::string>(&one.value)) {
+        names.push_back(*name);
+      }
+    }
+  }
+  return names;
+}
+
 /// The AllGather that makes a weight whole from the shards of the optimizer, by the weight's name.
 std::map<std::string, const strategies::Node*> GathersOfShards(const LocalProgram& program) {
   std::map<std::string, const strategies::Node*> gathers;
   for (const strategies::Node& node : program.local.nodes) {
-    const auto name = node.attrs.find("parameter");
     if (node.reason == strategies::CommReason::kOptimizerShard && node.group &&
-        node.phase == strategies::Phase::kForward && name != node.attrs.end()) {
-      if (const auto* text = std::get_if<std::string>(&name->second.value)) {
-        gathers.emplace(*text, &node);
+        node.phase == strategies::Phase::kForward) {
+      for (const std::string& name : ParametersOf(node)) {
+        gathers.emplace(name, &node);
       }
     }
   }
@@ -123,6 +142,20 @@ json Layouts(const LocalProgram& program, RankId rank) {
     }
   }
   return layouts;
+}
+
+/// Number of the fused AllReduce that sums the gradients of a parameter, by its name.
+json Fusions(const LocalProgram& program) {
+  json fusions = json::object();
+  for (const strategies::Node& node : program.local.nodes) {
+    if (!strategies::ReducesToAll(node)) {
+      continue;
+    }
+    for (const std::string& name : ParametersOf(node)) {
+      fusions[name] = strategies::IntAttr(node.attrs, "fusion", 0).value_or(0);
+    }
+  }
+  return fusions;
 }
 
 /// Strategies by full name; a strategy that was given is told as it was given, with its entries for
@@ -203,6 +236,7 @@ json CompileAnswer(const LocalProgram& program, RankId rank) {
           {"operators_without_rule", OperatorsWithoutRule(program)},
           {"violations", Violations(program)},
           {"layouts", Layouts(program, rank)},
+          {"fusions", Fusions(program)},
           {"strategies", Strategies(program)}};
 }
 

@@ -15,6 +15,7 @@ namespace drydock::sim {
 ///     layouts: {name: [device matrix, tensor map, slice shape, field size, uniform cut, group of
 ///               the optimizer's shards, shape]} of inputs and parameters: matrix, map and slice
 ///               without the shards, the group of `rank`,
+///     fusions: {parameter: number of the AllReduce that sums its gradients},
 ///     strategies: {full name of a node: [cuts per operand]}
 /// Source: docs/compatibility.md.
 [[nodiscard]] nlohmann::json CompileAnswer(const strategies::LocalProgram& program, RankId rank);

@@ -20,6 +20,7 @@
 #include "strategies/operators/listed_ops.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/operators/op_signature.h"
+#include "strategies/rules/common/local_emit.h"
 
 namespace drydock::sim {
 namespace {
@@ -34,8 +35,15 @@ using strategies::ValueKind;
 /// Constants with more elements are listed without them.
 constexpr std::size_t kMaxListedElements = 8;
 
-/// Operators of this family keep the arguments of their constructor as attributes in the reference.
-constexpr std::string_view kAttributesStay = "conv_pool";
+/// Operators of these families keep the arguments of their constructor as attributes in the
+/// reference.
+constexpr std::array<std::string_view, 2> kAttributesStay = {"conv_pool", "scatter"};
+
+/// Numbers that a rank knows for itself: constants there.
+constexpr std::string_view kRankNumbers = "rank";
+
+/// Arithmetic of the host: operators of ours whose names begin with '_', and there without it.
+constexpr std::string_view kOfHost = "host";
 
 /// Attribute of operators that take tuples of tensors: how many each tuple has, -1 for a tensor.
 constexpr std::string_view kTupleSizes = "dyn_input_sizes";
@@ -273,7 +281,11 @@ class Lister {
       AddSplit(node, *dim);
       return;
     }
-    Line line{.primitive = node.op};
+    if (IsOfFamily(node, kRankNumbers)) {
+      AddRankNumber(node);
+      return;
+    }
+    Line line{.primitive = IsOfFamily(node, kOfHost) ? node.op.substr(1) : node.op};
     AddOperands(node, line);
     for (const auto& [name, attr] : node.attrs) {
       line.attrs[name] = AttributeText(node, name, attr);
@@ -290,13 +302,27 @@ class Lister {
     }
   }
 
+  static bool IsOfFamily(const Node& node, std::string_view family) {
+    return node.entry != nullptr && node.entry->family == family;
+  }
+
+  /// "Tensor(shape=[], dtype=Int32, value=5)"
+  void AddRankNumber(const Node& node) {
+    const auto value = strategies::RankScalarValue(node.attrs);
+    const ValueId output = node.outputs.front();
+    const std::string type(strategies::DTypeIrName(graph_.at(output).type.dtype));
+    values_[ToIndex(output)] = json("Tensor(shape=[], dtype=" + type +
+                                    (value ? ", value=" + std::to_string(*value) : "") + ")");
+    folded_[ToIndex(output)] = true;
+  }
+
   void AddOperands(const Node& node, Line& line) {
     const strategies::OpSignature signature = strategies::ParseSignature(
         node.entry == nullptr ? std::string_view() : node.entry->signature);
     std::size_t next = AddTuples(node, line);
     for (const strategies::SignatureArgument& argument : signature.call) {
       if (argument.kind == ArgumentKind::kAttribute) {
-        AddAttribute(node, argument.name, line);
+        AddAttribute(node, argument, line);
       } else if (next == node.inputs.size()) {
         continue;
       } else if (argument.kind == ArgumentKind::kTensorList) {
@@ -310,9 +336,12 @@ class Lister {
     for (; next < node.inputs.size(); ++next) {
       line.operands.push_back(InputOf(node, next));
     }
-    if (node.entry == nullptr || node.entry->family != kAttributesStay) {
+    const bool stay =
+        node.entry != nullptr &&
+        std::ranges::find(kAttributesStay, node.entry->family) != kAttributesStay.end();
+    if (!stay) {
       for (const strategies::SignatureArgument& argument : signature.constructor) {
-        AddAttribute(node, argument.name, line);
+        AddAttribute(node, {.name = argument.name}, line);
       }
     }
   }
@@ -366,14 +395,19 @@ class Lister {
     return Literal(strategies::Attr(std::move(target)));
   }
 
-  void AddAttribute(const Node& node, const std::string& name, Line& line) const {
-    const auto it = node.attrs.find(name);
-    const bool collective =
-        node.entry != nullptr && node.entry->kind == strategies::OpKind::kCollective;
-    if (it != node.attrs.end() && !collective) {
-      const std::optional<json> open = OpenTarget(node, name, it->second);
-      const std::optional<std::int64_t> type = TypeNumber(name, it->second);
+  /// An argument of the call that is left out and has nothing as its default is an operand, too.
+  void AddAttribute(const Node& node, const strategies::SignatureArgument& argument,
+                    Line& line) const {
+    const auto it = node.attrs.find(argument.name);
+    if (node.entry != nullptr && node.entry->kind == strategies::OpKind::kCollective) {
+      return;
+    }
+    if (it != node.attrs.end()) {
+      const std::optional<json> open = OpenTarget(node, argument.name, it->second);
+      const std::optional<std::int64_t> type = TypeNumber(argument.name, it->second);
       line.operands.emplace_back(open ? *open : type ? json(*type) : Literal(it->second));
+    } else if (argument.default_value && strategies::IsNone(*argument.default_value)) {
+      line.operands.emplace_back(json("None"));
     }
   }
 

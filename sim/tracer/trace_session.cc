@@ -207,7 +207,10 @@ Result<json> Reshard(const json& request) {
   DRYDOCK_TRY(to.shape, IntListField(request, "to_shape"));
   DRYDOCK_TRY(const std::int64_t position, IntFieldOr(request, "position", 0));
   DRYDOCK_TRY(const std::int64_t begin, IntFieldOr(request, "stage_begin", 0));
-  DRYDOCK_TRY(const auto by_rank, strategies::ReshardOps(from, to, position, begin));
+  const bool optimize = BoolFieldOr(request, "optimize", true);
+  DRYDOCK_TRY(const auto by_rank, optimize
+                                      ? strategies::ReshardOps(from, to, position, begin)
+                                      : strategies::TransformOpsOfAll(from, to, position, begin));
   json ranks = json::array();
   for (const auto& [rank, operators] : by_rank) {
     json listed = json::array();

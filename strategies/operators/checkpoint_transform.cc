@@ -95,6 +95,16 @@ Result<std::vector<RedistributionOp>> OptimizedBetweenExtendedForms(const Tensor
   return ops;
 }
 
+/// The operators of every rank that `position` reads, by rank.
+std::map<std::int64_t, std::vector<TransformOp>> OfAllThatAreRead(
+    const std::vector<RedistributionOp>& ops, std::int64_t position, std::int64_t stage_begin) {
+  std::map<std::int64_t, std::vector<TransformOp>> by_rank;
+  for (const std::int64_t reader : PositionsReadBy(ops, position)) {
+    by_rank.emplace(stage_begin + reader, InTransformForm(ops, reader, stage_begin));
+  }
+  return by_rank;
+}
+
 /// A parameter without elements of its own: every dimension long enough for both jobs.
 TensorLayout WithStandInShape(const TensorLayout& layout, const Shape& shape) {
   TensorLayout result = layout;
@@ -209,11 +219,15 @@ Result<std::map<std::int64_t, std::vector<TransformOp>>> ReshardOps(const Tensor
                                                                     std::int64_t stage_begin) {
   DRYDOCK_TRY(const auto ops, OptimizedBetweenExtendedForms(from, to));
   DRYDOCK_RETURN_IF_ERROR(CheckPosition(from, position));
-  std::map<std::int64_t, std::vector<TransformOp>> by_rank;
-  for (const std::int64_t reader : PositionsReadBy(ops, position)) {
-    by_rank.emplace(stage_begin + reader, InTransformForm(ops, reader, stage_begin));
-  }
-  return by_rank;
+  return OfAllThatAreRead(ops, position, stage_begin);
+}
+
+Result<std::map<std::int64_t, std::vector<TransformOp>>> TransformOpsOfAll(
+    const TensorLayout& from, const TensorLayout& to, std::int64_t position,
+    std::int64_t stage_begin) {
+  DRYDOCK_TRY(const auto ops, InferRedistribution(from, to, {.optimize = false}));
+  DRYDOCK_RETURN_IF_ERROR(CheckPosition(from, position));
+  return OfAllThatAreRead(ops, position, stage_begin);
 }
 
 Status AlignDeviceCounts(TensorLayout* from, TensorLayout* to) {

@@ -35,6 +35,12 @@ struct TransformOp {
     const TensorLayout& from, const TensorLayout& to, std::int64_t position,
     std::int64_t stage_begin);
 
+/// The same without optimization.
+/// @error kInvalidArgument  as TransformOps
+[[nodiscard]] Result<std::map<std::int64_t, std::vector<TransformOp>>> TransformOpsOfAll(
+    const TensorLayout& from, const TensorLayout& to, std::int64_t position,
+    std::int64_t stage_begin);
+
 /// Positions whose data the result of `position` depends on, itself included, ascending.
 [[nodiscard]] std::vector<std::int64_t> PositionsReadBy(const std::vector<RedistributionOp>& ops,
                                                         std::int64_t position);

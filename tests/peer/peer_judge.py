@@ -127,8 +127,16 @@ def judge_e(test, evidence, instance, hook_present):
     return "passed", "", []
 
 
-def judge_file(tests, instances, file_error, hook_present, canary_failed, manifest_tests):
-    """Records of the manifest's tests of one file, in file order."""
+def values_are_ours(found):
+    """All instances of a test reached its assertions, and none failed."""
+    def reached(instance):
+        evidence = instance.get("evidence") or {}
+        return instance["raw"] == "passed" and evidence.get("asserts", 0) + evidence.get("checks", 0) > 0
+    return bool(found) and all(map(reached, found))
+
+
+def judge_file(tests, instances, file_error, hook_present, canary_failed, manifest_tests, asserting=frozenset()):
+    """Records of the manifest's tests of one file, in file order; `asserting`: functions that assert values."""
     by_key = collections.defaultdict(list)
     for instance in instances:
         by_key[(instance["cls"], instance["function"])].append(instance)
@@ -137,7 +145,8 @@ def judge_file(tests, instances, file_error, hook_present, canary_failed, manife
         found = by_key.get((test.get("class"), test["function"]), [])
         record = {"file": test["file"], "class": test.get("class"), "function": test["function"],
                   "category": test["category"], "raw": None, "status": "absent", "reason": "",
-                  "missing": [], "seconds": None}
+                  "missing": [], "seconds": None, "asserts_values": test["function"] in asserting,
+                  "values_ours": test["function"] in asserting and not canary_failed and values_are_ours(found)}
         if not found:
             if file_error is not None:
                 record["raw"] = "timeout" if file_error["type"] == "timeout" else "failed"
@@ -205,6 +214,8 @@ def summarise(records):
                                       for n in r["missing"])
         counts.update(
             tests=len(rows), raw_passed=sum(r["raw"] == "passed" for r in rows),
+            asserting=sum(r.get("asserts_values", False) for r in rows),
+            values_ours=sum(r.get("values_ours", False) for r in rows),
             top_missing=[[n, c] for n, c in sorted(missing.items(), key=lambda p: (-p[1], p[0]))[:10]])
         table[category] = counts
     return table
@@ -222,12 +233,15 @@ def print_report(report, records, show):
     out("suite: %d files run, %d not in the checkout, %d differ from the surveyed ones; digest %s\n\n" % (
         suite["files"], len(suite["absent_files"]), len(suite["changed_files"]), suite["digest"]))
     head = ("cat", "what", "tests", "passed", "failed", "unsupp.", "unproven", "timed out",
-            "skipped", "absent", "raw pass")
-    out("%-3s  %-32s %6s %7s %7s %8s %9s %10s %8s %7s %9s\n" % head)
+            "skipped", "absent", "raw pass", "asserting", "ours")
+    out("%-3s  %-32s %6s %7s %7s %8s %9s %10s %8s %7s %9s %10s %6s\n" % head)
     for category, c in report["categories"].items():
-        out("%-3s  %-32s %6d %7d %7d %8d %9d %10d %8d %7d %9d\n" % (
+        out("%-3s  %-32s %6d %7d %7d %8d %9d %10d %8d %7d %9d %10d %6d\n" % (
             category, CATEGORY_TEXT[category], c["tests"], c["passed"], c["failed"], c["unsupported"],
-            c["unproven"], c["timeout"], c["skipped"], c["absent"], c["raw_passed"]))
+            c["unproven"], c["timeout"], c["skipped"], c["absent"], c["raw_passed"], c["asserting"], c["values_ours"]))
+    asserting, ours = (sum(c[key] for c in report["categories"].values()) for key in ("asserting", "values_ours"))
+    if asserting:
+        out("\ncases whose asserted values are ours: %d of %d (%.1f %%)\n" % (ours, asserting, 100.0 * ours / asserting))
     out("\n")
     for title, letters in (("score, compile only (a)", "a"), ("score, checked (b, c, d, e)", "bcde")):
         rows = [c for k, c in report["categories"].items() if k in letters]

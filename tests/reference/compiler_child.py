@@ -19,9 +19,9 @@ def plain(value):
     return value if isinstance(value, (bool, int, float, str)) or value is None else str(value)
 
 
-def operators_of(executor, phase):
+def operators_of(nodes_by_graph):
     found = []
-    for nodes in executor.get_parallel_graph_info(phase).values():
+    for nodes in nodes_by_graph.values():
         for name, facts in nodes.items():
             attributes = facts.get("attrs") if isinstance(facts, dict) else None
             found.append([name.rsplit("-", 1)[0], str((attributes or {}).get("group", ""))])
@@ -29,31 +29,54 @@ def operators_of(executor, phase):
 
 
 class Recorder:
-    """A plugin of pytest: knows the test that runs, stands in front of the compiler."""
+    """A plugin of pytest: knows the test that runs, writes down what the compiler made of its networks."""
 
-    def __init__(self, api, before_compile):
-        self.test, self.number = "", 0
-        self.executor = api._cell_graph_executor  # the suite's own way in
-        self.before_compile = before_compile
-        self.compile = self.executor.compile
-        self.executor.compile = self.record
+    def __init__(self):
+        self.test, self.number, self.last = "", 0, None
 
     def pytest_runtest_setup(self, item):
-        self.test, self.number = item.name, 0
+        self.test, self.number, self.last = item.name, 0, None
 
-    def record(self, cell, *values, **options):
-        number, self.number = self.number, self.number + 1
-        self.before_compile()
-        result = self.compile(cell, *values, **options)
-        phase = result[0] if isinstance(result, tuple) else options.get("phase")
-        inner = self.executor._graph_executor
-        line = {"test": self.test, "number": number,
-                "layouts": {name: plain(layout) for name, layout in (cell.parameter_layout_dict or {}).items()},
-                "strategies": {name: plain(one) for name, one in dict(inner.get_strategy(phase)).items()},
-                "operators": operators_of(inner, phase)}
+    def write(self, layouts, strategies, nodes_by_graph):
+        """The wheel compiles a network anew for each step: what is equal to the one before is the same network."""
+        line = {"layouts": {name: plain(layout) for name, layout in layouts.items()},
+                "strategies": {name: plain(one) for name, one in strategies.items()},
+                "operators": operators_of(nodes_by_graph)}
+        if line == self.last:
+            return
+        self.last = line
         with open(OUT, "a", encoding="utf-8") as stream:
-            stream.write(json.dumps(line) + "\n")
+            stream.write(json.dumps({"test": self.test, "number": self.number, **line}) + "\n")
+        self.number += 1
+
+
+def watch_wheel(recorder):
+    """Stands in front of the suite's own way into the compiler."""
+    from mindspore.common import api
+    before_compile, executor = prepare_wheel(), api._cell_graph_executor
+    compile_cell = executor.compile
+
+    def compile_and_write(cell, *values, **options):
+        before_compile()
+        result = compile_cell(cell, *values, **options)
+        phase, inner = result[0] if isinstance(result, tuple) else options.get("phase"), executor._graph_executor
+        recorder.write(cell.parameter_layout_dict or {}, dict(inner.get_strategy(phase)), inner.get_parallel_graph_info(phase))
         return result
+
+    executor.compile = compile_and_write
+
+
+def watch_ours(recorder):
+    """Every compiled program, also that of Model.train, which has no executor between."""
+    from mindspore._drydock.program import Program
+    compile_program = Program.compile
+
+    def compile_and_write(self):
+        compiled = compile_program(self)
+        recorder.write(compiled["layouts"], compiled["strategies"], self.listing())
+        return compiled
+
+    Program.compile = compile_and_write
 
 
 def prepare_wheel():
@@ -77,10 +100,10 @@ def main():
     sys.path[:0] = [SUITE, str(Path(SUITE) / "tests/ut/python"), str(Path(__file__).resolve().parents[1] / "peer")]
     from peer_substitutes import install_substitutes
     install_substitutes(SUITE)
-    before_compile = prepare_wheel() if os.environ["DRYDOCK_SIDE"] == "theirs" else lambda: None
     import pytest
-    from mindspore.common import api
-    return pytest.main(["-q", "-p", "no:cacheprovider", FILE], plugins=[Recorder(api, before_compile)])
+    recorder = Recorder()
+    (watch_wheel if os.environ["DRYDOCK_SIDE"] == "theirs" else watch_ours)(recorder)
+    return pytest.main(["-q", "-p", "no:cacheprovider", FILE], plugins=[recorder])
 
 
 if __name__ == "__main__":

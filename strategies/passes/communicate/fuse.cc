@@ -11,6 +11,8 @@ namespace {
 
 /// Tensors named in the reason of a fused collective before "and n more".
 constexpr std::size_t kNamedTensors = 3;
+/// Attribute: the parameter that a collective is for; a list of those of a fused one.
+constexpr const char* kOfParameter = "parameter";
 
 using Segment = std::vector<std::size_t>;  ///< Node indices in the order of the operands.
 
@@ -19,16 +21,23 @@ Node FusedNode(const Graph& graph, const Segment& members) {
   fused.inputs.clear();
   fused.outputs.clear();
   fused.reason_text.clear();
+  Attr::List parameters = {};
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Node& member = graph.nodes[members[i]];
     fused.inputs.insert(fused.inputs.end(), member.inputs.begin(), member.inputs.end());
     fused.outputs.insert(fused.outputs.end(), member.outputs.begin(), member.outputs.end());
+    if (const auto of = member.attrs.find(kOfParameter); of != member.attrs.end()) {
+      parameters.push_back(of->second);
+    }
     if (i < kNamedTensors) {
       fused.reason_text += (i > 0 ? "; " : "") + member.reason_text;
     }
   }
   if (members.size() > kNamedTensors) {
     fused.reason_text += "; and " + std::to_string(members.size() - kNamedTensors) + " more";
+  }
+  if (!parameters.empty()) {
+    fused.attrs.insert_or_assign(kOfParameter, Attr(std::move(parameters)));
   }
   return fused;
 }

@@ -200,6 +200,15 @@ std::optional<AxisIndex> SequenceAxis(const RuleAxes& axes) {
   return axes.sequence.empty() ? std::nullopt : std::optional<AxisIndex>(axes.sequence.front());
 }
 
+/// Lengths and tables that are given an entry without cuts are whole on every rank.
+void MakeWhole(const Strategy& strategy, std::vector<TensorAxes>& inputs) {
+  for (std::size_t i = 3; i < std::min(strategy.size(), inputs.size()); ++i) {
+    if (inputs[i].size() == 1 && strategy[i] == std::vector<std::int64_t>{1}) {
+      inputs[i] = {{}};
+    }
+  }
+}
+
 template <const Places& P>
 Result<ShardRule> ShardAttention(const OpView& op, const Strategy& strategy) {
   DRYDOCK_TRY(const AttentionForm form, FormOf(op));
@@ -219,8 +228,10 @@ Result<ShardRule> ShardAttention(const OpView& op, const Strategy& strategy) {
       }
     }
   }
-  if (P.increment && entries.size() < rule.inputs.size()) {
-    rule.strategy_entries = std::move(entries);  // Lengths and tables have no entry.
+  if (P.increment && entries.size() < rule.inputs.size() && strategy.size() != rule.inputs.size()) {
+    rule.strategy_entries = std::move(entries);  // Lengths and tables need no entry.
+  } else if (P.increment) {
+    MakeWhole(strategy, rule.inputs);
   }
   rule.outputs = {query};
   if (P.gives_log_sum) {

@@ -119,17 +119,14 @@ Result<std::vector<TensorType>> InferScatterUpdate(const OpView& op) {
   return std::vector<TensorType>{op.inputs[0]};
 }
 
+/// The sequence is told by the rank of the cache, not by `axis`, as in the original.
 Result<ShardRule> ShardScatterUpdate(const OpView& op, const Strategy& /*strategy*/) {
   const Shape& var = op.inputs[0].shape;
   const TensorAxes axes = AxesInOrder(var.size());
   ShardRule rule{.axis_count = static_cast<std::int32_t>(var.size()),
                  .inputs = {axes, {{}}, axes},
                  .outputs = {axes}};
-  DRYDOCK_TRY(const std::int64_t given, IntAttr(*op.attrs, "axis", -2));
-  DRYDOCK_TRY(const std::size_t axis, NormalisedAxis(op, given, var.size()));
-  for (const std::size_t whole : {axis, SequenceOf(var)}) {
-    rule.uncut.push_back({.axis = static_cast<AxisIndex>(whole), .what = "the sequence"});
-  }
+  rule.uncut.push_back({.axis = static_cast<AxisIndex>(SequenceOf(var)), .what = "the sequence"});
   return rule;
 }
 

@@ -156,13 +156,12 @@ Result<ShardRule> ShardApplyRotary(const OpView& op, const Strategy& strategy) {
   if (IsFourDim(op)) {
     const TensorAxes x = {{1}, {}, {0}, {}};
     const DimAxes table = op.inputs[2].shape[0] == 1 ? DimAxes{} : DimAxes{1};
+    const TensorAxes whole(4);
+    const TensorAxes ids(op.inputs[4].shape.size());
     return ShardRule{.axis_count = 2,
-                     .inputs = {x,
-                                x,
-                                {table, {}, {}, {}},
-                                {table, {}, {}, {}},
-                                TensorAxes(op.inputs[4].shape.size())},
-                     .outputs = {x, x}};
+                     .inputs = {x, x, {table, {}, {}, {}}, {table, {}, {}, {}}, ids},
+                     .outputs = {x, x},
+                     .strategy_entries = {x, x, whole, whole, ids}};  // tables follow the batch
   }
   const std::int64_t dim = op.inputs[2].shape.back();
   for (std::size_t i = 0; i < std::min<std::size_t>(strategy.size(), 2); ++i) {

@@ -11,7 +11,8 @@ namespace {
 
 // ---- _RankScalar: a number that every rank knows for itself
 
-/// Attributes: `value` (number, or RankExpr in the symbolic program) and `dtype`.
+/// Attributes: `value` (number, or RankExpr in the symbolic program), `dtype`, and `table` if the
+/// number is the one at place `value` of a list.
 Result<std::vector<TensorType>> InferRankScalar(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 0, 0));
   DRYDOCK_TRY(const std::string name, TextAttr(*op.attrs, "dtype", "int32"));
@@ -20,7 +21,7 @@ Result<std::vector<TensorType>> InferRankScalar(const OpView& op) {
 }
 
 Result<std::vector<NdArray>> EvaluateRankScalar(const EvaluateContext& context) {
-  DRYDOCK_TRY(const std::int64_t value, IntAttr(context.attrs, "value", 0));
+  DRYDOCK_TRY(const std::int64_t value, RankScalarValue(context.attrs));
   return std::vector<NdArray>{FilledArray({}, static_cast<double>(value))};
 }
 
@@ -30,11 +31,28 @@ Result<std::vector<KernelId>> LowerRankScalar(const LowerContext& context) {
 }
 
 DRYDOCK_OP_NAMED(RankScalar, "_RankScalar", .family = "rank",
-                 .signature = "_RankScalar(value=0, dtype='int32')()", .infer = InferRankScalar,
-                 .gradient = GradientNotNeeded, .lower = LowerRankScalar,
+                 .signature = "_RankScalar(value=0, dtype='int32', table=None)()",
+                 .infer = InferRankScalar, .gradient = GradientNotNeeded, .lower = LowerRankScalar,
                  .evaluate = EvaluateRankScalar, .flops = NoFlops, .cost = CostFamily::kFree);
 
 }  // namespace
+
+Result<std::int64_t> RankScalarValue(const AttrMap& attrs) {
+  DRYDOCK_TRY(const std::int64_t value, IntAttr(attrs, "value", 0));
+  DRYDOCK_TRY(const auto table, IntListAttr(attrs, "table"));
+  if (!table) {
+    return value;
+  }
+  DRYDOCK_CHECK(value >= 0 && static_cast<std::size_t>(value) < table->size());
+  return (*table)[static_cast<std::size_t>(value)];
+}
+
+Result<ValueId> EmitRankNumber(const LocalizeContext& context, const RankExpr& place,
+                               std::vector<std::int64_t> table, DType dtype) {
+  return EmitHelper(
+      context, "_RankScalar", {},
+      {{"value", place}, {"dtype", std::string(DTypeName(dtype))}, {"table", std::move(table)}});
+}
 
 Result<ValueId> EmitHelper(const LocalizeContext& context, std::string_view op,
                            std::vector<ValueId> inputs, AttrMap attrs) {

@@ -45,6 +45,13 @@ namespace drydock::strategies {
 [[nodiscard]] Result<ValueId> EmitRankScalar(const LocalizeContext& context, const RankExpr& value,
                                              DType dtype);
 
+/// Appends the number at place `place` of `table` as a scalar tensor.
+[[nodiscard]] Result<ValueId> EmitRankNumber(const LocalizeContext& context, const RankExpr& place,
+                                             std::vector<std::int64_t> table, DType dtype);
+
+/// The number of such a scalar, from the attributes that it has in the program of one rank.
+[[nodiscard]] Result<std::int64_t> RankScalarValue(const AttrMap& attrs);
+
 /// `value` on the ranks whose digit on rule axis `axis` is 0, zeros on the others: an addend that a
 /// sum over the axis must count once.
 [[nodiscard]] Result<ValueId> EmitOnlyOnFirst(const LocalizeContext& context, ValueId value,

@@ -42,19 +42,15 @@ Result<ValueId> EmitShifted(const LocalizeContext& context, ValueId indices,
   const DType dtype = context.builder.TypeOf(indices).dtype;
   const RankExpr& own = context.sharding.axis_parts[0];
   const std::int64_t step = parts.size() > 1 ? parts[1].offset : 0;
-  std::vector<double> offsets = {};
+  std::vector<std::int64_t> offsets = {};
   bool regular = true;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     regular = regular && parts[k].offset == static_cast<std::int64_t>(k) * step;
-    offsets.push_back(static_cast<double>(parts[k].offset));
+    offsets.push_back(parts[k].offset);
   }
-  DRYDOCK_TRY(ValueId offset, EmitRankScalar(context, Times(own, regular ? step : 1), dtype));
-  if (!regular) {
-    const Shape shape = {static_cast<std::int64_t>(parts.size())};
-    DRYDOCK_TRY(const ValueId table,
-                context.builder.AddConstant({.shape = shape, .dtype = dtype}, std::move(offsets)));
-    DRYDOCK_TRY(offset, EmitHelper(context, "Gather", {table, offset}, {{"axis", 0}}));
-  }
+  DRYDOCK_TRY(const ValueId offset, regular
+                                        ? EmitRankScalar(context, Times(own, step), dtype)
+                                        : EmitRankNumber(context, own, std::move(offsets), dtype));
   return EmitHelper(context, "Sub", {indices, offset});
 }
 

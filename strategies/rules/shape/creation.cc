@@ -181,6 +181,33 @@ Result<std::vector<TensorType>> InferLinSpace(const OpView& op) {
   return std::vector<TensorType>{{.shape = {count}, .dtype = dtype}};
 }
 
+/// The ends as numbers that the host works with.
+Result<std::vector<ValueId>> LocalizeLinSpaceExt(const LocalizeContext& context) {
+  const RankExpr begin = SliceBegin(context.sharding.outputs[0])[0];
+  DRYDOCK_TRY(const std::int64_t count, CountOf(context.global));
+  const std::int64_t length = SliceShape(context.sharding.outputs[0])[0];
+  if (begin.terms.empty()) {
+    return EmitLocal(context, context.spec.attrs);
+  }
+  NodeSpec spec = context.spec;
+  const ValueId start = spec.inputs[0];
+  DRYDOCK_TRY(ValueId distance, EmitHelper(context, "_ScalarSub", {spec.inputs[1], start}));
+  if (count != 2) {
+    const ValueId distances =
+        context.builder.AddScalar(static_cast<double>(count - 1), DType::kInt64);
+    DRYDOCK_TRY(distance, EmitHelper(context, "_ScalarDiv", {distance, distances}));
+  }
+  DRYDOCK_TRY(const ValueId place, EmitRankScalar(context, begin, DType::kInt64));
+  DRYDOCK_TRY(const ValueId offset, EmitHelper(context, "_ScalarMul", {distance, place}));
+  const ValueId inner = context.builder.AddScalar(static_cast<double>(length - 1), DType::kInt64);
+  DRYDOCK_TRY(const ValueId own_way, EmitHelper(context, "_ScalarMul", {distance, inner}));
+  DRYDOCK_TRY(spec.inputs[0], EmitHelper(context, "_ScalarAdd", {start, offset}));
+  DRYDOCK_TRY(spec.inputs[1], EmitHelper(context, "_ScalarAdd", {spec.inputs[0], own_way}));
+  spec.attrs["steps"] = length;
+  DRYDOCK_TRY(const NodeId node, context.builder.AddNode(std::move(spec)));
+  return context.builder.graph().at(node).outputs;
+}
+
 /// The rank's ends: start + begin * distance, and length - 1 distances behind it.
 Result<std::vector<ValueId>> LocalizeLinSpace(const LocalizeContext& context) {
   const RankExpr begin = SliceBegin(context.sharding.outputs[0])[0];
@@ -202,7 +229,7 @@ Result<std::vector<ValueId>> LocalizeLinSpace(const LocalizeContext& context) {
   NodeSpec spec = context.spec;
   DRYDOCK_TRY(spec.inputs[0], EmitHelper(context, ops::kAdd, {start, offset}));
   DRYDOCK_TRY(spec.inputs[1], EmitHelper(context, ops::kAdd, {spec.inputs[0], own_way}));
-  spec.attrs[spec.attrs.contains("steps") ? "steps" : "num"] = length;
+  spec.attrs["num"] = length;
   DRYDOCK_TRY(const NodeId node, context.builder.AddNode(std::move(spec)));
   return context.builder.graph().at(node).outputs;
 }
@@ -219,14 +246,15 @@ Result<std::vector<NdArray>> EvaluateLinSpace(const EvaluateContext& context) {
   return std::vector<NdArray>{out};
 }
 
-#define DRYDOCK_LINSPACE(id, arguments, example_call)                                           \
-  DRYDOCK_OP(id, .family = "creation", .signature = #id arguments, .infer = InferLinSpace,      \
-             .shard = ShardLine, .default_strategy = DefaultLine, .localize = LocalizeLinSpace, \
-             .gradient = GradientNotNeeded, .evaluate = EvaluateLinSpace,                       \
+#define DRYDOCK_LINSPACE(id, arguments, local, example_call)                               \
+  DRYDOCK_OP(id, .family = "creation", .signature = #id arguments, .infer = InferLinSpace, \
+             .shard = ShardLine, .default_strategy = DefaultLine, .localize = local,       \
+             .gradient = GradientNotNeeded, .evaluate = EvaluateLinSpace,                  \
              .flops = FlopsPerOutput<1>, .cost = CostFamily::kCast, .example = example_call)
 
-DRYDOCK_LINSPACE(LinSpace, "()(start, stop, #num=5)", "(num=12)((), ())");
-DRYDOCK_LINSPACE(LinSpaceExt, "()(start, end, #steps, #dtype=None)", "(steps=12)((), ())");
+DRYDOCK_LINSPACE(LinSpace, "()(start, stop, #num=5)", LocalizeLinSpace, "(num=12)((), ())");
+DRYDOCK_LINSPACE(LinSpaceExt, "()(start, end, #steps, #dtype=None)", LocalizeLinSpaceExt,
+                 "(steps=12)((), ())");
 
 // ---- FillV2
 

@@ -39,11 +39,13 @@ Result<GroupPattern> GroupOf(const GradientContext& context) {
   return *context.node.group;
 }
 
-/// Backward collective with the forward one's fusion attribute.
+/// Backward collective with the forward one's number of fusion and the parameter that it is for.
 Result<ValueId> EmitBackward(const GradientContext& context, std::string_view op, ValueId input,
                              const GroupPattern& group, AttrMap attrs) {
-  if (const auto fusion = context.node.attrs.find("fusion"); fusion != context.node.attrs.end()) {
-    attrs.insert(*fusion);
+  for (const char* name : {"fusion", "parameter"}) {
+    if (const auto found = context.node.attrs.find(name); found != context.node.attrs.end()) {
+      attrs.insert(*found);
+    }
   }
   return context.EmitCollective(op, input, group, std::move(attrs));
 }

@@ -22,6 +22,12 @@ _JOB = {"all_reduce": "enable_all_reduce_fusion", "all_gather": "enable_all_gath
         "data_parallel_mb": "data_parallel_fusion_threshold_mb"}
 
 
+def whole_config(given):
+    """A comm_fusion dictionary with the entries that the script left out."""
+    config = {"openstate": True, **{name: {"mode": "auto", "config": None} for name in _NAMES}}
+    return {**config, **(given or {})}
+
+
 class Fusion:
     """State of one process; `settings` holds the names that auto_parallel_context() answers."""
 

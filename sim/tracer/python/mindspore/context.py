@@ -8,7 +8,7 @@ from mindspore._drydock import environment, frames
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
-from mindspore._fusion import fusion
+from mindspore._fusion import fusion, whole_config
 from mindspore._speed_up import options_of
 
 GRAPH_MODE = 0
@@ -126,6 +126,8 @@ def get_auto_parallel_context(attr_key):
     if attr_key not in _parallel:
         raise user_error(ValueError, "auto-parallel-context:unknown-key",
                          "no auto-parallel setting is called '%s'" % attr_key, _rules.nearest(attr_key, _parallel))
+    if attr_key == "comm_fusion":
+        return whole_config(_parallel[attr_key])
     if attr_key == "device_num" and _parallel[attr_key] is None:
         return session.world_size
     if attr_key == "global_rank" and _parallel[attr_key] is None:
@@ -225,6 +227,11 @@ def strategy_file():
     return _parallel["strategy_ckpt_save_file"] or _parallel["strategy_ckpt_config"].get("save_file", "")
 
 
+def group_file():
+    """The file that a compile writes the ranks with equal parameters to, "" if none."""
+    return os.environ.get("GROUP_INFO_FILE") or _parallel["group_ckpt_save_file"]
+
+
 def cuts_operators():
     """True in the modes in which operators are cut."""
     return _parallel["parallel_mode"] in (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL)
@@ -282,7 +289,10 @@ def _pipeline_section():
     if _parallel["pipeline_result_broadcast"]:
         session.warn_limit("pipeline_result_broadcast: what the last stage returns is not broadcast to the others")
     config = _parallel["pipeline_config"]
-    return {"pipeline_stages": stages, "pipeline_interleave": config.get("pipeline_interleave", False),
+    folded = _parallel["pipeline_segments"] > 1
+    if folded:
+        session.warn_limit("pipeline_segments: a folded pipeline runs in the order of an interleaved one")
+    return {"pipeline_stages": stages, "pipeline_interleave": folded or config.get("pipeline_interleave", False),
             "pipeline_scheduler": config.get("pipeline_scheduler", "1f1b"),
             "pipeline_result_broadcast": _parallel["pipeline_result_broadcast"]}
 

@@ -391,6 +391,9 @@ class Program:
         said = place_text(context.place_of_setting("enable_parallel_optimizer"))
         used = place_text(self._update_place)
         hint = "leave enable_parallel_optimizer out, or cut operators (semi_auto_parallel)"
+        if mode == "data_parallel" and session.compile_at_once:  # one rank alone waits for nobody
+            session.warn_limit("enable_parallel_optimizer in data_parallel mode: the rank updates all parameters")
+            return
         if mode != "data_parallel":
             raise user_error(RuntimeError, "Optimizer:sharded-mode",
                              "enable_parallel_optimizer (%s) does not work in mode '%s' (the optimizer runs at %s)"

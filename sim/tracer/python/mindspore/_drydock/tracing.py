@@ -198,6 +198,19 @@ def _publish_layouts(owner, compiled):
         if path:
             from mindspore.parallel import _strategy_files
             _strategy_files.save(path, 0, compiled["strategies"], {name: layouts[name] for name in _parameters_of(owner) if name in layouts})
+    _save_groups(owner, compiled["layouts"])
+
+
+def _save_groups(owner, layouts):
+    """The file of groups that checkpoints are restored by, if one is asked for."""
+    from mindspore import context
+    path = context.group_file()
+    if not path:
+        return
+    from mindspore.parallel import _strategy_files
+    per_stage = context.device_count() // (context.get_auto_parallel_context("pipeline_stages") if context.cuts_operators() else 1)
+    known = [layouts[name] for name in _parameters_of(owner) if name in layouts] if context.cuts_operators() else []
+    _strategy_files.save_groups(path, known, int(context.get_auto_parallel_context("global_rank")), per_stage)
 
 
 def _parameters_of(owner):

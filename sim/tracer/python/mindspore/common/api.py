@@ -138,6 +138,12 @@ class _CellGraphExecutor:
             return obj.__dict__["_drydock_compiled"]["strategies"]  # compiled as it was called
         return self._graph_executor.get_strategy(phase)
 
+    def _get_allreduce_fusion(self, obj):
+        """{parameter: number of the fused AllReduce of its gradients}"""
+        if "_drydock_compiled" in obj.__dict__:
+            return dict(obj.__dict__["_drydock_compiled"]["fusions"])
+        return dict(self._graph_executor._compiled(self._full_phase(obj.phase, obj)).get("fusions", {}))
+
     def _get_num_parallel_ops(self, obj):
         return len(self._graph_executor.get_strategy(self._full_phase(obj.phase, obj)))
 

@@ -26,6 +26,8 @@ class _AutoParallelContext:
             return lambda *args: self._get(key)
         if action == "set":
             return lambda *args, **kwargs: self._set(key, *args, **kwargs)
+        if name in _THRESHOLDS:
+            return lambda: self._get(name)
         raise AttributeError(name)
 
     @staticmethod

@@ -354,6 +354,41 @@ def _holders(local_rank, source, target):
     return sorted({stage * per_stage + rank for stage in stages for rank in needed}, reverse=True)
 
 
+def _alike(layout, position):
+    """Places in the stage whose part of a parameter is the one at `position`: the same slice and, where its group
+    ("2-...") says that the optimizer shards it, the same shard."""
+    matrix, tensor_map, group = layout[0], layout[1], layout[5]
+    axes = {axis for entry in tensor_map for axis in (entry if isinstance(entry, (list, tuple)) else [entry]) if axis >= 0}
+    strides, stride = {}, 1
+    for axis, extent in enumerate(reversed(matrix)):
+        if axis in axes:
+            strides[axis] = (stride, extent)
+        stride *= extent
+
+    def part(place):
+        return [place // step % extent for step, extent in strides.values()]
+
+    alike = [place for place in range(stride) if part(place) == part(position)]
+    count = group.partition("-")[0]
+    shards = int(count) if count.isdigit() else len(alike) if group else 1  # the group of all ranks has a name of its own
+    at = alike.index(position)
+    return {place for i, place in enumerate(alike) if i % shards == at % shards}
+
+
+def save_groups(path, layouts, rank, per_stage):
+    """The ranks that hold the same parameters as `rank`, as MindSpore writes them for checkpoints.
+
+    Source: mindspore/ccsrc/frontend/parallel/strategy_checkpoint/parallel_strategy_checkpoint.cc (SaveGroupInfo)
+    """
+    same = set(range(per_stage))
+    for layout in layouts:
+        same &= _alike(layout, rank % per_stage)
+    begin = rank - rank % per_stage
+    message = _encode(2, b"".join(_encode(1, begin + place) for place in sorted(same)))
+    with open(path, "wb") as file:
+        file.write(message)
+
+
 def restore_group_info_list(group_info_file_name):
     """The ranks that hold the same parameters as the rank that wrote the file."""
     if not isinstance(group_info_file_name, str):

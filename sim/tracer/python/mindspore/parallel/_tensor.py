@@ -4,6 +4,10 @@ A layout is (device matrix, tensor map, shape, ranks). Source: mindspore/python/
 """
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore.parallel._transform import (  # noqa: F401
+    _apply_tensor_transform_operators, _construct_from_to_tensor_layout, _construct_tensor_layout_for_opt_shard,
+    _construct_tensor_layout_for_opt_shard_by_layout, _generate_transform_operator_stack, _get_needed_rank_list_by_layouts,
+    _get_needed_rank_transform_operator_map_by_layouts, _get_tensor_strategy, _reshape_param_data, _transform_tensor_by_layout)
 
 
 def _expanded(matrix, tensor_map, shape):
@@ -35,7 +39,7 @@ def _is_multi_shard(tensor_map):
     return any(isinstance(entry, (list, tuple)) and len(entry) > 1 for entry in tensor_map)
 
 
-def _get_resharding_operator_map(from_layout, to_layout, self_rank):
+def _get_resharding_operator_map(from_layout, to_layout, self_rank, optimize=True):
     """{rank: [(operator, numbers)]} for `self_rank` and the ranks whose slices it needs."""
     from mindspore._drydock.native import Recorder
     ranks = list(from_layout[3])
@@ -47,7 +51,7 @@ def _get_resharding_operator_map(from_layout, to_layout, self_rank):
         layouts.append({"device_matrix": list(matrix), "tensor_map": [[axis] if axis >= 0 else [] for axis in axes]})
         shapes.append(extents)
     answer = Recorder().call("reshard", layouts=layouts, from_shape=shapes[0], to_shape=shapes[1],
-                             position=ranks.index(self_rank), stage_begin=ranks[0])
+                             position=ranks.index(self_rank), stage_begin=ranks[0], optimize=optimize)
     found = {rank: [(name, numbers) for name, numbers in operators] for rank, operators in answer["ranks"]}
     for operators in found.values():
         if _is_multi_shard(from_layout[1]):

@@ -7,6 +7,7 @@ worked out, the step counter grows (AssignAdd), then one update per parameter, b
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.gradient import phase
 from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.session import session
 from mindspore.common import dtype as mstype
 from mindspore.common.initializer import initializer
 from mindspore.common.parameter import Parameter, ParameterTuple, hyper_parameter
@@ -47,6 +48,28 @@ class Optimizer(Cell):
         self.need_scale = self.loss_scale != 1.0
         self.assignadd = P.AssignAdd()
         self._set_what_scripts_use()
+        self._check_sharding()
+
+    def _check_sharding(self):
+        """Where a sharded optimizer works at all. Under the launcher the program is refused, which names both lines."""
+        from mindspore import context
+        if not session.compile_at_once or context.cuts_operators() or \
+                not context.get_auto_parallel_context("enable_parallel_optimizer"):
+            return
+        mode, name = context.get_auto_parallel_context("parallel_mode"), type(self).__name__
+        hint = "leave enable_parallel_optimizer out, or cut operators (semi_auto_parallel)"
+        if mode != "data_parallel":
+            raise user_error(RuntimeError, "Optimizer:sharded-mode",
+                             "enable_parallel_optimizer does not work in mode '%s'" % mode, hint)
+        if context.get_context("device_target") != "Ascend":
+            raise user_error(RuntimeError, "Optimizer:sharded-target",
+                             "enable_parallel_optimizer in data_parallel mode works on Ascend only", hint)
+        if not self._support_parallel_optimizer:
+            raise user_error(RuntimeError, name + ":sharded", "enable_parallel_optimizer in data_parallel mode needs Lamb, "
+                             "AdamWeightDecay or AdaFactor, not %s" % name, hint)
+        if context.device_count() > self.param_length:
+            raise user_error(RuntimeError, name + ":sharded-devices", "enable_parallel_optimizer in data_parallel mode needs a "
+                             "parameter for each of the %d ranks, but %s has %d" % (context.device_count(), name, self.param_length), hint)
 
     def _set_what_scripts_use(self):
         """Attributes that optimizers of the script find in the original's base class."""
