@@ -47,9 +47,10 @@ Result<sim::DryRunResult> RunInFull(const std::vector<std::string>& words,
   } else if (dry_run.level == 3) {
     DRYDOCK_TRY(dry_run.time, TimeOptionsOf(finished, loaded.settings.device_target));
   }
-  DRYDOCK_TRY(strategies::JobProgram program,
-              strategies::CompileJob(std::move(loaded.traced), sim::DescribedRank(dry_run)));
   const auto executor = MakeExecutor(static_cast<std::size_t>(finished.threads));
+  DRYDOCK_TRY(strategies::JobProgram program,
+              strategies::CompileJob(std::move(loaded.traced), sim::DescribedRank(dry_run),
+                                     {.executor = executor.get()}));
   return sim::DryRun(std::move(program), dry_run, *executor);
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "launcher/files.h"
 #include "launcher/load_script.h"
@@ -42,7 +43,7 @@ Result<LoadedJob> LoadDocument(const MsrunOptions& options, const std::string& p
   return LoadedJob{.traced = strategies::JobOf(std::move(document.graph), document.job),
                    .subject = path,
                    .compat_from = "default",
-                   .recomputed = std::move(recomputed)};
+                   .layers = std::move(recomputed)};
 }
 
 /// Whether the script is there, a file, and readable. A pipe could be read once only, but the
@@ -64,13 +65,52 @@ Status CheckScript(const std::string& path) {
   return text ? Status() : FailCommand("NO_SCRIPT", text.error().message);
 }
 
+/// What the script's recompute() of each layer would have recorded (nn/_recompute.py of the
+/// tracer).
+void RecomputeRecorded(strategies::Graph& graph, const std::vector<sim::TracedLayer>& layers) {
+  std::set<std::string> outer;
+  std::set<std::string> apart;
+  for (const sim::TracedLayer& layer : layers) {
+    outer.insert(layer.scope);
+    apart.insert(layer.apart.begin(), layer.apart.end());
+  }
+  const auto is_below = [](const std::string& scope, const std::set<std::string>& scopes) {
+    for (std::size_t end = scope.find('/'); true; end = scope.find('/', end + 1)) {
+      if (scopes.contains(scope.substr(0, end))) {
+        return true;
+      }
+      if (end == std::string::npos) {
+        return false;
+      }
+    }
+  };
+  for (strategies::Node& node : graph.nodes) {
+    if (is_below(node.scope, outer) && !is_below(node.scope, apart)) {
+      node.scope.insert(0, "recompute_");
+    }
+  }
+  for (const sim::TracedLayer& layer : layers) {
+    for (const sim::TracedLayer::Kept& kept : layer.kept) {
+      if (kept.node < graph.nodes.size()) {
+        graph.nodes[kept.node].attrs["recompute"] = false;
+        if (kept.slice) {
+          graph.nodes[kept.node].attrs["slice_activation"] = true;
+        }
+      }
+    }
+  }
+}
+
 /// Reads the programs of the script that are compiled into the job: those that reports describe
 /// and, where the ranks differ, all others, to be compared.
 class ProgramReader {
  public:
-  ProgramReader(const sim::TraceOutcome& outcome, const strategies::JobConfig& base,
-                const Context& context, LoadedJob& job)
-      : outcome_(outcome), base_(base), context_(context), job_(job) {}
+  ProgramReader(const Recording& recording, bool recompute, const Context& context, LoadedJob& job)
+      : outcome_(recording.outcome),
+        base_(recording.base),
+        recompute_(recompute),
+        context_(context),
+        job_(job) {}
 
   Status Run() {
     for (const sim::TracedRanks& ranks : outcome_.classes) {
@@ -98,6 +138,9 @@ class ProgramReader {
                        std::to_string(text.size()) + " bytes");
     DRYDOCK_TRY(strategies::GraphDocument document,
                 strategies::ReadGraphDocument(text, "graph of " + job_.subject, base_));
+    if (recompute_) {
+      RecomputeRecorded(document.graph, outcome_.programs[program].layers);
+    }
     strategies::TracedNetwork& network = job_.traced.networks.emplace_back();
     network.graph = std::move(document.graph);
     network.config = std::move(document.job);
@@ -110,6 +153,7 @@ class ProgramReader {
 
   const sim::TraceOutcome& outcome_;
   const strategies::JobConfig& base_;
+  bool recompute_;
   const Context& context_;
   LoadedJob& job_;
   std::map<std::size_t, std::size_t> place_ = {};  ///< Of a program among the networks.
@@ -131,16 +175,19 @@ Result<LoadedJob> LoadFromScript(const MsrunOptions& options, const ScriptCall& 
   }
   LoadedJob job{
       .subject = call.script, .compat_from = "default", .limits = std::move(outcome->limits)};
-  strategies::JobConfig base = BaseJob(options);
-  const std::string& installed = outcome->outcome.installed_release;
+  Recording recording{.outcome = std::move(outcome->outcome), .base = BaseJob(options)};
+  const std::string& installed = recording.outcome.installed_release;
   if (const auto release = strategies::ParseCompat(installed)) {
     job.compat_from = "installed mindspore " + installed;
-    base.compat = *release;
+    recording.base.compat = *release;
   }
-  DRYDOCK_RETURN_IF_ERROR(ProgramReader(outcome->outcome, base, context, job).Run());
-  job.script_runs = std::move(outcome->outcome.runs);
-  job.rank_asks = std::move(outcome->outcome.asks);
-  job.recomputed = std::move(outcome->outcome.recomputed);
+  DRYDOCK_RETURN_IF_ERROR(ProgramReader(recording, false, context, job).Run());
+  job.script_runs = recording.outcome.runs;
+  job.rank_asks = recording.outcome.asks;
+  job.layers = recording.outcome.layers;
+  if (options.suggest && !options.trial) {
+    job.recording = std::move(recording);
+  }
   return job;
 }
 
@@ -151,6 +198,13 @@ void ApplyFlags(const MsrunOptions& options, strategies::JobConfig& job) {
   if (!options.device_memory.empty()) {
     job.max_device_memory = options.device_memory;
   }
+}
+
+void ApplyFlags(const MsrunOptions& options, LoadedJob& job) {
+  for (strategies::TracedNetwork& network : job.traced.networks) {
+    ApplyFlags(options, network.config);
+  }
+  job.settings = job.traced.networks.front().config;
 }
 
 /// Number of words in front of the script, which is there: flags of the interpreter that change
@@ -207,11 +261,17 @@ Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context,
   if (options.compat) {
     job.compat_from = options.compat_from;
   }
-  for (strategies::TracedNetwork& network : job.traced.networks) {
-    ApplyFlags(options, network.config);
-  }
-  job.settings = job.traced.networks.front().config;
+  ApplyFlags(options, job);
   DRYDOCK_RETURN_IF_ERROR(CheckFleetSize(job.settings.world_size));
+  return job;
+}
+
+Result<LoadedJob> LoadRecomputed(const MsrunOptions& options, const Context& context,
+                                 const Recording& recording) {
+  LoadedJob job{.subject = options.script, .compat_from = "default"};
+  DRYDOCK_RETURN_IF_ERROR(ProgramReader(recording, true, context, job).Run());
+  job.layers = recording.outcome.layers;
+  ApplyFlags(options, job);
   return job;
 }
 

@@ -7,10 +7,17 @@
 #include "base/result.h"
 #include "launcher/command.h"
 #include "launcher/msrun_options.h"
+#include "sim/tracer/run_script.h"
 #include "sim/tracer/trace_result.h"
 #include "strategies/passes/compile_job.h"
 
 namespace drydock::launcher {
+
+/// What a run of the script left, and the settings that hold where it says nothing.
+struct Recording {
+  sim::TraceOutcome outcome = {};
+  strategies::JobConfig base = {};
+};
 
 /// A job as it goes into the compiler.
 struct LoadedJob {
@@ -23,7 +30,8 @@ struct LoadedJob {
       {};  ///< "--compat", "DRYDOCK_COMPAT", "installed mindspore 2.7.0", "default".
   bool settings_known = true;  ///< False: `settings` are the default, nothing was read.
   std::vector<strategies::Diagnostic> limits = {};  ///< What the dry run leaves out of the script.
-  std::string recomputed = {};  ///< Which layers recompute for a trial; see sim::TraceOutcome.
+  std::string layers = {};  ///< That recompute for a trial, else that could; see sim::TraceOutcome.
+  std::optional<Recording> recording = {};  ///< Of a script, if it may be compiled once more.
 };
 
 /// Which file is to be run by which interpreter.
@@ -48,5 +56,9 @@ struct ScriptCall {
 /// @param settings_of_failure  what a script that fails had set; nullopt if that is unknown
 [[nodiscard]] Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context,
                                         std::optional<strategies::JobConfig>& settings_of_failure);
+
+/// The job of a recording once more, with recompute() of its layers: the script does not run again.
+[[nodiscard]] Result<LoadedJob> LoadRecomputed(const MsrunOptions& options, const Context& context,
+                                               const Recording& recording);
 
 }  // namespace drydock::launcher

@@ -105,17 +105,19 @@ Result<sim::DryRunResult> Play(LoadedJob& job, const sim::DryRunOptions& dry_run
                                RunProgress& progress) {
   const std::string ranks = std::to_string(job.settings.world_size) + " ranks";
   context.log.Info("compiling for " + ranks);
+  const auto executor = MakeExecutor(static_cast<std::size_t>(threads));
+  const strategies::CompileHelp help{.watch =
+                                         [&](std::size_t number, std::size_t count) {
+                                           progress.Say("compiling program " +
+                                                        std::to_string(number) + " of " +
+                                                        std::to_string(count) + " for " + ranks);
+                                         },
+                                     .executor = executor.get()};
   DRYDOCK_TRY(strategies::JobProgram program,
-              strategies::CompileJob(std::move(job.traced), sim::DescribedRank(dry_run),
-                                     [&](std::size_t number, std::size_t count) {
-                                       progress.Say("compiling program " + std::to_string(number) +
-                                                    " of " + std::to_string(count) + " for " +
-                                                    ranks);
-                                     }));
+              strategies::CompileJob(std::move(job.traced), sim::DescribedRank(dry_run), help));
   progress.Say("playing " + ranks);
   program.diagnostics.insert(program.diagnostics.begin(), job.limits.begin(), job.limits.end());
   context.log.Info("playing the ranks");
-  const auto executor = MakeExecutor(static_cast<std::size_t>(threads));
   return sim::DryRun(std::move(program), dry_run, *executor);
 }
 
@@ -393,7 +395,7 @@ Result<ExitCode> SimulateIn(const OutputFolder& folder, const MsrunOptions& opti
     }
   }
   if (options.suggest && set.summary.verdict == "memory-exceeded") {
-    DRYDOCK_TRY(set.summary.trials, TryToFit(options, context, *result, progress));
+    DRYDOCK_TRY(set.summary.trials, TryToFit(options, context, *job, *result, progress));
   }
   progress.End();
   DRYDOCK_RETURN_IF_ERROR(

@@ -194,9 +194,8 @@ void NoteUnknownWorkspaces(DryRunResult& result) {
        .count = all.unknown});
 }
 
-/// Memory of every class that is asked for, several at once.
+/// Memory of every class of the result, several at once.
 Status AccountClasses(DryRunResult& result, const Executor& executor) {
-  result.classes = ClassesAskedFor(result.job, result.options);
   if (result.options.level < 1) {
     return {};
   }
@@ -247,6 +246,7 @@ Result<DryRunResult> DryRun(JobProgram job, const DryRunOptions& options,
   DRYDOCK_RETURN_IF_ERROR(CheckOptions(job, options));
   DryRunResult result{.job = std::move(job), .options = options};
   DRYDOCK_TRY(result.device, DeviceOf(result.job));
+  result.classes = ClassesAskedFor(result.job, options);
   DRYDOCK_RETURN_IF_ERROR(AccountClasses(result, executor));
   result.agreement = CheckAgreement(result.job);
   NoteUnbufferedSends(result);
@@ -255,6 +255,20 @@ Result<DryRunResult> DryRun(JobProgram job, const DryRunOptions& options,
   }
   DRYDOCK_TRY(result.fleet, PlayFleet(result.job, options, executor));
   return result;
+}
+
+Result<std::vector<ClassMemory>> AccountRanks(JobProgram job, const DryRunOptions& options,
+                                              const strategies::RankSet& ranks,
+                                              const Executor& executor) {
+  DRYDOCK_RETURN_IF_ERROR(CheckOptions(job, options));
+  DryRunResult result{.job = std::move(job), .options = options};
+  DRYDOCK_TRY(result.device, DeviceOf(result.job));
+  result.classes = ClassesAskedFor(result.job, options);
+  std::erase_if(result.classes, [&](const ClassMemory& item) {
+    return strategies::CountRanks(strategies::Common(item.ranks, ranks)) == 0;
+  });
+  DRYDOCK_RETURN_IF_ERROR(AccountClasses(result, executor));
+  return std::move(result.classes);
 }
 
 }  // namespace drydock::sim

@@ -83,4 +83,12 @@ struct DryRunResult {
 [[nodiscard]] Result<DryRunResult> DryRun(strategies::JobProgram job, const DryRunOptions& options,
                                           const Executor& executor);
 
+/// Memory of the classes that have one of `ranks`, which is all that a change is tried for: no
+/// agreement, no fleet.
+/// @error as DryRun
+[[nodiscard]] Result<std::vector<ClassMemory>> AccountRanks(strategies::JobProgram job,
+                                                            const DryRunOptions& options,
+                                                            const strategies::RankSet& ranks,
+                                                            const Executor& executor);
+
 }  // namespace drydock::sim

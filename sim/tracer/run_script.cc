@@ -231,7 +231,8 @@ Result<Trace> TraceOnce(const ScriptJob& job, const std::string& python, std::in
   for (const TracedProgramFile& program : trace.result.programs) {
     DRYDOCK_TRY(std::string document,
                 ReadText(folder.path() + "/" + program.file, kMaxDocumentBytes));
-    trace.programs.push_back({.document = std::move(document), .training = program.training});
+    trace.programs.push_back(
+        {.document = std::move(document), .training = program.training, .layers = program.layers});
   }
   return trace;
 }
@@ -270,7 +271,7 @@ class RankWalk {
     }
     if (outcome_.runs.empty()) {
       outcome_.installed_release = trace->result.release;
-      outcome_.recomputed = trace->result.recomputed;
+      outcome_.layers = trace->result.layers;
     }
     AddNew(outcome_.warnings, trace->result.warnings);
     AddNew(outcome_.asks, trace->result.guard_places);

@@ -43,8 +43,9 @@ struct ScriptJob {
 
 /// A graph document recorded by the script.
 struct TracedProgram {
-  std::string document = {};  ///< Schema drydock.graph/1.
-  bool training = false;      ///< Has gradients.
+  std::string document = {};             ///< Schema drydock.graph/1.
+  bool training = false;                 ///< Has gradients.
+  std::vector<TracedLayer> layers = {};  ///< That could recompute.
 };
 
 /// Ranks on which the script computes the same, in the same order.
@@ -63,8 +64,9 @@ struct TraceOutcome {
   std::vector<std::string> asks = {};  ///< "net.py:12": lines where the path depends on the rank.
   std::string installed_release =
       {};  ///< Of a MindSpore in that interpreter; empty if there is none.
-  /// Which Cells `recompute_layers` has made recompute: "the 96 Blocks in 'layers'"; else empty.
-  std::string recomputed = {};
+  /// Cells that `recompute_layers` has made recompute, else those that could: "the 96 Blocks in
+  /// 'layers'"; empty: none.
+  std::string layers = {};
   /// What a user should know about the recording; those that begin with "unsupported: " say that
   /// something was left out.
   std::vector<std::string> warnings = {};

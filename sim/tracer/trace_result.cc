@@ -98,6 +98,32 @@ Result<strategies::RankSet> Spans(const json& result) {
   return strategies::RanksOf(std::move(spans));
 }
 
+std::vector<TracedLayer::Kept> KeptOf(const json& layer) {
+  std::vector<TracedLayer::Kept> kept;
+  const auto it = layer.find("kept");
+  for (const json& item : it == layer.end() ? json::array() : *it) {
+    if (item.is_array() && item.size() == 2 && item[0].is_number_unsigned() &&
+        item[1].is_boolean()) {
+      kept.push_back({.node = item[0].get<std::size_t>(), .slice = item[1].get<bool>()});
+    }
+  }
+  return kept;
+}
+
+/// Layers that could recompute; a program may have none.
+std::vector<TracedLayer> Layers(const json& program) {
+  std::vector<TracedLayer> layers;
+  const auto it = program.find("layers");
+  for (const json& item : it == program.end() ? json::array() : *it) {
+    if (item.is_object()) {
+      layers.push_back({.scope = TextFieldOr(item, "scope", ""),
+                        .apart = Texts(item, "apart"),
+                        .kept = KeptOf(item)});
+    }
+  }
+  return layers;
+}
+
 Result<std::vector<TracedProgramFile>> Programs(const json& result) {
   std::vector<TracedProgramFile> programs;
   const auto it = result.find("programs");
@@ -109,6 +135,7 @@ Result<std::vector<TracedProgramFile>> Programs(const json& result) {
     DRYDOCK_TRY(program.file, TextField(item, "file"));
     DRYDOCK_TRY(program.nodes, IntFieldOr(item, "nodes", 0));
     program.training = BoolFieldOr(item, "training", false);
+    program.layers = Layers(item);
     if (program.file.find('/') != std::string::npos) {
       return BadResult("a file name with a slash");
     }
@@ -189,7 +216,7 @@ Result<TraceResult> ReadTraceResult(std::string_view text) {
   DRYDOCK_TRY(result.exit_code, IntFieldOr(value, "exit_code", 0));
   DRYDOCK_TRY(result.covered, Spans(value));
   result.release = TextFieldOr(value, "release", "");
-  result.recomputed = TextFieldOr(value, "recomputed", "");
+  result.layers = TextFieldOr(value, "layers", "");
   result.warnings = Texts(value, "warnings");
   result.guard_places = Texts(value, "guard_places");
   if (result.exit_code != 0 || result.programs.empty()) {

@@ -11,11 +11,26 @@
 
 namespace drydock::sim {
 
+/// What recompute() of one layer would change in a program: operators of its scope run again, but
+/// those that make what the layer returns.
+struct TracedLayer {
+  std::string scope = {};               ///< "Default/network/layers/0-Block".
+  std::vector<std::string> apart = {};  ///< Scopes below that say themselves what they do.
+  struct Kept {
+    std::size_t node = 0;  ///< In the graph document.
+    bool slice = false;    ///< What is kept is cut over the ranks of the operator.
+    friend bool operator==(const Kept&, const Kept&) = default;
+  };
+  std::vector<Kept> kept = {};
+  friend bool operator==(const TracedLayer&, const TracedLayer&) = default;
+};
+
 /// A program that the script recorded.
 struct TracedProgramFile {
   std::string file = {};  ///< Name in the result folder.
   std::int64_t nodes = 0;
-  bool training = false;  ///< Has gradients.
+  bool training = false;                 ///< Has gradients.
+  std::vector<TracedLayer> layers = {};  ///< That could recompute.
 };
 
 /// A run of the script as one rank, and the ranks that behave like it.
@@ -29,9 +44,9 @@ struct ScriptRun {
 /// What one run of the script left in result.json.
 struct TraceResult {
   std::vector<TracedProgramFile> programs = {};
-  std::int64_t exit_code = 0;   ///< Of the script, if it called sys.exit.
-  std::string release = {};     ///< Of an installed MindSpore, empty if there is none.
-  std::string recomputed = {};  ///< See TraceOutcome.
+  std::int64_t exit_code = 0;  ///< Of the script, if it called sys.exit.
+  std::string release = {};    ///< Of an installed MindSpore, empty if there is none.
+  std::string layers = {};     ///< See TraceOutcome.
   std::vector<std::string> warnings = {};
   strategies::RankSet covered = {};            ///< Ranks that would have taken the same path.
   std::vector<std::string> guard_places = {};  ///< "net.py:12": where the path depends on the rank.

@@ -87,14 +87,43 @@ Result<Graph> Communicate(Graph local, const TracedPlan& plan) {
   return FuseCollectives(FuseKernels(std::move(local)), config);
 }
 
+/// Whose programs are wanted, and who helps to make them.
+struct Wanted {
+  RankId rank = {};        ///< Whose rows of tables that are cut by hand.
+  RankSet stages_of = {};  ///< Whose stages get kernels; empty: all.
+  const Executor* executor = nullptr;
+};
+
+Status FinishStage(LocalProgram& program, const SharedValue<TracedPlan>& from) {
+  DRYDOCK_TRY(program.local, Communicate(std::move(program.local), *from));
+  DRYDOCK_TRY(program.kernels, ScheduleKernels(program.local, from->config, program.stage));
+  return {};
+}
+
 /// What a rank of each stage runs.
-Result<std::vector<LocalProgram>> MakeLocal(TracedPlan plan, const std::vector<Region>& regions) {
+Result<std::vector<LocalProgram>> MakeLocal(TracedPlan plan, const std::vector<Region>& regions,
+                                            const Wanted& wanted) {
   DRYDOCK_TRY(std::vector<LocalProgram> programs, BuildLocalPrograms(plan, regions));
   const SharedValue<TracedPlan> from(std::move(plan));
-  for (LocalProgram& program : programs) {
-    DRYDOCK_TRY(program.local, Communicate(std::move(program.local), *from));
-    DRYDOCK_TRY(program.kernels, ScheduleKernels(program.local, from->config, program.stage));
-    program.from = from;
+  const std::int64_t devices = StageDevices(from->config);
+  std::vector<Status> outcomes(programs.size());
+  const auto finish = [&](std::size_t i) {
+    const auto stage = static_cast<std::int64_t>(i);
+    const RankRange range{.first = stage * devices, .last = (stage + 1) * devices - 1};
+    const bool asked = wanted.stages_of.ranges.empty() || programs.size() == 1 ||
+                       CountRanks(Common(wanted.stages_of, {.ranges = {range}})) > 0;
+    outcomes[i] = asked ? FinishStage(programs[i], from) : Status();
+    programs[i].from = from;
+  };
+  if (wanted.executor != nullptr && programs.size() > 1) {
+    ForEachIndex(*wanted.executor, programs.size(), finish);
+  } else {
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      finish(i);
+    }
+  }
+  for (Status& outcome : outcomes) {
+    DRYDOCK_RETURN_IF_ERROR(std::move(outcome));
   }
   return programs;
 }
@@ -123,17 +152,17 @@ Status ProvePipeline(const TracedPlan& plan, const std::vector<Region>& regions)
   return orders ? Status() : tl::unexpected(WithPlace(orders.error(), place));
 }
 
-/// The programs of all stages; with tables cut by hand, for `rank` and those like it.
+/// The programs of all stages; with tables cut by hand, for a rank and those like it.
 Result<std::vector<LocalProgram>> CompileStages(Graph traced, const JobConfig& config,
-                                                RankId rank) {
+                                                const Wanted& wanted) {
   DRYDOCK_RETURN_IF_ERROR(ValidateJob(config));
   TracedPlan plan{.config = config, .traced = std::move(traced)};
   DRYDOCK_RETURN_IF_ERROR(Prepare(plan));
   std::vector<Region> regions = ClassifyNodes(plan.traced);
   DRYDOCK_RETURN_IF_ERROR(ColourStages(plan.traced, regions, plan.config));
   DRYDOCK_RETURN_IF_ERROR(ProvePipeline(plan, regions));
-  DRYDOCK_RETURN_IF_ERROR(Choose(plan, regions, rank));
-  return MakeLocal(std::move(plan), regions);
+  DRYDOCK_RETURN_IF_ERROR(Choose(plan, regions, wanted.rank));
+  return MakeLocal(std::move(plan), regions, wanted);
 }
 
 /// Programs of one network, and the ranks that run each.
@@ -144,10 +173,11 @@ struct Variants {
 };
 
 /// One program per stage, for those of the stage's ranks that run the network.
-Result<Variants> CompilePipeline(TracedNetwork network, const RankSet& ranks, RankId first) {
+Result<Variants> CompilePipeline(TracedNetwork network, const RankSet& ranks,
+                                 const Wanted& wanted) {
   Variants variants;
   const std::int64_t devices = StageDevices(network.config);
-  DRYDOCK_TRY(variants.programs, CompileStages(std::move(network.graph), network.config, first));
+  DRYDOCK_TRY(variants.programs, CompileStages(std::move(network.graph), network.config, wanted));
   for (std::int64_t stage = 0; stage < std::ssize(variants.programs); ++stage) {
     const RankRange range{.first = stage * devices, .last = (stage + 1) * devices - 1};
     variants.ranks.push_back(Common(ranks, {.ranges = {range}}));
@@ -155,14 +185,16 @@ Result<Variants> CompilePipeline(TracedNetwork network, const RankSet& ranks, Ra
   return variants;
 }
 
-Result<Variants> CompileVariants(TracedNetwork network, const RankSet& ranks, RankId described) {
+Result<Variants> CompileVariants(TracedNetwork network, const RankSet& ranks, RankId described,
+                                 Wanted wanted) {
   DRYDOCK_RETURN_IF_ERROR(ValidateJob(network.config));  // Before a rank is asked for: none may be.
   const RankId first = Contains(ranks, ToInt(described))
                            ? described
                            : RankId{static_cast<std::int32_t>(ranks.ranges.front().first)};
   Variants variants;
   if (network.config.pipeline_stages > 1) {
-    return CompilePipeline(std::move(network), ranks, first);
+    wanted.rank = first;
+    return CompilePipeline(std::move(network), ranks, wanted);
   }
   if (!MayHaveHandCuts(network.graph)) {
     DRYDOCK_TRY(variants.programs.emplace_back(),
@@ -182,10 +214,10 @@ Result<Variants> CompileVariants(TracedNetwork network, const RankSet& ranks, Ra
 /// Brings the networks of a job together.
 class JobCompiler {
  public:
-  JobCompiler(TracedJob traced, RankId described, const CompileWatch& watch)
+  JobCompiler(TracedJob traced, RankId described, const CompileHelp& help)
       : traced_(std::move(traced)),
         described_(described),
-        watch_(watch),
+        help_(help),
         compiled_(traced_.networks.size()) {}
 
   Result<JobProgram> Run() {
@@ -224,8 +256,8 @@ class JobCompiler {
   }
 
   Result<Variants> CompileNetwork(std::size_t network) {
-    if (watch_) {
-      watch_(++begun_, traced_.networks.size());
+    if (help_.watch) {
+      help_.watch(++begun_, traced_.networks.size());
     }
     RankSet ranks;
     for (const TracedClass& item : traced_.classes) {
@@ -235,7 +267,8 @@ class JobCompiler {
     }
     const std::string note = traced_.networks[network].note;
     Result<Variants> variants =
-        CompileVariants(std::move(traced_.networks[network]), ranks, described_);
+        CompileVariants(std::move(traced_.networks[network]), ranks, described_,
+                        {.stages_of = traced_.wanted, .executor = help_.executor});
     if (!variants && !note.empty()) {
       variants.error().notes.push_back(note);
     }
@@ -308,7 +341,7 @@ class JobCompiler {
 
   TracedJob traced_;
   RankId described_;
-  const CompileWatch& watch_;
+  const CompileHelp& help_;
   std::size_t begun_ = 0;
   std::vector<std::optional<Variants>> compiled_;  ///< Per network; nullopt: beyond our limits.
   JobProgram job_ = {};
@@ -324,12 +357,13 @@ TracedJob JobOf(Graph graph, const JobConfig& config) {
 }
 
 Result<LocalProgram> Compile(Graph traced, const JobConfig& config, RankId rank) {
-  DRYDOCK_TRY(std::vector<LocalProgram> stages, CompileStages(std::move(traced), config, rank));
+  DRYDOCK_TRY(std::vector<LocalProgram> stages,
+              CompileStages(std::move(traced), config, {.rank = rank}));
   return std::move(stages[StageOf(config, rank)]);
 }
 
-Result<JobProgram> CompileJob(TracedJob job, RankId described, const CompileWatch& watch) {
-  return JobCompiler(std::move(job), described, watch).Run();
+Result<JobProgram> CompileJob(TracedJob job, RankId described, const CompileHelp& help) {
+  return JobCompiler(std::move(job), described, help).Run();
 }
 
 }  // namespace drydock::strategies

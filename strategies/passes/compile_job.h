@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/executor.h"
 #include "base/result.h"
 #include "strategies/program/job_program.h"
 
@@ -28,6 +29,9 @@ struct TracedClass {
 struct TracedJob {
   std::vector<TracedNetwork> networks = {};
   std::vector<TracedClass> classes = {};  ///< Partition the ranks.
+  /// Stages of a pipeline without one of these ranks get no kernels: their memory is not asked
+  /// for. Empty: all stages do.
+  RankSet wanted = {};
 };
 
 /// A job of which all ranks run one network.
@@ -45,6 +49,12 @@ struct TracedJob {
 /// Is told that a network is about to be compiled: its number from 1, and how many there are.
 using CompileWatch = std::function<void(std::size_t, std::size_t)>;
 
+/// How a job is compiled; nothing of it changes the result.
+struct CompileHelp {
+  CompileWatch watch = {};
+  const Executor* executor = nullptr;  ///< Stages of a pipeline are scheduled side by side.
+};
+
 /// Compiles every network of a job, once for all ranks that run the same program.
 ///
 /// A network that no class describes and that is beyond our limits becomes nullopt in the runs.
@@ -52,6 +62,6 @@ using CompileWatch = std::function<void(std::size_t, std::size_t)>;
 /// @error kUnsupported  tables cut by hand into more than 64 different lengths; otherwise as
 /// Compile
 [[nodiscard]] Result<JobProgram> CompileJob(TracedJob job, RankId described,
-                                            const CompileWatch& watch = {});
+                                            const CompileHelp& help = {});
 
 }  // namespace drydock::strategies

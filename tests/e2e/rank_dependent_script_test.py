@@ -1,5 +1,6 @@
 """Scripts that ask for their rank: run once per outcome, every outcome compiled for its ranks, groups compared."""
 
+import subprocess
 import unittest
 
 import command
@@ -78,9 +79,32 @@ class RankDependentScriptTest(command.CommandTest):
     def test_stage(self):
         self.expect_fork("rank // 4 == 2", "0-7,12-15", "8-11")
 
-    def test_ranks_that_only_print_differently_compute_one_network(self):
-        runs = self.runs(self.run_script("False", before="if rank == 0:\n    print('hello')"))
+    def test_ranks_that_differ_outside_of_the_network_compute_one(self):
+        runs = self.runs(self.run_script("False", before="if rank == 0:\n    first = True"))
         self.assertEqual([(item["ranks"], item["network"]) for item in runs], [("0", 0), ("1-15", 0)])
+
+    SPEAKS = ("if rank == 0:\n    print('hello', f'{rank} of {len(str(rank))}')",
+              "import logging\nlog = logging.getLogger('x')\nif get_rank() % 8 == 0 and log:\n    log.info('%s' % rank)\nelse:\n    pass",
+              "import pprint\nif not rank:\n    'says it'\n    pprint.pprint({'a': [1, 2]})",
+              "if rank:\n    print('one', 'of {}'.format(rank), sep=' ')")
+    ASKS = ("if rank == 0:\n    print(os.makedirs('folder'))",   # does something
+            "if rank == 0:\n    first = print('hello')",           # leaves something behind
+            "if rank == 0 and os.remove('x') is None:\n    pass",   # only rank 0 does it
+            "if (first := rank == 0):\n    print('hello')",        # the answer is kept
+            "def print(text):\n    pass\nif rank == 0:\n    print('a function of the script')")
+
+    def test_branches_that_only_speak_cost_no_runs(self):
+        python = subprocess.run(["python3", "-c", "import sys; print(*sys.version_info[:2])"], check=True, capture_output=True, text=True)
+        shows_columns = tuple(map(int, python.stdout.split())) >= (3, 11)
+        for before in self.SPEAKS:
+            runs = self.runs(self.run_script("False", before=before))
+            self.assertEqual(len(runs), 1 if shows_columns else 2, before)
+
+    def test_branches_that_do_more_than_speak_are_run_both_ways(self):
+        for before in self.ASKS:
+            self.write("x", "")
+            runs = self.runs(self.run_script("False", before="import os, shutil\nshutil.rmtree('folder', True)\n" + before))
+            self.assertEqual([item["ranks"] for item in runs], ["0", "1-15"], before)
 
     def test_slices_of_the_rank_have_equal_collectives(self):
         runs = self.runs(self.run_script("True", ranks=4, special="y[rank * 1:rank * 1 + 1]"))

@@ -118,6 +118,26 @@ TEST(PipelineStages, EveryMicroBatchPassesThereAndBack) {
   EXPECT_TRUE(agreement.holds) << agreement.first_conflict;
 }
 
+TEST(PipelineStages, OnlyWantedStagesGetKernels) {
+  const auto whole = CompileJob(Network({}), RankId{0});
+  TracedJob traced = Network({});
+  traced.wanted = {.ranges = {{.first = 3, .last = 3}}};
+  const auto executor = MakeExecutor(2);
+  const auto part = CompileJob(std::move(traced), RankId{0}, {.executor = executor.get()});
+  ASSERT_TRUE(whole.has_value() && part.has_value());
+  ASSERT_EQ(part->programs.size(), 2U);
+  EXPECT_TRUE(part->programs[0].kernels.launches.empty());
+  const auto kernels = [](const LocalProgram& program) {
+    std::vector<KernelId> order;
+    for (const Launch& launch : program.kernels.launches) {
+      order.push_back(launch.kernel);
+    }
+    return order;
+  };
+  EXPECT_FALSE(kernels(whole->programs[1]).empty());
+  EXPECT_EQ(kernels(part->programs[1]), kernels(whole->programs[1]));
+}
+
 TEST(PipelineStages, AReceiveWithoutItsSendIsAConflict) {
   auto job = CompileJob(Network({}), RankId{0});
   ASSERT_TRUE(job.has_value()) << FormatError(job.error());

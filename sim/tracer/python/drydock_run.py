@@ -305,7 +305,7 @@ def collect(folder):
             raise
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(document)
-        programs.append({"file": name, "nodes": program.node_count, "training": bool(program.losses)})
+        programs.append({"file": name, "nodes": program.node_count, "training": bool(program.losses), "layers": program.layers})
     return programs
 
 
@@ -364,9 +364,8 @@ def trace(folder, script, arguments, is_module=False):
     say_framework(result, script)
     say_empty(result)
     result["warnings"] = session.warnings
-    if session.recompute_layers:
-        from mindspore.nn import _recompute
-        result["recomputed"] = _recompute.recomputed_text()
+    from mindspore.nn import _recompute
+    result["layers"] = _recompute.layers_text()
     result["job"] = settings()
     result.update(rank_facts())
     return result

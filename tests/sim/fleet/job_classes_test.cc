@@ -175,5 +175,20 @@ TEST(DryRun, EveryClassHasTheMemoryOfItsRows) {
   }
 }
 
+// Parts of 2 and 8 rows: ranks 0 and 2, and rank 3, are classes of their own.
+TEST(AccountRanks, GivesTheClassesOfTheRanksAsAWholeRunDoes) {
+  const auto executor = MakeExecutor(1);
+  auto job = CompileTable({2, 4, 2, 8}, 16, RankId{0});
+  ASSERT_TRUE(job.has_value()) << FormatError(job.error());
+  const auto classes = AccountRanks(*job, {}, Ranks({{2, 3}}), *executor);
+  const auto whole = DryRun(*std::move(job), {}, *executor);
+  ASSERT_TRUE(classes.has_value() && whole.has_value());
+  ASSERT_EQ(classes->size(), 2U);
+  EXPECT_EQ(RankSetText(classes->front().ranks), "0,2");
+  EXPECT_EQ(classes->front().memory->used_peak_bytes, whole->classes[0].memory->used_peak_bytes);
+  EXPECT_EQ(RankSetText(classes->back().ranks), "3");
+  EXPECT_EQ(classes->back().memory->used_peak_bytes, whole->classes[2].memory->used_peak_bytes);
+}
+
 }  // namespace
 }  // namespace drydock::sim

@@ -22,6 +22,21 @@ TEST(TraceResult, ProgramsAndCoveredRanksAreRead) {
   EXPECT_EQ(result->release, "2.5.0");
 }
 
+// What the driver does not write ("kept" that are no pairs of number and truth) counts as nothing.
+TEST(TraceResult, LayersThatCouldRecomputeAreRead) {
+  const auto result = ReadTraceResult(
+      R"({"version":1,"exit_code":0,"layers":"the 2 Blocks in 'layers'",
+          "programs":[{"file":"p.json","layers":[{"scope":"Default/0-Block","apart":["Default/0-Block/a"],
+                       "kept":[[7,true],[9,false],[-1,true],["x"],3]},5]}],
+          "covered_ranks":[[0,7]]})");
+  ASSERT_TRUE(result.has_value()) << FormatError(result.error());
+  EXPECT_EQ(result->layers, "the 2 Blocks in 'layers'");
+  EXPECT_THAT(result->programs[0].layers,
+              ElementsAre(TracedLayer{.scope = "Default/0-Block",
+                                      .apart = {"Default/0-Block/a"},
+                                      .kept = {{.node = 7, .slice = true}, {.node = 9}}}));
+}
+
 TEST(TraceResult, NoProgramIsNothingTraced) {
   const auto result = ReadTraceResult(
       R"({"version":1,"error":null,"exit_code":0,"programs":[],"covered_ranks":[[0,7]]})");

@@ -33,6 +33,7 @@ class Program:
         self.serial = next(_serials)
         self.scratch = scratch         # only for shapes of operators outside of any network
         self.node_count = 0
+        self.layers = []               # what recompute() of each layer would change (nn/_recompute.py)
         self.dataset_repeat_on_right = False
         self.data_sink = False      # a step fetches its inputs from a queue on the device
         self.jit_config = {}           # of the compiled call, over those of the job
@@ -247,17 +248,25 @@ class Program:
 
     def keep_result(self, tensor, first_node):
         """Recomputation keeps the value: what makes it, if recorded as node `first_node` or later, runs once."""
+        found = self.kept_node(tensor, first_node)
+        if found is None:
+            return
+        node, slices, primitive = found
+        attrs = {"recompute": False}
+        if slices:
+            attrs["slice_activation"] = True
+        sharding = {} if primitive is None else self._sharding_fields(primitive)
+        self.recorder.call("update_node", node=node, attrs=attrs, **sharding)
+
+    def kept_node(self, tensor, first_node):
+        """(node, whether it keeps a slice, primitive) of what makes a value; None if that was recorded before node `first_node`."""
         value = tensor._node[1]
         node, op, operands, primitive = self._producers.get(value, (-1, "", (), None))
         while op == "Depend":
             node, op, operands, primitive = self._producers.get(operands[0], (-1, "", (), None))
         if node < first_node:
-            return
-        attrs = {"recompute": False}
-        if primitive is not None and primitive.attrs.get("slice_activation") and op != "Transpose":
-            attrs["slice_activation"] = True
-        sharding = {} if primitive is None else self._sharding_fields(primitive)
-        self.recorder.call("update_node", node=node, attrs=attrs, **sharding)
+            return None
+        return node, bool(primitive is not None and primitive.attrs.get("slice_activation") and op != "Transpose"), primitive
 
     def note_condition(self, tensor):
         """A branch is decided by the value of a tensor."""

@@ -5,6 +5,7 @@ written down as a guard: an expression of the rank and what it gave. The ranks f
 gives the same are covered by this run.
 """
 import operator
+import sys
 
 from mindspore._drydock import frames
 from mindspore._drydock.errors import Unsupported
@@ -25,6 +26,18 @@ def _note(evaluate, outcome, key):
     _seen.add(key)
     guards.append((evaluate, outcome))
     guard_places.append(frames.place_text(frames.user_place()))
+
+
+def _note_branch(evaluate, outcome, key):
+    """A question whose answer a branch may be for; one that decides only what is printed is not written down."""
+    if key in _seen:
+        return
+    frame = sys._getframe(2)
+    if frames.is_user_file(frame.f_code.co_filename):
+        from mindspore._drydock import spoken  # here, since it is rarely needed
+        if spoken.only_speaks(frame):
+            return
+    _note(evaluate, outcome, key)
 
 
 def ask(text, evaluate, rank):
@@ -87,7 +100,7 @@ def _comparison(function, symbol):
         if right is None:
             return function(self._value(), other) if isinstance(other, float) else NotImplemented
         outcome = function(left[0](self._rank), right[0](self._rank))
-        _note(lambda rank: function(left[0](rank), right[0](rank)), outcome, (left[1], symbol, right[1]))
+        _note_branch(lambda rank: function(left[0](rank), right[0](rank)), outcome, (left[1], symbol, right[1]))
         return outcome
 
     return compare
@@ -138,7 +151,7 @@ class RankInt:
 
     def __bool__(self):
         outcome = self._evaluate(self._rank) != 0
-        _note(lambda rank: self._evaluate(rank) != 0, outcome, (self._text, "bool"))
+        _note_branch(lambda rank: self._evaluate(rank) != 0, outcome, (self._text, "bool"))
         return outcome
 
     def __hash__(self):

@@ -8,51 +8,44 @@ import builtins
 import importlib.machinery
 import os
 import re
+import types
 
 from mindspore._drydock import rank
 
-_WANTED = re.compile(rb"\bint\(\s*(?:\w+\.)?(?:getenv|environ)\b")
+_WANTED = re.compile(rb"\bint\((?=\s*(?:\w+\.)?(?:getenv|environ)\b)")
 _NAME = "__drydock_int__"
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
 
 
-def _integer(*arguments):
-    number = getattr(arguments[0], "_number", None) if len(arguments) == 1 else None
-    return number if isinstance(arguments[0] if arguments else None, rank.RankText) else int(*arguments)
+def _integer(*arguments, **keywords):
+    if len(arguments) == 1 and not keywords and isinstance(arguments[0], rank.RankText):
+        return arguments[0]._number
+    return int(*arguments, **keywords)
 
 
 def code_of(source, path):
     """The code of a module; `source` are bytes."""
-    if not _WANTED.search(source):
-        return compile(source, path, "exec", dont_inherit=True)
-    import ast  # here, since it is slow to import and rarely needed
-    tree = ast.parse(source, path)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1:
-            if not node.keywords and _is_environment(node.args[0], ast):
-                node.func.id = _NAME
-    return compile(tree, path, "exec", dont_inherit=True)
+    return compile(_WANTED.sub(_NAME.encode() + b"(", source), path, "exec", dont_inherit=True)
 
 
-def _is_environment(node, ast):
-    """`os.getenv(...)`, `os.environ.get(...)`, `os.environ[...]` and the same without `os.`"""
-    if isinstance(node, ast.Call):
-        node = node.func
-    elif isinstance(node, ast.Subscript):
-        node = node.value
-    names = {getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(node)}
-    return bool(names & {"getenv", "environ"})
+def _reads_environment(code):
+    """Whether a module that is compiled already has a function that may say so; its source need not be read then."""
+    names = code.co_names
+    if "int" in names and ("getenv" in names or "environ" in names):
+        return True
+    return any(_reads_environment(part) for part in code.co_consts if isinstance(part, types.CodeType))
 
 
 def _get_code(loader, fullname):
     path = loader.get_filename(fullname)
-    if fullname.startswith("mindspore.") or path.startswith(_LIBRARY) and "-packages" not in path:
-        return _original(loader, fullname)
+    code = _original(loader, fullname)
+    if fullname.startswith("mindspore.") or path.startswith(_LIBRARY) and "-packages" not in path or not _reads_environment(code):
+        return code
     try:
         source = loader.get_data(path)
     except OSError:
-        return _original(loader, fullname)
-    return code_of(source, path) if _WANTED.search(source) else _original(loader, fullname)
+        return code
+    return code_of(source, path) if _WANTED.search(source) else code
 
 
 _original = importlib.machinery.SourceFileLoader.get_code

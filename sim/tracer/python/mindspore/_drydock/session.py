@@ -24,7 +24,7 @@ class Session:
         self.release = os.environ.get("DRYDOCK_INSTALLED_RELEASE", "")  # of a MindSpore that is installed
         self.recompute_layers = bool(os.environ.get("DRYDOCK_TRACE_RECOMPUTE"))  # as if the script did so
         self.shard_optimizer = bool(os.environ.get("DRYDOCK_TRACE_SHARD"))  # as if the script did so
-        self.recomputed = []       # (class, list) of the layers that do for this
+        self.layers = []           # (class, list, number) of layers that recompute for this, or could
         self.steps = max(1, _number("DRYDOCK_STEPS", 1))
         self.rank = rank_int(self.rank_number)
         self.local_rank = rank_int(self.rank_number, lambda rank: rank % RANKS_PER_NODE,

@@ -67,19 +67,35 @@ class Recomputation:
 
     def _keep_outputs(self, program, result, first_node):
         """The operators that make what the cell returns are not recomputed."""
-        if isinstance(result, dict):
-            result = tuple(result.values())
-        if isinstance(result, (tuple, list)):
-            for item in result:
-                self._keep_outputs(program, item, first_node)
-        elif isinstance(result, Tensor) and program.owns(result):
-            program.keep_result(result, first_node)
+        for tensor in _results(program, result):
+            program.keep_result(tensor, first_node)
+
+    def _note_layer(self, program, result, first_node):
+        """What recompute() of this cell would change in what was just recorded: a dry run of it needs no further run of the script.
+
+        Cells inside that say themselves whether they are recomputed keep to that.
+        """
+        apart = [cell._scope for _, cell in self.cells_and_names() if cell.__dict__.get("_has_config_recompute") and cell._scope]
+        kept = [program.kept_node(tensor, first_node) for tensor in _results(program, result)]
+        program.layers.append({"scope": self._scope, "apart": apart, "kept": [found[:2] for found in kept if found is not None]})
 
 
-def recompute_layers(network):
-    """What a script does that calls recompute() on each of its layers: on the Cells with weights in each outermost list of Cells.
+def _results(program, result):
+    """The tensors of the program in what a cell returns."""
+    if isinstance(result, dict):
+        result = tuple(result.values())
+    if isinstance(result, (tuple, list)):
+        for item in result:
+            yield from _results(program, item)
+    elif isinstance(result, Tensor) and program.owns(result):
+        yield result
 
-    Layers that recompute already are left alone. The session remembers which were found: ("Block", "layers", 96).
+
+def find_layers(network):
+    """The layers of a network: the Cells with weights in each outermost list of Cells, without those that recompute already.
+
+    The session remembers which were found: ("Block", "layers", 96). With `session.recompute_layers` they recompute, as if the script
+    had called recompute() on each; else they are marked, so that what this would change is written down.
     """
     from mindspore.nn.layer.container import CellList, SequentialCell
     for name, child in network.__dict__.get("_cells", {}).items():
@@ -89,12 +105,15 @@ def recompute_layers(network):
             layers = [cell for cell in child.cells() if cell.trainable_params() and not cell.__dict__.get("_has_config_recompute")]
             if len(layers) > 1:
                 for layer in layers:
-                    layer.recompute()
-                session.recomputed.append((type(layers[0]).__name__, name, len(layers)))
+                    if session.recompute_layers:
+                        layer.recompute()
+                    else:
+                        layer.__dict__["_is_layer"] = True
+                session.layers.append((type(layers[0]).__name__, name, len(layers)))
         else:
-            recompute_layers(child)
+            find_layers(child)
 
 
-def recomputed_text():
+def layers_text():
     """"the 96 Blocks in 'layers'"; "" if there were no layers."""
-    return " and ".join("the %d %ss in '%s'" % (count, kind, name) for kind, name, count in session.recomputed)
+    return " and ".join("the %d %ss in '%s'" % (count, kind, name) for kind, name, count in session.layers)

@@ -186,8 +186,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
             if found is not None:
                 return found
         if self._scope in (None, _recompute.SCOPE):
-            if session.recompute_layers:
-                _recompute.recompute_layers(self)
+            _recompute.find_layers(self)
             self._give_scope("Default")
         saved = (session.scope, session.compute_dtype, session.stage, session.segment, session.phase,
                  session.operator_types)
@@ -214,6 +213,8 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
                 own_backward.record(self, args, kwargs, result)
             if self._flags.get("output_no_recompute"):
                 self._keep_outputs(program, result, first_node)
+            elif "_is_layer" in self.__dict__ and not program.scratch:
+                self._note_layer(program, result, first_node)
             if not kwargs:
                 program.remember_call(self, args, result, updates)
             return result
