@@ -24,7 +24,7 @@
 /// Such a job runs where a Send ends as soon as its message is on the way. Messages that the
 /// pipeline itself made are therefore looked at a second time, with Sends that do not wait and
 /// Receives that take the messages of a sender in order; what held them up is told apart from a
-/// conflict.
+/// conflict. A message that nobody receives is one there, too.
 namespace drydock::strategies {
 namespace {
 
@@ -92,6 +92,13 @@ class Column {
     for (std::size_t stage = 0; stage < next_.size() && result_.first_conflict.empty(); ++stage) {
       if (Head(stage) != nullptr) {
         Stuck(stage);
+      }
+    }
+    for (const auto& [ends, waiting] : on_the_way_) {
+      if (!waiting.empty() && result_.first_conflict.empty()) {
+        result_.first_conflict = "rank " + std::to_string(RankOf(ends.first)) + " does " +
+                                 Describe(*waiting.front()) + ", which its peer, rank " +
+                                 std::to_string(RankOf(ends.second)) + ", never receives";
       }
     }
     return std::move(result_);

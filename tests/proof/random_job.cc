@@ -2,11 +2,11 @@
 
 #include <functional>
 #include <map>
-#include <random>
 #include <set>
 
 #include "strategies/operators/op_entry.h"
 #include "strategies/operators/sharding.h"
+#include "tests/proof/random_job_shape.h"
 #include "tests/strategies/random_strategy.h"
 
 /// A network is a chain of layers, each on its own rows, with a sum of all rows for a loss: so the
@@ -19,87 +19,6 @@ namespace {
 constexpr std::int64_t kMicroRows = 48;  // Divisible by the ranks of every stage.
 constexpr std::int64_t kNarrow = 12;
 constexpr std::int64_t kWide = 24;
-
-using Random = std::mt19937_64;
-
-class Drawn {
- public:
-  explicit Drawn(std::uint64_t seed) : random_(seed) {}
-  std::int64_t Uniform(std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
-  }
-  bool Chance(std::int64_t one_in) { return Uniform(1, one_in) == 1; }
-  template <typename T>
-  T AnyOf(const std::vector<T>& values) {
-    return values[static_cast<std::size_t>(Uniform(0, std::ssize(values) - 1))];
-  }
-  Random& random() { return random_; }
-
- private:
-  Random random_;
-};
-
-/// What is drawn before the network.
-struct JobShape {
-  std::int64_t world = 4;
-  std::int64_t stages = 1;
-  std::int64_t parts = 1;  ///< Of each stage.
-  std::int64_t micros = 1;
-  bool accumulators = false;
-  bool recompute = false;
-  bool clip = false;
-  bool momentum = false;
-  std::string scheduler = "1f1b";
-};
-
-JobShape DrawShape(Drawn& drawn) {
-  JobShape shape{.world = drawn.AnyOf<std::int64_t>({4, 8, 12, 16})};
-  std::vector<std::int64_t> stages = {1, 2, 2, 4};
-  if (shape.world == 12) {
-    stages.push_back(3);
-  }
-  shape.stages = drawn.AnyOf(stages);
-  shape.micros = shape.stages == 1 ? drawn.AnyOf<std::int64_t>({1, 2, 4})
-                                   : shape.stages * drawn.AnyOf<std::int64_t>({1, 2});
-  if (shape.stages > 1 && drawn.Chance(4)) {
-    ++shape.micros;
-  }
-  if (shape.stages > 1 && drawn.Chance(4)) {
-    shape.parts = 2;
-    shape.scheduler = drawn.AnyOf<std::string>({"1f1b", "gpipe", "seqpipe"});
-  }
-  shape.accumulators = shape.micros > 1;
-  shape.recompute = drawn.Chance(3);
-  shape.clip = drawn.Chance(3);
-  shape.momentum = drawn.Chance(2);
-  return shape;
-}
-
-JobConfig DrawConfig(Drawn& drawn, const JobShape& shape) {
-  JobConfig config{.world_size = shape.world,
-                   .mode = ParallelMode::kSemiAutoParallel,
-                   .pipeline_stages = shape.stages,
-                   .pipeline_scheduler = shape.scheduler,
-                   .pipeline_interleave = shape.parts > 1,
-                   .enable_alltoall = drawn.Chance(3),
-                   .any_device_count = true};
-  if (!drawn.Chance(3)) {
-    config.dataset.kind = DatasetStrategy::Kind::kFullBatch;
-  }
-  if (drawn.Chance(2)) {
-    config.enable_parallel_optimizer = true;
-    config.optimizer_sharding = {.shard_size = drawn.Chance(3) ? 2 : -1,
-                                 .threshold_kb = drawn.Chance(4) ? 1 : 0,
-                                 .level = drawn.Uniform(1, 3)};
-  }
-  // Fused, what the ranks of a stage exchange on behalf of several of its parts, or once more for
-  // the backward pass, waits for messages that come later: a limit (docs/differences.md).
-  const bool waits = shape.stages > 1 && (shape.parts > 1 || config.optimizer_sharding.level == 3);
-  config.fusion = {.all_reduce = drawn.Chance(3),
-                   .all_gather = drawn.Chance(3) && !waits,
-                   .reduce_scatter = drawn.Chance(3) && !waits};
-  return config;
-}
 
 /// Builds one of the two graphs.
 class JobMaker {
@@ -350,7 +269,11 @@ class JobMaker {
   void Train(ValueId loss) {
     std::vector<ValueId> operands = {loss};
     operands.insert(operands.end(), weights_.begin(), weights_.end());
-    std::vector<ValueId> gradients = Results("_Gradient", operands, {}, Phase::kBackward);
+    if (shape_.loss_scale != 1.0) {
+      operands.push_back(Number("scale_sense", shape_.loss_scale));
+    }
+    std::vector<ValueId> gradients =
+        Results("_Gradient", operands, {{"has_sens", shape_.loss_scale != 1.0}}, Phase::kBackward);
     const bool accumulates = cut_ && shape_.accumulators;
     std::vector<ValueId> sums;
     if (accumulates) {
@@ -360,6 +283,11 @@ class JobMaker {
         sums.push_back(Emit("Depend", {accumulator, all}, {}, Phase::kBackward));
       }
       gradients = config_.enable_parallel_optimizer ? gradients : sums;
+    }
+    if (shape_.loss_scale != 1.0) {
+      for (ValueId& gradient : gradients) {
+        gradient = Emit("Muls", {gradient}, {{"other", 1 / shape_.loss_scale}}, Phase::kBackward);
+      }
     }
     if (shape_.clip) {
       Clip(gradients);
@@ -400,24 +328,34 @@ class JobMaker {
     }
   }
 
-  void Update(ValueId weight, ValueId gradient) {
+  /// Matrices decay, as in a group of parameters of their own; vectors do not.
+  ValueId Decayed(ValueId weight, ValueId gradient) {
+    if (!shape_.decay || ShapeOf(weight).size() < 2) {
+      return gradient;
+    }
+    const ValueId decay = Emit("Muls", {weight}, {{"other", 0.1}}, Phase::kOptimizer);
+    return Emit("Add", {gradient, decay}, {}, Phase::kOptimizer);
+  }
+
+  ValueId Number(const std::string& name, double value) {
+    parameters_.push_back(FilledArray({}, value));
+    return *builder_.AddParameter(name, {.shape = {}},
+                                  {.role = ParameterRole::kHyper, .requires_grad = false});
+  }
+
+  void Update(ValueId weight, ValueId whole_gradient) {
     const std::string name = builder_.graph().at(weight).name;
+    const ValueId gradient = Decayed(weight, whole_gradient);
     if (!shape_.momentum) {
       const ValueId step = Emit("Muls", {gradient}, {{"other", 0.01}}, Phase::kOptimizer);
       (void)Emit("AssignSub", {weight, step}, {}, Phase::kOptimizer);
       return;
     }
-    const auto number = [&](const std::string& what, double value) {
-      const ValueId id =
-          *builder_.AddParameter(what + "." + name, {.shape = {}}, {.role = ParameterRole::kHyper});
-      parameters_.push_back(FilledArray({}, value));
-      return id;
-    };
     const ValueId moment = AddParameter(
         "moments." + name, ShapeOf(weight),
         {.role = ParameterRole::kOptimizerState, .state_of = weight, .requires_grad = false});
-    const ValueId rate = number("rate", 0.01);
-    const ValueId momentum = number("momentum", 0.9);
+    const ValueId rate = Number("rate." + name, 0.01);
+    const ValueId momentum = Number("momentum." + name, 0.9);
     (void)Emit("ApplyMomentum", {weight, moment, rate, gradient, momentum}, {}, Phase::kOptimizer);
   }
 
@@ -437,25 +375,6 @@ class JobMaker {
   std::vector<NdArray> parameters_ = {};
   std::vector<std::pair<Shape, std::int64_t>> inputs_ = {};  ///< Bound of indices, 0 = floats.
 };
-
-std::string HowText(const JobShape& shape, const JobConfig& config) {
-  std::string text = std::to_string(shape.world) + " ranks, " + std::to_string(shape.stages) +
-                     " stages, " + std::to_string(shape.micros) + " micro batches";
-  text += shape.parts > 1 ? ", interleaved " + shape.scheduler : "";
-  text += shape.accumulators ? ", accumulators" : "";
-  text += shape.recompute ? ", recompute" : "";
-  text += shape.clip ? ", clip" : "";
-  text += config.enable_parallel_optimizer
-              ? ", sharded optimizer level " + std::to_string(config.optimizer_sharding.level) +
-                    " size " + std::to_string(config.optimizer_sharding.shard_size) +
-                    " threshold " + std::to_string(config.optimizer_sharding.threshold_kb)
-              : "";
-  text += config.fusion.all_reduce || config.fusion.all_gather || config.fusion.reduce_scatter
-              ? ", fusion"
-              : "";
-  text += config.dataset.kind == DatasetStrategy::Kind::kFullBatch ? ", full batch" : "";
-  return text;
-}
 
 }  // namespace
 

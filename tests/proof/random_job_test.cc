@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "strategies/passes/compile_job.h"
+#include "strategies/program/agreement.h"
+
 // Proof by numbers of everything that cuts a job: whatever the stages, micro batches, sharded
 // optimizer, accumulation, recomputation, clipping, fusion and strategies, the parameters after two
 // steps are those of the uncut step on one device.
@@ -51,6 +54,55 @@ TEST_P(CutJobs, TrainAsOneDeviceDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, CutJobs, testing::Range(0U, kSlices));
+
+/// What each class of ranks issues.
+std::vector<CollectiveSequence> IssuedBy(const JobProgram& job) {
+  std::vector<CollectiveSequence> sequences;
+  for (const RankClass& one : job.classes) {
+    sequences.push_back(SequenceOf(job.programs[one.described]));
+  }
+  return sequences;
+}
+
+// The agreement check covers messages and all stages: whatever message of a random pipeline is left
+// out, has another length or another number on one side, the check notices.
+TEST(MessagesOfCutJobs, EveryMessageOfEveryStageCounts) {
+  std::uint32_t broken = 0;
+  for (std::uint32_t seed = EnvironmentNumber("DRYDOCK_SEED", 1); broken < 200; ++seed) {
+    const RandomJob random = MakeRandomJob(seed);
+    const auto job = CompileJob(JobOf(random.cut, random.config), RankId{0});
+    if (!job || job->programs.size() < 2) {
+      continue;
+    }
+    const std::vector<std::int32_t> class_of = ClassOfEachRank(*job);
+    const std::int64_t devices = random.config.world_size / random.config.pipeline_stages;
+    const auto agree = [&](const std::vector<CollectiveSequence>& issued) {
+      return CheckAgreement(issued, class_of, devices).holds;
+    };
+    const std::vector<CollectiveSequence> whole = IssuedBy(*job);
+    ASSERT_TRUE(agree(whole)) << random.how;
+    for (std::size_t one = 0; one < whole.size(); ++one) {
+      for (std::size_t i = seed % 5; i < whole[one].collectives.size(); i += 5) {
+        if (whole[one].collectives[i].half == PointToPoint::kNone) {
+          continue;
+        }
+        auto less = whole;
+        auto& left = less[one].collectives;
+        left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
+        auto longer = whole;
+        longer[one].collectives[i].payload_bytes += 4;
+        auto other = whole;
+        other[one].collectives[i].tag += 1000;
+        const std::string where =
+            random.how + ": message " + std::to_string(i) + " of class " + std::to_string(one);
+        EXPECT_FALSE(agree(less)) << where << " is left out";
+        EXPECT_FALSE(agree(longer)) << where << " is longer";
+        EXPECT_FALSE(agree(other)) << where << " has another number";
+        ++broken;
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -56,7 +56,8 @@ void MarkFirstParameterUser(Graph& traced) {
   }
 }
 
-/// Gradients of micro batches have to be summed somewhere.
+/// Gradients of micro batches have to be summed somewhere. What backward begins with, the scale of
+/// the loss for instance, has none.
 Status CheckAccumulators(const Graph& traced) {
   std::set<ValueId> accumulated;
   for (const Parameter& parameter : traced.parameters) {
@@ -65,7 +66,8 @@ Status CheckAccumulators(const Graph& traced) {
     }
   }
   for (const Node& node : traced.nodes) {
-    for (std::size_t i = 1; node.entry->kind == OpKind::kGradient && i < node.inputs.size(); ++i) {
+    for (std::size_t i = 1; node.entry->kind == OpKind::kGradient && i <= node.outputs.size();
+         ++i) {
       const Value& weight = traced.at(node.inputs[i]);
       if (weight.kind == ValueKind::kParameter && !accumulated.contains(node.inputs[i])) {
         return tl::unexpected(

@@ -171,7 +171,7 @@ std::vector<bool> GradedWeights(const Graph& graph, const std::vector<Region>& r
   std::vector<bool> graded(graph.values.size(), false);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    for (std::size_t i = 1; regions[n] == Region::kGradient && i < node.inputs.size(); ++i) {
+    for (std::size_t i = 1; regions[n] == Region::kGradient && i <= node.outputs.size(); ++i) {
       if (node.inputs[i] != kNoValue) {
         graded[ToIndex(node.inputs[i])] = WeightAt(graph, node.inputs[i]) != nullptr;
       }
