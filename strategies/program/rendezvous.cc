@@ -97,7 +97,7 @@ class Column {
     for (const auto& [ends, waiting] : on_the_way_) {
       if (!waiting.empty() && result_.first_conflict.empty()) {
         result_.first_conflict = "rank " + std::to_string(RankOf(ends.first)) + " does " +
-                                 Describe(*waiting.front()) + ", which its peer, rank " +
+                                 DescribeTransfer(*waiting.front()) + ", which its peer, rank " +
                                  std::to_string(RankOf(ends.second)) + ", never receives";
       }
     }
