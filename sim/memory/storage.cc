@@ -74,8 +74,14 @@ class Resolver {
   Status CheckBuffers() {
     for (std::size_t b = 0; b < count_; ++b) {
       const PlannedBuffer& buffer = plan_.buffers[b];
-      if (buffer.bytes < 0 || buffer.bytes > kMaxPlannedBytes) {
+      if (buffer.bytes < 0) {
         return BadPlan("size out of range: buffer", b);
+      }
+      if (buffer.bytes > kMaxPlannedBytes) {
+        return Fail(ErrorCode::kUnsupported,
+                    "a tensor of " + std::to_string(buffer.bytes) +
+                        " bytes on one rank: memory is accounted for tensors of up to " +
+                        std::to_string(kMaxPlannedBytes) + " bytes");
       }
       if (buffer.alias_of != -1 && !InRange(buffer.alias_of)) {
         return BadPlan("alias out of range: buffer", b);

@@ -1,6 +1,7 @@
 """Calls of networks and functions by the script: what is recorded, once per signature."""
 import contextlib
 import gc
+import sys
 
 from mindspore._drydock import branches, examples
 from mindspore._drydock.errors import ENDLESS, ZEROS_HINT, Unsupported, last_refusal
@@ -87,6 +88,22 @@ def _join_or_begin(args, kwargs):
         session.program = None
 
 
+# Calls that a network may be deep: MindSpore counts its own (max_call_depth, 1,000), of which each is some seven here. Before
+# Python 3.11 each takes a part of the C stack.
+_DEEPEST = 10000 if sys.version_info >= (3, 11) else 5000
+
+
+@contextlib.contextmanager
+def _deep_calls():
+    """Networks are walked by calls of Python, which MindSpore's compiler does not make: its limit is not theirs."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _DEEPEST))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 def run(owner, body, args, kwargs, names, identity=None, jit_config=None):
     """Runs a compiled function for the script; `jit_config` are settings of its own.
 
@@ -116,7 +133,8 @@ def run(owner, body, args, kwargs, names, identity=None, jit_config=None):
             raise
         return result, program
 
-    result, program = _with_fitting_examples(record)
+    with _deep_calls():
+        result, program = _with_fitting_examples(record)
     _calls[key] = ((owner, args, kwargs), result, program)
     return result
 

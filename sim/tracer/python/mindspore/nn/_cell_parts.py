@@ -8,13 +8,15 @@ class ParameterNames:
 
     def cells_and_names(self, cells=None, name_prefix=""):
         seen = cells if cells is not None else set()
-        if id(self) in seen:
-            return
-        seen.add(id(self))
-        yield name_prefix, self
-        for name, child in self._cells.items():
-            if child is not None:
-                yield from child.cells_and_names(seen, name_prefix + "." + name if name_prefix else name)
+        left = [(name_prefix, self)]
+        while left:  # no recursion: cells may lie in each other a thousand deep
+            prefix, cell = left.pop()
+            if id(cell) in seen:
+                continue
+            seen.add(id(cell))
+            yield prefix, cell
+            left += [(prefix + "." + name if prefix else name, child)
+                     for name, child in reversed(list(cell._cells.items())) if child is not None]
 
     def parameters_and_names(self, name_prefix="", expand=True):
         seen = set()

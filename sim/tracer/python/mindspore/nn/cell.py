@@ -233,13 +233,15 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
     def _give_scope(self, scope):
         """Scopes of this cell and all below, once; a cell compiled earlier keeps its own."""
         from mindspore import context
-        if self._scope not in (None, _recompute.SCOPE):
-            return
-        object.__setattr__(self, "_scope", (self._scope or "") + scope)
         with_class = context.get_context("reserve_class_name_in_scope")
-        for name, child in self._cells.items():
-            if child is not None:
-                child._give_scope(scope + "/" + name + ("-" + type(child).__name__ if with_class else ""))
+        left = [(scope, self)]
+        while left:
+            scope, cell = left.pop()
+            if cell._scope not in (None, _recompute.SCOPE):
+                continue
+            object.__setattr__(cell, "_scope", (cell._scope or "") + scope)
+            left += [(scope + "/" + name + ("-" + type(child).__name__ if with_class else ""), child)
+                     for name, child in reversed(list(cell._cells.items())) if child is not None]
 
     def compile(self, *args, **kwargs):
         self(*args, **kwargs)

@@ -1,4 +1,5 @@
 """CellList and SequentialCell."""
+import itertools
 from collections import OrderedDict
 
 from mindspore._drydock.errors import user_error
@@ -23,15 +24,27 @@ class _Sequence(Cell):
         self._cells[name] = cell
 
     def _list_prefix(self):
-        """What earlier assignments put in front of the first child's parameter names."""
-        for name, cell in self._cells.items():
-            for path, parameter in cell.parameters_and_names():
+        """What earlier assignments put in front of the first child's parameter names.
+
+        The child that has parameters is kept: lists of thousands of cells are looked through once.
+        """
+        known = self.__dict__.get("_named_child")
+        count = len(self._cells)
+        if known is None or known[1] > count or known[0] is not None and known[0] not in self._cells:
+            known = (None, 0)
+        names = [known[0]] if known[0] is not None else itertools.islice(self._cells, known[1], None)
+        for name in names:
+            for path, parameter in self._cells[name].parameters_and_names():
                 tail = name + "." + path
                 if parameter.name.endswith(tail):
+                    self.__dict__["_named_child"] = name, count
                     return parameter.name[:-len(tail)]
+        if known[0] is None:
+            self.__dict__["_named_child"] = None, count
         return ""
 
     def _renumber(self, cells):
+        self.__dict__.pop("_named_child", None)
         self._cells.clear()
         for i, cell in enumerate(cells):
             self._cells[str(i)] = cell
@@ -58,6 +71,7 @@ class _Sequence(Cell):
 
     def __setitem__(self, index, cell):
         names = list(self._cells)
+        self.__dict__.pop("_named_child", None)
         self._cells[names[index]] = cell
         if self._auto_prefix:
             cell.update_parameters_name(self._list_prefix() + names[index] + ".")
