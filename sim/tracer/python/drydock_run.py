@@ -183,6 +183,13 @@ def add_hint(fields, error):
     elif isinstance(error, ModuleNotFoundError) and not fields["hint"]:
         fields["hint"] = "install '%s' for %s, or choose another interpreter with --python" % (error.name, sys.executable)
         fields["reason"] = "script:missing-module"
+    elif isinstance(error, AttributeError) and hasattr(error, "drydock_missing"):
+        from mindspore._drydock import names
+        fields["hint"] = fields["hint"] or names.near_attribute(*error.drydock_missing)
+    elif isinstance(error, (ImportError, AttributeError)) and script_kind.hidden_module(error):
+        name = script_kind.hidden_module(error)
+        fields["hint"] = "'%s.py' in the folder of the script hides Python's own module '%s': rename it" % (name, name)
+        fields["reason"] = "script:circular-import"
     elif isinstance(error, (ImportError, AttributeError)) and "partially initialized module" in str(error):
         fields["hint"] = fields["hint"] or ("two modules import each other: move one of the imports into the function that needs it, "
                                             "or what both need into a third module")
@@ -225,8 +232,7 @@ def leaves_networks(error=None):
     if not programs or isinstance(error, (TracerDefect, SyntaxError)) or getattr(
             error, "name", "") == ENDLESS or any(error is known for known in session.failures):
         return False
-    return any(program.losses or program.has_updates for program in programs) or not any(
-        isinstance(thing, Optimizer) for thing in gc.get_objects())
+    return any(program.has_updates for program in programs) or not any(isinstance(thing, Optimizer) for thing in gc.get_objects())
 
 
 def note_late_failure(result, text):

@@ -55,6 +55,15 @@ class Late(TraceTest):
 
 
 class NotLate(TraceTest):
+    def test_a_step_whose_optimizer_never_ran(self):
+        """Gradients alone are no training step: its memory would lack the optimizer's states."""
+        start = NET.replace("step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), opt)",
+                            "step = ms.value_and_grad(nn.WithLossCell(net, nn.MSELoss()), None, opt.parameters)")
+        error = self.error(start + "loss, gradients = step(row, row)\nopt.zzz(gradients)\n")
+        self.assertEqual((error["family"], error["type"], error["place"]["line"]), ("user", "AttributeError", LAST))
+        self.assertEqual(error["hint"], "")
+        self.trace(start + "loss, gradients = step(row, row)\nopt(gradients)\nopt.stepp(gradients)\n")
+
     def test_exception_of_a_network(self):
         error = self.error(NET + "step(row, row)\nnn.Dense(8, 8)(row)\n")
         self.assertEqual((error["family"], error["place"]["line"]), ("user", LAST))

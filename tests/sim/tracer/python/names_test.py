@@ -20,6 +20,15 @@ class Mistakes(TraceTest):
         self.assertEqual((error["family"], error["type"]), ("user", "AttributeError"))
         self.assertEqual(error["hint"], "did you mean 'MatMul'?")  # not the function `matmul`
 
+    def test_attribute_of_a_cell(self):
+        """The cell's own attributes come first, then what every cell has."""
+        net = "class Net(nn.Cell):\n    def __init__(self):\n        super().__init__()\n        self.dense = nn.ReLU()\nnet = Net()\n"
+        for line, hint in (("net.dens", "did you mean 'dense'?"), ("net.trainable_parameters()", "did you mean 'trainable_params'?"),
+                           ("net.eval()", "use set_train(False)"),
+                           ("nn.SGD([ms.Parameter([1.0])]).step(1)", "an optimizer is called with the gradients: optimizer(gradients)")):
+            error = self.error(HEAD + net + line + "\n")
+            self.assertEqual((error["family"], error["hint"]), ("user", hint), line)
+
     def test_names_of_pytorch(self):
         error = self.error(HEAD + "class Net(nn.Module): pass\n")
         self.assertEqual((error["family"], error["hint"]), ("user", "that is PyTorch's name: did you mean 'Cell'?"))

@@ -95,6 +95,24 @@ def _nearest(places, name):  # scripts ask hasattr() of every tensor
     return "did you mean '%s'?" % found[0] if found else ""
 
 
+# What PyTorch's modules and optimizers have under these names.
+_OF_MODULES = {"forward": "construct() is what a Cell computes", "parameters": "did you mean 'get_parameters'?", "train": "use set_train()",
+               "eval": "use set_train(False)", "cuda": "mindspore.set_device() says where networks run",
+               "children": "did you mean 'cells'?", "modules": "did you mean 'cells_and_names'?",
+               "named_parameters": "did you mean 'parameters_and_names'?", "step": "an optimizer is called with the gradients: optimizer(gradients)",
+               "zero_grad": "gradients are results of value_and_grad(), nothing has to be set to zero"}
+
+
+def near_attribute(owner, name):
+    """A hint with the attribute of a cell that a missing one may have been meant for."""
+    import difflib
+    own = [known for known in list(owner._cells) + list(owner._params) + list(vars(owner)) if not known.startswith("_")]
+    near = difflib.get_close_matches(name, own, 1)
+    if near:
+        return "did you mean '%s'?" % near[0]
+    return _OF_MODULES.get(name) or nearest(("mindspore.nn.Cell", "mindspore.nn.Optimizer"), name)
+
+
 def missing(places, name):
     """The error of a name that MindSpore does not have either."""
     error = AttributeError("module '%s' has no attribute '%s'" % (places[0], name))

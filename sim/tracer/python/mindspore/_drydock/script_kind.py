@@ -1,6 +1,7 @@
 """What a file is that was given as a script and is not one in Python: told by its ending, its first line, its first bytes."""
 import os
 import re
+import sys
 
 _CONFIGURATION = "this is a configuration: give the Python script that reads it, and the file as its argument"
 _SHELL = "this is a shell script: give msrun the Python script that it starts"
@@ -12,7 +13,17 @@ _BY_ENDING = {
     ".conf": _CONFIGURATION, ".sh": _SHELL, ".bash": _SHELL, ".md": _TEXT, ".rst": _TEXT, ".txt": _TEXT,
 }
 _SHELLS = re.compile(rb"^#!\s*\S*(?:/|\benv\s+)(?:ba|z|k|da|c|tc|fi)?sh\b")
+_UNFINISHED = re.compile(r"partially initialized module '([^'.]+)'")
 _MAGIC = re.compile(r"^\s*(?:%%?[a-z]|![a-z.])")  # %matplotlib, !pip
+
+
+def hidden_module(error):
+    """Name of the module of Python's own that a file of the script's folder stands before; "" if none does."""
+    found = _UNFINISHED.search(str(error))
+    if not found or found.group(1) not in getattr(sys, "stdlib_module_names", ()):
+        return ""
+    path = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), found.group(1) + ".py")
+    return found.group(1) if os.path.isfile(path) else ""
 
 
 def hint(path, error):

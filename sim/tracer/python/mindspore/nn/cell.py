@@ -58,7 +58,9 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
             from mindspore._drydock import lazy, names
             if names.has_method("mindspore.nn.Cell", name):
                 return lazy.Stub("mindspore.nn.Cell." + name)
-        raise AttributeError("'%s' has no attribute '%s'" % (type(self).__name__, name))
+        error = AttributeError("'%s' has no attribute '%s'" % (type(self).__name__, name))
+        error.drydock_missing = self, name
+        raise error
 
     def __setattr__(self, name, value):
         from mindspore.ops.primitive import Primitive
