@@ -1,6 +1,7 @@
 #include "launcher/full_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "base/executor.h"
@@ -54,7 +55,10 @@ Result<sim::DryRunResult> RunInFull(const std::vector<std::string>& words,
   return sim::DryRun(std::move(program), dry_run, *executor);
 }
 
-reports::FullRun RunPlan(const sim::TrainingJob& job, const sim::Plan& plan,
+namespace {
+
+/// One plan, compiled as it is.
+reports::FullRun RunStep(const sim::TrainingJob& job, const sim::Plan& plan,
                          const sim::HardwareProfile& hardware, std::int64_t limit_bytes,
                          const Context& context) {
   std::vector<std::string> words = Words(job, ScriptPath(), reports::ScriptArguments(job, plan));
@@ -64,7 +68,7 @@ reports::FullRun RunPlan(const sim::TrainingJob& job, const sim::Plan& plan,
   if (!result) {
     return {.problem = result.error().message};
   }
-  reports::FullRun full;
+  reports::FullRun full{.micro_batches = MicroBatches(job, plan)};
   for (const sim::ClassMemory& one : result->classes) {
     if (one.memory) {
       full.peak_bytes = std::max(full.peak_bytes, one.memory->used_peak_bytes);
@@ -77,6 +81,40 @@ reports::FullRun RunPlan(const sim::TrainingJob& job, const sim::Plan& plan,
   if (!result->agreement.holds) {
     full.problem = "the ranks disagree: " + result->agreement.first_conflict;
   }
+  return full;
+}
+
+}  // namespace
+
+reports::FullRun RunPlan(const sim::TrainingJob& job, const sim::Plan& plan,
+                         const sim::HardwareProfile& hardware, std::int64_t limit_bytes,
+                         const Context& context) {
+  // Behind the micro batches that fill a pipeline each further one adds the same time, and to
+  // memory its inputs. A step of very many is followed from two shorter ones: a straight line.
+  const std::int64_t all = MicroBatches(job, plan);
+  const std::int64_t few = std::max<std::int64_t>(2, plan.pipeline * (plan.interleave > 1 ? 2 : 1));
+  if (all < 4 * few) {
+    return RunStep(job, plan, hardware, limit_bytes, context);
+  }
+  const auto shorter = [&](std::int64_t micro_batches) {
+    sim::TrainingJob part = job;
+    part.global_batch = job.global_batch / all * micro_batches;
+    return RunStep(part, plan, hardware, limit_bytes, context);
+  };
+  const reports::FullRun first = shorter(few);
+  reports::FullRun full = first.problem.empty() ? shorter(2 * few) : first;
+  if (!full.problem.empty()) {
+    return full;
+  }
+  const auto further = static_cast<double>(all - 2 * few) / static_cast<double>(few);
+  full.step_seconds += further * (full.step_seconds - first.step_seconds);
+  full.collectives +=
+      std::llround(further * static_cast<double>(full.collectives - first.collectives));
+  const double inputs = static_cast<double>(all - 2 * few) * 2 * sizeof(std::int32_t) *
+                        static_cast<double>(job.sequence * plan.micro_batch / plan.context);
+  full.peak_bytes += std::llround(inputs);
+  full.actual_bytes += std::llround(inputs);
+  full.fits = full.actual_bytes <= limit_bytes;
   return full;
 }
 

@@ -83,6 +83,19 @@ std::string BestTable(const PlanReport& report) {
   return Table(rows, {true, false, true, true, true, true, true, true, false});
 }
 
+/// That figures of very long steps are followed from shorter ones.
+std::string LongSteps(const PlanReport& report) {
+  for (const PlannedRow& row : report.best) {
+    if (row.full && row.full->problem.empty() &&
+        row.full->micro_batches < MicroBatches(report.job, row.figures.plan)) {
+      return "  in full: of steps with four times as many micro batches as stages or more, two "
+             "shorter ones are compiled;\n  each further micro batch adds what the second adds to "
+             "the first\n";
+    }
+  }
+  return "";
+}
+
 std::string FrontTable(const PlanReport& report) {
   std::vector<std::vector<std::string>> rows;
   for (const PlanFigures& one : report.front) {
@@ -142,6 +155,8 @@ void WriteFull(JsonWriter& json, const std::optional<FullRun>& full) {
     json.Number(full->step_seconds);
     json.Key("collectives");
     json.Integer(full->collectives);
+    json.Key("compiled_micro_batches");
+    json.Integer(full->micro_batches);
   } else {
     json.Key("problem");
     json.Text(full->problem);
@@ -221,7 +236,8 @@ std::string PlanText(const PlanReport& report) {
                      std::to_string(job.devices) + " x " + report.hardware + "\n";
   text += std::to_string(report.possible) + " plans are possible, " +
           std::to_string(report.fitting) + " fit into " + Gibibytes(report.limit_bytes) + " (" +
-          Rounded(report.plans_per_second, 0) + " plans/s)\n\nbest plans\n" + BestTable(report);
+          Rounded(report.plans_per_second, 0) + " plans/s)\n\nbest plans\n" + BestTable(report) +
+          LongSteps(report);
   text += "\nfaster needs more memory (Pareto front)\n" + FrontTable(report);
   if (!report.best.empty()) {
     text += "\n" + Settings(job, report.best.front().figures.plan);

@@ -15,12 +15,13 @@ namespace drydock::reports {
 
 /// What compiling a plan for all of its ranks found out.
 struct FullRun {
-  std::int64_t peak_bytes = 0;    ///< Of the fullest rank, without fragments.
-  std::int64_t actual_bytes = 0;  ///< With fragments.
-  double step_seconds = 0;        ///< Of the simulated step; 0: not simulated.
-  std::int64_t collectives = 0;   ///< That were compared between the members of all groups.
-  bool fits = false;              ///< With fragments, into what a device has.
-  std::string problem = {};       ///< Why there is no figure; empty if there is.
+  std::int64_t peak_bytes = 0;     ///< Of the fullest rank, without fragments.
+  std::int64_t actual_bytes = 0;   ///< With fragments.
+  double step_seconds = 0;         ///< Of the simulated step; 0: not simulated.
+  std::int64_t collectives = 0;    ///< That were compared between the members of all groups.
+  std::int64_t micro_batches = 0;  ///< Of the longest step that was compiled.
+  bool fits = false;               ///< With fragments, into what a device has.
+  std::string problem = {};        ///< Why there is no figure; empty if there is.
 };
 
 /// One plan of the answer: the closed forms beside the full run.

@@ -181,7 +181,7 @@ StageWeights WeightsOf(const TrainingJob& job, const JobFacts& facts, const Plan
   const auto plain = [tensor](const LayerParameters& layer) {
     return Real(layer.matrices) / tensor + Real(layer.whole);
   };
-  StageWeights weights;
+  StageWeights weights{.dense_layers = dense, .sparse_layers = sparse};
   weights.plain = dense * plain(all.dense) + sparse * plain(all.sparse);
   weights.experts = sparse * Real(all.sparse.experts) / Real(plan.expert);
   const double sparse_layer = plain(all.sparse) + Real(all.sparse.experts) / Real(plan.expert);

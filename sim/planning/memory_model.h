@@ -34,6 +34,8 @@ struct StageMemory {
 struct StageWeights {
   double plain = 0;
   double experts = 0;
+  double dense_layers = 0;  ///< How many layers of each kind the stage has.
+  double sparse_layers = 0;
   double layer = 0;    ///< Of one layer, experts included.
   double table = 0;    ///< Of the token table, 0 behind the first stage.
   double ends = 0;     ///< Of table and head, where they are.

@@ -14,6 +14,7 @@
 #include "sim/planning/mindspore_memory.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "sim/planning/numbers.h"
 
@@ -21,6 +22,63 @@ namespace drydock::sim {
 namespace {
 
 constexpr double kWhole = 4;  // and of a 32-bit one
+
+/// Weights that lie in matrices of a number of rows, those of a rank.
+struct Matrix {
+  double numbers = 0;
+  std::int64_t rows = 0;
+};
+
+/// What a rank keeps of a matrix. The optimizer cuts the first dimension only, and leaves whole
+/// what does not divide: 151,936 words on 1,024 replicas, 16 experts on 128.
+double Kept(const Matrix& matrix, std::int64_t shards) {
+  return shards > 1 && matrix.rows % shards == 0 ? matrix.numbers / Real(shards) : matrix.numbers;
+}
+
+void AddFeedForwardMatrices(const ModelShape& model, std::int64_t width, std::int64_t tensor,
+                            std::vector<Matrix>& matrices) {
+  const double one = Real(model.hidden) * Real(width) / Real(tensor);
+  matrices.push_back({(model.gated ? 2 : 1) * one, model.hidden});
+  matrices.push_back({one, width / tensor});
+}
+
+/// Matrices of a layer without its experts.
+std::vector<Matrix> MatricesOf(const ModelShape& model, std::int64_t tensor, bool sparse) {
+  const auto matrix = [](std::int64_t rows, std::int64_t columns) {
+    return Matrix{Real(rows) * Real(columns), rows};
+  };
+  std::vector<Matrix> matrices;
+  const LatentAttention& latent = model.latent;
+  if (latent.key_rank > 0) {
+    const std::int64_t query = model.heads * (latent.plain_width + latent.rotary_width) / tensor;
+    const std::int64_t value = model.heads * latent.value_width / tensor;
+    const std::int64_t plain = model.heads * latent.plain_width / tensor;
+    matrices = {matrix(latent.query_rank > 0 ? latent.query_rank : model.hidden, query),
+                matrix(model.hidden, latent.query_rank + latent.key_rank + latent.rotary_width),
+                matrix(latent.key_rank, plain + value), matrix(value, model.hidden)};
+  } else {
+    const std::int64_t query = model.heads * model.head_width / tensor;
+    const std::int64_t key = model.kv_heads * model.head_width / tensor;
+    matrices = {matrix(model.hidden, query + 2 * key), matrix(query, model.hidden)};
+  }
+  if (sparse) {
+    matrices.push_back(matrix(model.hidden, model.experts.count));
+  }
+  AddFeedForwardMatrices(model, sparse ? model.experts.shared_width : model.ffn, tensor, matrices);
+  return matrices;
+}
+
+/// What a rank keeps of a layer with `whole` weights; norms and biases divide.
+double KeptOfLayer(const ModelShape& model, const Plan& plan, bool sparse, double whole) {
+  const std::int64_t shards = plan.data * plan.context;
+  double kept = 0;
+  double rest = whole;
+  for (const Matrix& matrix : MatricesOf(model, plan.tensor, sparse)) {
+    kept += Kept(matrix, shards);
+    rest -= matrix.numbers;
+  }
+  return kept + std::max(0.0, rest) / Real(shards);
+}
 
 /// A stage's weights, whole and as its rank keeps them.
 struct Held {
@@ -31,15 +89,32 @@ struct Held {
 
 Held HeldOf(const TrainingJob& job, const JobFacts& facts, const Plan& plan, std::int64_t stage) {
   const StageWeights weights = WeightsOf(job, facts, plan, stage);
-  const double shards = Real(plan.data * plan.context);
-  const double expert_shards = std::max(1.0, shards * Real(plan.tensor) / Real(plan.expert));
-  // A table that two stages share is not cut by the optimizer.
   const ModelShape& model = job.model;
+  const ModelParameters& all = facts.parameters;
+  const std::int64_t shards = plan.data * plan.context;
+  const auto layers = [&](double count, const LayerParameters& layer, bool sparse) {
+    const double whole = Real(layer.matrices) / Real(plan.tensor) + Real(layer.whole);
+    return count > 0 ? count * KeptOfLayer(model, plan, sparse, whole) : 0;
+  };
+  // A table that two stages share is not cut by the optimizer.
   const bool copied = plan.pipeline > 1 && (model.tied || model.prediction_layers > 0);
   const bool end = stage == 0 || stage == plan.pipeline - 1;
-  const double shared = copied && end ? Real(facts.parameters.embedding) / Real(plan.tensor) : 0.0;
+  const double shared = copied && end ? Real(all.embedding) / Real(plan.tensor) : 0.0;
+  const double tables = weights.ends - shared;
+  const double counted =
+      weights.dense_layers *
+          (Real(all.dense.matrices) / Real(plan.tensor) + Real(all.dense.whole)) +
+      weights.sparse_layers *
+          (Real(all.sparse.matrices) / Real(plan.tensor) + Real(all.sparse.whole));
+  // Positions, last norm, layers that predict further tokens.
+  const double rest = weights.plain - counted - weights.ends;
+  const std::int64_t expert_shards = std::max<std::int64_t>(1, shards * plan.tensor / plan.expert);
   return {.whole = weights.plain + weights.experts,
-          .cut = (weights.plain - shared) / shards + shared + weights.experts / expert_shards,
+          .cut = layers(weights.dense_layers, all.dense, false) +
+                 layers(weights.sparse_layers, all.sparse, true) +
+                 Kept({tables, model.vocabulary / plan.tensor}, shards) + shared +
+                 rest / Real(shards) +
+                 Kept({weights.experts, model.experts.count / plan.expert}, expert_shards),
           .weights = weights};
 }
 

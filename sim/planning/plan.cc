@@ -69,7 +69,7 @@ std::optional<Violation> FirstViolation(const TrainingJob& job, const Plan& plan
   if (uneven(job.global_batch, at_once)) {
     return Violation{job.global_batch, at_once, "samples", "samples at once"};
   }
-  if (parts > model.layers || (plan.interleave > 1 && uneven(model.layers, parts))) {
+  if (parts > model.layers) {
     return Violation{model.layers, parts, "layers", "parts of the model"};
   }
   if (plan.interleave > 1 && plan.pipeline == 1) {

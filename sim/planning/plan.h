@@ -71,6 +71,9 @@ struct TrainingJob {
   bool fused_gate = false;  ///< The gate's activation is computed again in the backward pass.
   double logit_bytes = 10;  ///< For each logit at the loss: 16-bit, 32-bit, gradient.
   bool eight_bit_products = false;
+  /// Bytes moved to make 8-bit operands of a 16-bit number: its largest is looked for (2), it is
+  /// read, written and written transposed (4). Scales of rows do all of that in both directions.
+  double eight_bit_bytes = 6;
   bool causal = true;  ///< Fused attention skips what lies above the diagonal.
   /// How often passes over memory read and write what fused kernels do once: 1 where they are
   /// fused, more where each operator is a kernel of its own.
@@ -84,6 +87,11 @@ struct TrainingJob {
   /// Every tensor part sends a stage's whole output on; else each sends its share.
   bool whole_messages = false;
   bool overlap_data = true;  ///< Gradient reduction runs beside the backward pass.
+  /// Replicas exchange in one ring, which leaves a node through one adapter.
+  bool one_ring = false;
+  /// Bytes that a program copies on the device for each whole weight and micro batch where weights
+  /// are cut (level 3): what was gathered is taken apart, gradients are cast and put together.
+  double weight_copy_bytes = 0;
 };
 
 /// Samples in a step of one pipeline. 0 if the batch cannot be divided.

@@ -3,11 +3,12 @@
 // The axes are divisors of what they cut, so a job on 4,096 devices has some ten thousand plans;
 // each is asked of the closed forms alone, on all threads, into its own slot. Of the plans that
 // fit, those remain that nothing beats in both time and memory (Pareto front); the best list has
-// one plan for each way of cutting the devices, so that it is not ten shades of one plan.
+// the fastest plan of each kind of cut first, so that it is not ten shades of one plan.
 #include "sim/planning/plan_search.h"
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -63,7 +64,11 @@ class Enumeration {
                space_.most_interleave)) {
         plan.expert = expert;
         plan.interleave = interleave;
-        AddWithBatch(plan);
+        // Uneven parts take turns badly; only who asks for them gets them.
+        if (space_.fixed.interleave >= 0 || interleave == 1 ||
+            job_.model.layers % (plan.pipeline * interleave) == 0) {
+          AddWithBatch(plan);
+        }
       }
     }
   }
@@ -142,19 +147,47 @@ std::array<std::int64_t, 5> CutOf(const Plan& plan) {
   return {plan.data, plan.tensor, plan.pipeline, plan.context, plan.expert};
 }
 
-void Choose(SearchResult& result, const std::vector<std::size_t>& order, std::size_t count) {
-  std::set<std::array<std::int64_t, 5>> seen;
+/// Plans that differ only in how samples and sequences share the replicas are shades of one:
+/// whether a rank has one sample or halves of two, it has the same tokens.
+std::array<std::int64_t, 3> KindOf(const Plan& plan) {
+  return {plan.tensor, plan.pipeline, plan.expert};
+}
+
+std::vector<std::size_t> ParetoFront(const SearchResult& result,
+                                     const std::vector<std::size_t>& order) {
+  std::vector<std::size_t> front;
   double least = 1e300;
   for (const std::size_t index : order) {
-    const PlanFigures& one = result.plans[index];
-    if (one.peak_bytes < least) {
-      least = one.peak_bytes;
-      result.front.push_back(index);
-    }
-    if (result.best.size() < count && seen.insert(CutOf(one.plan)).second) {
-      result.best.push_back(index);
+    if (result.plans[index].peak_bytes < least) {
+      least = result.plans[index].peak_bytes;
+      front.push_back(index);
     }
   }
+  return front;
+}
+
+/// The fastest of each kind and what needs clearly less memory; then shades, as far as there is
+/// room.
+std::vector<std::size_t> Best(const SearchResult& result, const std::vector<std::size_t>& order,
+                              std::size_t count) {
+  constexpr double kClearly = 0.95;
+  std::set<std::array<std::int64_t, 5>> cuts;
+  std::map<std::array<std::int64_t, 3>, double> least;
+  std::vector<std::size_t> best;
+  for (const bool shades : {false, true}) {
+    for (const std::size_t index : order) {
+      const PlanFigures& one = result.plans[index];
+      const auto known = least.find(KindOf(one.plan));
+      const bool new_kind = known == least.end() || one.peak_bytes < kClearly * known->second;
+      if (best.size() < count && (shades || new_kind) && cuts.insert(CutOf(one.plan)).second) {
+        best.push_back(index);
+        least[KindOf(one.plan)] = one.peak_bytes;
+      }
+    }
+  }
+  std::ranges::sort(
+      best, {}, [&](std::size_t index) { return std::ranges::find(order, index) - order.begin(); });
+  return best;
 }
 
 }  // namespace
@@ -186,7 +219,8 @@ Result<SearchResult> SearchPlans(const TrainingJob& job, const SearchSpace& spac
   result.fitting = std::ssize(order);
   result.smallest = static_cast<std::size_t>(
       std::ranges::min_element(result.plans, {}, &PlanFigures::peak_bytes) - result.plans.begin());
-  Choose(result, order, count);
+  result.front = ParetoFront(result, order);
+  result.best = Best(result, order, count);
   return result;
 }
 

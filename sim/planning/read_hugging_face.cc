@@ -43,6 +43,20 @@ Result<ModelShape> ReadLlama(const ModelSettings& settings) {
   return shape;
 }
 
+/// Gemma: the head is the token table unless the description says otherwise.
+Result<ModelShape> ReadGemma(const ModelSettings& settings) {
+  DRYDOCK_TRY(ModelShape shape, ReadLlama(settings));
+  DRYDOCK_TRY(shape.tied, settings.Switch("tie_word_embeddings", true));
+  return shape;
+}
+
+Result<ModelShape> ReadInternLm2(const ModelSettings& settings) {
+  DRYDOCK_TRY(ModelShape shape, ReadLlama(settings));
+  DRYDOCK_TRY(shape.query_bias, settings.Switch("bias", false));
+  shape.output_bias = shape.query_bias;
+  return shape;
+}
+
 Result<ModelShape> ReadQwen2(const ModelSettings& settings) {
   DRYDOCK_TRY(ModelShape shape, ReadLlama(settings));
   shape.query_bias = true;
@@ -189,13 +203,21 @@ struct Family {
   Reader read;
 };
 
-constexpr std::array kFamilies = {
-    Family{"bloom", ReadBloom},          Family{"deepseek_v2", ReadDeepSeek},
-    Family{"deepseek_v3", ReadDeepSeek}, Family{"gpt2", ReadGpt2},
-    Family{"gpt_neox", ReadGptNeoX},     Family{"llama", ReadLlama},
-    Family{"mistral", ReadLlama},        Family{"mixtral", ReadMixtral},
-    Family{"qwen2", ReadQwen2},          Family{"qwen2_moe", ReadQwen2Moe},
-    Family{"qwen3", ReadQwen3},          Family{"qwen3_moe", ReadQwen3Moe}};
+constexpr std::array kFamilies = {Family{"bloom", ReadBloom},
+                                  Family{"deepseek_v2", ReadDeepSeek},
+                                  Family{"deepseek_v3", ReadDeepSeek},
+                                  Family{"gemma", ReadGemma},
+                                  Family{"gpt2", ReadGpt2},
+                                  Family{"gpt_neox", ReadGptNeoX},
+                                  Family{"internlm2", ReadInternLm2},
+                                  Family{"llama", ReadLlama},
+                                  Family{"mistral", ReadLlama},
+                                  Family{"mixtral", ReadMixtral},
+                                  Family{"phi3", ReadLlama},
+                                  Family{"qwen2", ReadQwen2},
+                                  Family{"qwen2_moe", ReadQwen2Moe},
+                                  Family{"qwen3", ReadQwen3},
+                                  Family{"qwen3_moe", ReadQwen3Moe}};
 
 tl::unexpected<Error> UnknownFamily(const ModelSettings& settings, const std::string& type) {
   std::vector<std::string_view> names;
@@ -205,11 +227,16 @@ tl::unexpected<Error> UnknownFamily(const ModelSettings& settings, const std::st
     list += (list.empty() ? "" : ", ") + std::string(family.model_type);
   }
   const std::string nearest = NearestWord(type, names);
-  Error error{.code = ErrorCode::kUnsupported,
-              .message = type.empty() ? "the model description has no 'model_type'"
-                                      : "model type '" + type + "' is not known",
-              .hint = nearest.empty() ? "known are " + list : "did you mean '" + nearest + "'?",
-              .reason = "Model:unknown-type"};
+  Error error{
+      .code = ErrorCode::kUnsupported,
+      .message = type.empty() ? "the model description has no 'model_type'"
+                              : "model type '" + type + "' is not known",
+      .hint =
+          nearest.empty()
+              ? "known are " + list +
+                    "; a model that is one of these but for its name can be given under that name"
+              : "did you mean '" + nearest + "'?",
+      .reason = "Model:unknown-type"};
   error.place = settings.PlaceOf("model_type");
   return tl::unexpected(std::move(error));
 }

@@ -66,16 +66,29 @@ Status ReadSwitches(const ModelSettings& settings, TrainingJob& job) {
   DRYDOCK_TRY(job.whole_messages, settings.Switch("whole_messages", false));
   DRYDOCK_TRY(job.separate_operators, settings.Switch("separate_operators", false));
   DRYDOCK_TRY(job.overlap_data, settings.Switch("overlap_data", true));
+  DRYDOCK_TRY(job.one_ring, settings.Switch("one_ring", false));
+  return {};
+}
+
+Status ReadCosts(const ModelSettings& settings, TrainingJob& job) {
   DRYDOCK_TRY(job.logit_bytes, settings.Number("logit_bytes", job.logit_bytes));
   DRYDOCK_TRY(job.attention_sum_bytes,
               settings.Number("attention_sum_bytes", job.attention_sum_bytes));
   DRYDOCK_TRY(job.memory_passes, settings.Number("memory_passes", 1));
   DRYDOCK_TRY(job.host_layer_seconds, settings.Number("host_layer_seconds", 0));
-  for (const double bytes :
-       {job.logit_bytes, job.attention_sum_bytes, job.memory_passes, job.host_layer_seconds}) {
-    if (!(bytes >= 0 && bytes <= 1024)) {
-      return Wrong(settings, "logit_bytes", "bytes of a number are not between 0 and 1024",
-                   "give the bytes that are kept for each logit, or head and token");
+  DRYDOCK_TRY(job.eight_bit_bytes, settings.Number("eight_bit_bytes", job.eight_bit_bytes));
+  DRYDOCK_TRY(job.weight_copy_bytes, settings.Number("weight_copy_bytes", 0));
+  const std::array<std::pair<std::string_view, double>, 6> costs = {
+      {{"logit_bytes", job.logit_bytes},
+       {"attention_sum_bytes", job.attention_sum_bytes},
+       {"memory_passes", job.memory_passes},
+       {"host_layer_seconds", job.host_layer_seconds},
+       {"eight_bit_bytes", job.eight_bit_bytes},
+       {"weight_copy_bytes", job.weight_copy_bytes}}};
+  for (const auto& [name, value] : costs) {
+    if (!(value >= 0 && value <= 1024)) {
+      return Wrong(settings, name, std::string(name) + " is not between 0 and 1024",
+                   "docs/planning.md says what it stands for; leave it out for its default");
     }
   }
   return {};
@@ -120,6 +133,7 @@ Result<PlanRequest> ReadPlanRequest(std::string_view text, const std::string& pl
   DRYDOCK_TRY(job.global_batch, settings.Integer("batch"));
   DRYDOCK_RETURN_IF_ERROR(ReadStorage(settings, job.storage));
   DRYDOCK_RETURN_IF_ERROR(ReadSwitches(settings, job));
+  DRYDOCK_RETURN_IF_ERROR(ReadCosts(settings, job));
   const auto placed = [&](const Status& status, std::string_view name) -> Status {
     return status ? status : tl::unexpected(WithPlace(status.error(), settings.PlaceOf(name)));
   };

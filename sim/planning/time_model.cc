@@ -12,6 +12,7 @@
 #include "sim/planning/time_model.h"
 
 #include <algorithm>
+#include <array>
 
 #include "sim/planning/numbers.h"
 #include "sim/timing/collective_time.h"
@@ -19,6 +20,9 @@
 
 namespace drydock::sim {
 namespace {
+
+/// Type of a product's operands. Heads and routers stay in 16 bits where others have 8.
+enum class Width : std::uint8_t { kSixteenBit, kEightBit };
 
 /// A job, a plan and a device, and the questions that terms ask them.
 struct Scene {
@@ -32,9 +36,9 @@ struct Scene {
   [[nodiscard]] double Vector(double bytes) const {
     return KernelSeconds(hardware, {.kind = EfficiencyKind::kVector, .bytes = bytes});
   }
-  [[nodiscard]] double Product(double rows, double inner, double columns) const {
+  [[nodiscard]] double Product(double rows, double inner, double columns, Width width) const {
     const auto type =
-        job.eight_bit_products ? strategies::DType::kInt8 : strategies::DType::kBFloat16;
+        width == Width::kEightBit ? strategies::DType::kInt8 : strategies::DType::kBFloat16;
     return KernelSeconds(hardware,
                          {.kind = EfficiencyKind::kProduct,
                           .dtype = type,
@@ -60,23 +64,24 @@ Scene SceneOf(const TrainingJob& job, const HardwareProfile& hardware, const Pla
   return scene;
 }
 
-/// What makes 8-bit operands of 16-bit ones: each is read once, written once and once transposed.
-void AddQuantisation(const Scene& scene, double rows, double inner, double columns,
-                     BlockTime& time) {
-  if (scene.job.eight_bit_products) {
-    time.forward += scene.Vector((kHalfBytes + 2) * rows * inner);
-    time.backward += scene.Vector((kHalfBytes + 2) * rows * columns);
+void AddProductOf(const Scene& scene, Width width, std::array<double, 3> sizes, BlockTime& time) {
+  const auto [rows, inner, columns] = sizes;
+  if (rows <= 0 || inner <= 0 || columns <= 0) {
+    return;
+  }
+  time.forward += scene.Product(rows, inner, columns, width);
+  time.backward +=
+      scene.Product(rows, columns, inner, width) + scene.Product(inner, rows, columns, width);
+  if (width == Width::kEightBit) {
+    time.forward += scene.Vector(scene.job.eight_bit_bytes * rows * inner);
+    time.backward += scene.Vector(scene.job.eight_bit_bytes * rows * columns);
   }
 }
 
 /// One product forward is two backward: for its operand and for its weight.
 void AddProduct(const Scene& scene, double rows, double inner, double columns, BlockTime& time) {
-  if (rows <= 0 || inner <= 0 || columns <= 0) {
-    return;
-  }
-  time.forward += scene.Product(rows, inner, columns);
-  time.backward += scene.Product(rows, columns, inner) + scene.Product(inner, rows, columns);
-  AddQuantisation(scene, rows, inner, columns, time);
+  AddProductOf(scene, scene.job.eight_bit_products ? Width::kEightBit : Width::kSixteenBit,
+               {rows, inner, columns}, time);
 }
 
 /// A pass over memory; backward reads and writes half as much again.
@@ -182,7 +187,7 @@ void AddExperts(const Scene& scene, BlockTime& time) {
   const double tokens = scene.tokens / scene.tensor;
   const double routed = tokens * Real(experts.per_token);
   const double local = Real(experts.count) / Real(scene.plan.expert);
-  AddProduct(scene, tokens, hidden, Real(experts.count), time);
+  AddProductOf(scene, Width::kSixteenBit, {tokens, hidden, Real(experts.count)}, time);
   // One grouped product for all experts of the rank, as efficient as one of them is.
   BlockTime one;
   AddFeedForward(scene, routed / local, Real(experts.width), one);
@@ -238,7 +243,8 @@ BlockTime FirstEnd(const Scene& scene) {
 BlockTime LastEnd(const Scene& scene) {
   BlockTime time;
   const double columns = Real(scene.job.model.vocabulary) / scene.tensor;
-  AddProduct(scene, scene.tokens, Real(scene.job.model.hidden), columns, time);
+  AddProductOf(scene, Width::kSixteenBit, {scene.tokens, Real(scene.job.model.hidden), columns},
+               time);
   AddVector(scene, 12 * scene.tokens * columns, time);
   const double bytes = kHalfBytes * scene.tokens * Real(scene.job.model.hidden);
   time.tensor += 2 * scene.Collective(CollectivePattern::kAllReduce, bytes, scene.plan.tensor, 1);
@@ -305,8 +311,10 @@ double DataTime(const Scene& scene, double weights, const BlockTime& stage, doub
   const std::int64_t replicas = plan.data * plan.context;
   const double gradients = scene.job.storage.gradient * weights;
   const double gathered = scene.job.storage.computed * weights;
+  const std::int64_t stride =
+      scene.job.one_ring ? std::max(plan.tensor, scene.hardware.devices_per_node) : plan.tensor;
   const auto time = [&](CollectivePattern pattern, double bytes) {
-    return scene.Collective(pattern, bytes, replicas, plan.tensor);
+    return scene.Collective(pattern, bytes, replicas, stride);
   };
   if (replicas <= 1) {
     return 0;
@@ -314,7 +322,8 @@ double DataTime(const Scene& scene, double weights, const BlockTime& stage, doub
   if (plan.optimizer_level >= 3) {
     const double each = 2 * time(CollectivePattern::kAllGather, gathered) +
                         time(CollectivePattern::kReduceScatter, gradients);
-    return micro_batches * std::max(0.05 * each, each - stage.Compute());
+    const double copies = scene.Vector(scene.job.weight_copy_bytes * weights);
+    return micro_batches * (std::max(0.05 * each, each - stage.Compute()) + copies);
   }
   const double reduce = plan.optimizer_level == 0
                             ? time(CollectivePattern::kAllReduce, gradients)
@@ -324,8 +333,11 @@ double DataTime(const Scene& scene, double weights, const BlockTime& stage, doub
   if (!scene.job.overlap_data) {
     return reduce + spread;
   }
-  if (scene.job.storage.cut_weights && plan.optimizer_level == 2) {  // scattered each time
-    return micro_batches * std::max(0.05 * reduce, reduce - stage.backward) +
+  if (scene.job.storage.cut_weights && plan.optimizer_level == 2) {
+    // Scattered for each micro batch: beside the backward pass, or in a pipeline between two
+    // passes.
+    const double hidden = plan.pipeline > 1 ? 0 : stage.backward;
+    return micro_batches * std::max(0.05 * reduce, reduce - hidden) +
            std::max(0.05 * spread, spread - stage.forward);
   }
   return std::max(0.05 * reduce, reduce - stage.backward) +

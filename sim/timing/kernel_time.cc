@@ -24,10 +24,14 @@ double KernelSeconds(const HardwareProfile& profile, const KernelWork& work) {
       work.bytes > 0
           ? work.bytes / (profile.memory_bytes_per_second * CurveOf(profile, mover).At(work.bytes))
           : 0;
+  // What the curve stands for (launch, waves that do not fill the device, loops that begin and end)
+  // takes its time whatever the type: twice as fast a type reaches what half the work does.
+  const double peak = PeakFlops(profile, work.dtype);
+  const double half = PeakFlops(profile, strategies::DType::kBFloat16);
+  const double size = matrix && peak > half ? work.flops * half / peak : work.flops;
   double computing = 0;
   if (work.flops > 0) {
-    computing = matrix ? work.flops / (PeakFlops(profile, work.dtype) *
-                                       CurveOf(profile, work.kind).At(work.flops))
+    computing = matrix ? work.flops / (peak * CurveOf(profile, work.kind).At(size))
                        : work.flops / profile.vector_flops;
   }
   return std::max(computing, moving) + profile.kernel_launch_seconds;

@@ -128,6 +128,21 @@ class PlanTest(command.CommandTest):
             self.assertAlmostEqual(best["peak_bytes"] / best["full_run"]["peak_bytes"], 1, delta=0.05)
             self.assertAlmostEqual(best["step_seconds"] / best["full_run"]["step_seconds"], 1, delta=0.25)
 
+    def test_long_steps_are_followed_from_shorter_ones(self):
+        # 16 micro batches of 2 stages: steps of 2 and 4 (4 and 8 where parts take turns) are compiled. The command by hand compiles all 16.
+        for fixed, longest in (("dp4 tp1 pp2 vpp1 cp1 mb1 op1 none", 4), ("dp4 tp1 pp2 vpp2 cp1 mb1 op1 none", 8), ("dp4 tp2 pp1 cp1 mb1 op2 sp none", 4)):
+            words = ("--devices=8", "--batch=64", "--sequence=128", self.model())
+            run = self.drydock("plan", "--json", "--top=1", "--fix=" + fixed, *words)
+            self.assertEqual(run.status, 0, run.err)
+            best = json.loads(run.out)["best"][0]
+            self.assertEqual(best["full_run"]["compiled_micro_batches"], longest)
+            by_hand = self.drydock("plan", "--explain=" + best["plan"], *words).out.split("by hand: msrun ")[1].split()
+            self.assert_accepted(self.msrun("--log_dir=hand", *by_hand))
+            peak = max(one["used_peak_bytes"] for one in self.report("memory.json", "hand")["classes"])
+            self.assertAlmostEqual(best["full_run"]["peak_bytes"] / peak, 1, delta=0.01)
+            seconds = self.report("summary.json", "hand")["time"]["step_seconds"]
+            self.assertAlmostEqual(best["full_run"]["step_seconds"] / seconds, 1, delta=0.01)
+
     def test_output_is_what_the_schema_describes(self):
         if jsonschema is None:
             self.skipTest("python3-jsonschema is not installed")

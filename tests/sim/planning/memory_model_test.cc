@@ -162,6 +162,38 @@ TEST(MindsporeMemory, StateOfAShardedOptimizerWithMicroBatches) {
   EXPECT_EQ(memory.gradients + memory.constants, 0);
 }
 
+TEST(MindsporeMemory, WhatDoesNotDivideIsNotCut) {
+  // 24 experts on 4 of 16 replicas: 6 for each device, which the other 4 replicas cannot share.
+  ModelShape model = Gpt(2, 1024, 16);
+  model.tied = false;
+  model.experts = {.count = 24, .per_token = 2, .width = 512, .layers = 2};
+  TrainingJob job = Job(model, 16, 16);
+  job.storage = {.weight = 4, .gradient = 4, .optimizer = 8, .cut_weights = true};
+  const auto weights = [&](std::int64_t expert) {
+    return MemoryOf(job, FactsOf(job), {.data = 16, .expert = expert, .optimizer_level = 1}, 0)
+               .weights /
+           4;
+  };
+  // An expert has 2 * 1024 * 512 weights. On 4 parts a rank keeps 6 of them in each of 2 layers; on
+  // 2 parts 12, which 8 replicas cannot share either.
+  const double expert = 2.0 * 1024 * 512;
+  EXPECT_NEAR(weights(2) - weights(4), 2 * (12 - 6) * expert, 1);
+  // On one part 24 experts, which 16 cannot share.
+  EXPECT_NEAR(weights(1) - weights(4), 2 * (24 - 6) * expert, 1);
+  // 32 experts: 8 on 4 parts, which 4 replicas share.
+  job.model.experts.count = 32;
+  const double routers = 2.0 * 1024 * (32 - 24) / 16;
+  EXPECT_NEAR(
+      weights(4),
+      [&] {
+        job.model.experts.count = 24;
+        const double before = weights(4);
+        job.model.experts.count = 32;
+        return before - 2 * 6 * expert + 2 * 2 * expert + routers;
+      }(),
+      1);
+}
+
 TEST(Plans, TextReadsBackAsTheSamePlan) {
   const Plan plan{.data = 8,
                   .tensor = 4,

@@ -74,6 +74,50 @@ TEST(StepTime, TensorParallelismSendsFourAllReducesALayer) {
       6 * one, 1e-9);
 }
 
+TEST(StepTime, HeadsStayIn16BitsWhereProductsHave8) {
+  // One layer of 2^20 tokens less than nothing to do but its head: 2 T h V, forward and twice that
+  // backward, at 1e14; layers at 2e14 where the device is twice as fast in 8 bits.
+  TrainingJob job = SmallJob(1, 1);
+  job.model.vocabulary = 1 << 20;
+  HardwareProfile device = RoundDevice();
+  device.memory_bytes_per_second = 1e30;
+  device.peak_flops[static_cast<std::size_t>(PeakType::kInt8)] = 2e14;
+  device.peak_flops[static_cast<std::size_t>(PeakType::kFp8)] = 2e14;
+  const double head = 6.0 * 1024 * 1024 * (1 << 20) / 1e14;
+  const double plain = TimeOf(job, FactsOf(job), device, {}).compute;
+  job.eight_bit_products = true;
+  // Scores and their product with values stay in 16 bits as well: 6 * 2 T s h for each layer.
+  const double scores = 8 * 12.0 * 1024 * 1024 * 1024 / 1e14;
+  EXPECT_NEAR(TimeOf(job, FactsOf(job), device, {}).compute,
+              head + scores + (plain - head - scores) / 2, plain * 1e-9);
+}
+
+TEST(StepTime, OneRingSendsEverythingThroughOneAdapter) {
+  // 16 replicas on 2 nodes: each device sends an eighth of 15 / 16 between nodes, a ring all of it.
+  TrainingJob job = SmallJob(16, 16);
+  job.overlap_data = false;
+  HardwareProfile device = RoundDevice();
+  device.levels = {{.name = "node", .devices = 8, .bytes_per_second = 1e30},
+                   {.name = "rail", .devices = 0, .bytes_per_second = 1e10}};
+  const Plan plan{.data = 16, .optimizer_level = 1};
+  const double own = TimeOf(job, FactsOf(job), device, plan).data;
+  job.one_ring = true;
+  const double ring = TimeOf(job, FactsOf(job), device, plan).data;
+  // (1 / 2) / 8 of the volume without, 15 / 16 of it with.
+  EXPECT_NEAR(ring / own, (15.0 / 16) / (0.5 / 8), 1e-9);
+}
+
+TEST(StepTime, CutWeightsAreCopiedForEveryMicroBatch) {
+  TrainingJob job = SmallJob(2, 8);
+  const Plan plan{.data = 2, .optimizer_level = 3};
+  const double before = TimeOf(job, FactsOf(job), RoundDevice(), plan).data;
+  job.weight_copy_bytes = 40;
+  // 8 (12 h^2 + 2 h) + 2 h + ... weights, 40 bytes each, 4 micro batches, at 1 TB/s.
+  const double weights = static_cast<double>(FactsOf(job).parameters.Sum());
+  EXPECT_NEAR(TimeOf(job, FactsOf(job), RoundDevice(), plan).data - before, 4 * 40 * weights / 1e12,
+              1e-9);
+}
+
 TEST(StepFlops, AreThoseOfPublications) {
   // 175 billion: 1536 samples of 2048 tokens, 96 layers of 12288, vocabulary 51200 on 1024 devices
   // in 32 s are 137.7 TFLOP/s with recomputation (NVIDIA/Megatron-LM: README.md of April 2021).
@@ -113,6 +157,29 @@ TEST(Search, FixedPartsAreKept) {
   for (const Plan& plan : EnumeratePlans(SmallJob(8, 8), space)) {
     EXPECT_EQ(plan.tensor, 2);
     EXPECT_EQ(plan.context, 1);
+  }
+}
+
+TEST(Search, UnevenPartsAreForThoseWhoAskForThem) {
+  // 126 layers in 8 stages with 8 parts each, as Megatron trains Llama of 405 billion weights.
+  TrainingJob job = SmallJob(8, 64);
+  job.model.layers = 126;
+  EXPECT_TRUE(CheckPlan(job, {.pipeline = 8, .interleave = 8}));
+  for (const Plan& plan : EnumeratePlans(job, {})) {
+    EXPECT_TRUE(plan.interleave == 1 || 126 % (plan.pipeline * plan.interleave) == 0);
+  }
+}
+
+TEST(Search, TheBestAreNotShadesOfOnePlan) {
+  // Of 8 plans that are shown, the fastest of each kind come before plans of the same kind.
+  const TrainingJob job = SmallJob(8, 64);
+  const auto executor = MakeExecutor(1);
+  const auto found = SearchPlans(job, {}, RoundDevice(), 1e15, 3, *executor);
+  ASSERT_TRUE(found);
+  std::set<std::pair<std::int64_t, std::int64_t>> kinds;
+  for (const std::size_t index : found->best) {
+    const Plan& plan = found->plans[index].plan;
+    EXPECT_TRUE(kinds.emplace(plan.tensor, plan.pipeline).second) << PlanText(plan);
   }
 }
 
