@@ -6,6 +6,7 @@ from mindspore.dataset.engine.datasets import BatchDataset, Dataset, RepeatDatas
 from mindspore.dataset.engine.generator import GeneratorDataset, NumpySlicesDataset  # noqa: F401
 from mindspore.dataset.engine.samples import (Cifar10Dataset, Cifar100Dataset, FashionMnistDataset,  # noqa: F401
                                               ImageFolderDataset, MindDataset, MnistDataset, TFRecordDataset)
+from mindspore.dataset.engine.schema import Schema  # noqa: F401
 from mindspore.dataset.samplers import (DistributedSampler, RandomSampler, Sampler, SequentialSampler,  # noqa: F401
                                         SubsetRandomSampler, SubsetSampler, WeightedRandomSampler)
 
@@ -25,16 +26,6 @@ class DatasetCache:
 
     def get_stat(self):
         return None
-
-
-class Schema:
-    """Names, element types and shapes of columns."""
-
-    def __init__(self, schema_file=None):
-        self.columns, self.num_rows, self.dataset_type = [], None, ""
-
-    def add_column(self, name, de_type, shape=None):
-        self.columns.append({"name": name, "type": de_type, "shape": shape})
 
 
 class BatchInfo:

@@ -17,7 +17,7 @@ from mindspore.common import dtype as mstype
 from mindspore.dataset.rows import Column
 
 _MAX_HEAD = 1 << 26
-_TEXT = '{"rows": 1000, "columns": {"input_ids": {"type": "int32", "shape": [4097]}}}'
+TEXT = '{"rows": 1000, "columns": {"input_ids": {"type": "int32", "shape": [4097]}}}'
 _BROKEN = (OSError, ValueError, KeyError, IndexError, TypeError, struct.error)
 
 
@@ -39,10 +39,23 @@ def read(files):
         raise _not_a_record(paths[0]) from None
 
 
+def declaration(path):
+    """({column: Column}, rows) that a text file declares in place of data, None if it is no such file."""
+    with open(path, "rb") as file:
+        first = file.read(8)
+    if first[:1] != b"{" or first[7:] == b"\0":
+        return None
+    head = _head_of(path)
+    try:
+        return _columns_of(path, head), _rows_of(head)
+    except _BROKEN:
+        raise _not_a_record(path) from None
+
+
 def _head_of(path):
     if not os.path.exists(path):
         raise Unsupported("mindspore.dataset.MindDataset", "MindDataset: there is no file '%s', so its columns are not known"
-                          % path, "declare them in a text file of that name: " + _TEXT)
+                          % path, "declare them in a text file of that name: " + TEXT)
     try:
         with open(path, "rb") as file:
             first = file.read(8)
@@ -57,7 +70,7 @@ def _head_of(path):
 
 def _not_a_record(path):
     return user_error(RuntimeError, "MindDataset:file", "'%s' is no MindRecord file" % path,
-                      "or let it be a text that declares the columns: " + _TEXT)
+                      "or let it be a text that declares the columns: " + TEXT)
 
 
 def _rows_of(head):

@@ -120,16 +120,6 @@ class ImageFolderDataset(_KnownDataset):
             self._known_columns = (("image", tuple(size) + (3,), mstype.uint8), ("label", (), mstype.int32))
 
 
-class _FileDataset(Dataset):
-    """Data sets whose columns stand in their files."""
-
-    _kind = ""
-
-    def __init__(self, *args, **kwargs):
-        raise Unsupported("mindspore.dataset." + self._kind, "the columns of a %s stand in its files, which a dry run "
-                          "does not read" % self._kind, "use GeneratorDataset with rows of the right shape")
-
-
 class MindDataset(Dataset):
     """Rows of MindRecord files."""
 
@@ -147,8 +137,30 @@ class MindDataset(Dataset):
         super().__init__(names, [columns[name] for name in names], shard_size(size, num_shards, shard_id))
 
 
-class TFRecordDataset(_FileDataset):
-    _kind = "TFRecordDataset"
+class TFRecordDataset(Dataset):
+    """Rows of TFRecord files. Ranks take whole files, or with shard_equal_rows as many rows each."""
+
+    def __init__(self, dataset_files, schema=None, columns_list=None, num_samples=None, num_parallel_workers=None,
+                 shuffle=True, num_shards=None, shard_id=None, shard_equal_rows=False, cache=None, compression_type=None):
+        from mindspore.dataset.engine import tfrecord_files
+        from mindspore.dataset.engine.schema import Schema
+        if compression_type not in (None, "", "GZIP", "ZLIB"):
+            raise user_error(ValueError, "TFRecordDataset:compression", "compression_type must be '', 'GZIP' or 'ZLIB', not %r"
+                             % (compression_type,))
+        schema = Schema(schema) if isinstance(schema, (str, os.PathLike)) else schema
+        columns, files = tfrecord_files.read(dataset_files, schema, compression_type or "")
+        names = list(columns_list or columns)
+        for name in names:
+            if name not in columns:
+                raise user_error(RuntimeError, "TFRecordDataset:unknown-column", "the files of TFRecordDataset have no column '%s'"
+                                 % name, "their columns: " + ", ".join(columns))
+        num_samples = num_samples or (schema.num_rows if schema is not None else None)
+        by_row = shard_equal_rows or cache is not None or (compression_type and num_samples)
+        size = shard_size(lengths.Known(sum(rows for _, rows in files)), num_shards, shard_id)
+        if num_shards is not None and not by_row:  # the ranks' files are told apart by nothing but their rows
+            size = lengths.Known(sum(rows for _, rows in files[0::num_shards]))
+        super().__init__(names, [columns[name] for name in names],
+                         lengths.at_most(size, num_samples) if num_samples else size)
 
 
 __getattr__ = module_getattr("mindspore.dataset")
