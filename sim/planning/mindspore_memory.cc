@@ -4,9 +4,8 @@
 // level 1 on; with several micro batches a sum of gradients for each weight (cut from level 2 on),
 // zeros of its size that clear it, and zeros of the weight's size. What comes and goes is largest
 // at one of two moments: at the loss, where the last stage holds its activations and the logits in
-// several types; or where the backward pass begins to hand out gradients, while weights that were
-// gathered in 32 bits wait for their casts. How many copies are alive then was read off compiled
-// steps (docs/planning.md has the comparison), not derived.
+// several types; or where the backward pass begins to hand out gradients. How many copies are alive
+// then was read off compiled steps (docs/planning.md has the comparison), not derived.
 //
 // Example: Llama's 8 layers of width 4096 and 128,256 words on 8 replicas, level 1, 8 micro batches
 // of 4,096 tokens: 11.18 GiB as weights in 32 bits / 8 x 3 + 2 x 10.41 (sums, zeros) + 1.3 (zeros)
@@ -166,10 +165,6 @@ double LossBytes(const TrainingJob& job, const Plan& plan, const Held& held) {
   double bytes = 2 * kHalfBytes * Real(job.model.hidden) * tokens + heads * LogitBytes(job, plan) *
                                                                         Real(job.model.vocabulary) *
                                                                         tokens / Real(plan.tensor);
-  const double layer = job.storage.weight * held.weights.layer;
-  if (plan.interleave > 1) {
-    bytes += plan.optimizer_level >= 1 ? 3 * layer : 0;
-  }
   if (plan.pipeline == 1 && plan.optimizer_level == 2 && MicroBatches(job, plan) > 1) {
     // Gradients of the micro batch before are scattered behind the forward pass.
     bytes += job.storage.gradient * (held.whole - held.weights.table + held.cut);
@@ -180,19 +175,12 @@ double LossBytes(const TrainingJob& job, const Plan& plan, const Held& held) {
   return bytes;
 }
 
-/// Where the backward pass of a stage without a loss begins: gradients of the largest matrices, and
-/// gathered weights before their casts.
+/// Where the backward pass of a stage without a loss begins: gradients of the largest matrices,
+/// with interleaved parts those of two layers.
 double BackwardBytes(const TrainingJob& job, const Plan& plan, const Held& held) {
   const Storage& storage = job.storage;
-  const double layer = kWhole * held.weights.layer;
-  const bool waits = plan.optimizer_level >= 1;
-  double bytes = (storage.gradient + storage.computed) * held.weights.layer / 4;
-  if (plan.interleave > 1) {
-    bytes += 2 * layer + (waits ? 3 * layer : 0);
-  } else if (waits) {
-    bytes += 2 * layer;
-  }
-  return bytes + (waits ? kWhole * held.weights.table : 0);
+  return (storage.gradient + storage.computed) * held.weights.layer / 4 +
+         (plan.interleave > 1 ? 2 * kWhole * held.weights.layer : 0);
 }
 
 }  // namespace
@@ -216,8 +204,7 @@ StageMemory MindsporeMemoryOf(const TrainingJob& job, const JobFacts& facts, con
   // Either the first layer of the backward pass, or behind its last one the table's gradient.
   const double again = plan.recompute == Recompute::kNone ? 0 : layer.whole - layer.kept;
   const double first = BackwardBytes(job, plan, held) + again;
-  const double table = (job.storage.gradient + job.storage.computed) * held.weights.table +
-                       (plan.optimizer_level >= 1 ? job.storage.weight * held.weights.table : 0);
+  const double table = (job.storage.gradient + job.storage.computed) * held.weights.table;
   const double behind = plan.interleave > 1 ? table : table - one;
   memory.transient = std::max(first, behind);
   return memory;
