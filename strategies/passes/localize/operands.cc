@@ -79,7 +79,7 @@ Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
     return it->second;
   }
   const std::optional<ExchangeKey> equal =
-      apart ? std::nullopt : KeyOfEqual(draft, local, user, *from, wanted);
+      apart ? std::nullopt : std::optional(KeyOfEqual(draft, local, user, *from, wanted));
   if (equal && draft.redistributed.contains(*equal)) {
     return draft.redistributed.at(*equal);
   }
@@ -115,8 +115,8 @@ bool Communicates(const LocalDraft& draft, std::size_t first) {
                      [](const Node& node) { return node.group.has_value(); });
 }
 
-std::optional<ExchangeKey> KeyOfEqual(const LocalDraft& draft, ValueId local, NodeId user,
-                                      const TensorLayout& from, const TensorLayout& to) {
+ExchangeKey KeyOfEqual(const LocalDraft& draft, ValueId local, NodeId user,
+                       const TensorLayout& from, const TensorLayout& to) {
   std::string form =
       LayoutKey(from) + " -> " + LayoutKey(to) + "@" + std::to_string(draft.traced.at(user).stage);
   const Graph& graph = draft.builder.graph();
@@ -130,7 +130,7 @@ std::optional<ExchangeKey> KeyOfEqual(const LocalDraft& draft, ValueId local, No
     form += ";" + node.op + std::to_string(static_cast<int>(type.dtype)) + TupleText(type.shape);
     root = node.inputs.front();
   }
-  return root == local ? std::nullopt : std::optional(ExchangeKey(root, std::move(form)));
+  return {root, std::move(form)};
 }
 
 RedistributionLabel LabelOf(const LocalDraft& draft, ValueId value, std::string reason_text) {
