@@ -36,6 +36,7 @@ class Fusion:
         self.splits = []
         self._split_place = None
         self._places = {}  # name of a threshold: where it was set last
+        self._told = False  # that a split and a size are set
         self._numbered = None  # name of the first parameter with a fusion number of its own
 
     def reset(self):
@@ -91,8 +92,17 @@ class Fusion:
                          "gradients anew; use 'size' in comm_fusion={'allreduce': ...} to part them"
                          % (parameter.name, parameter.comm_fusion))
 
+    def _warn_of_two_rules(self):
+        """A split and a size say different things of the same gradients."""
+        sized = self._places.get("fusion_threshold_mb")
+        if self.splits and sized is not None and not self._told:
+            self._told = True
+            session.warn("%s: gradients are parted by the split %s, and by size (%s) as well; leave one of them out"
+                         % (place_text(self._split_place), self.splits, place_text(sized)))
+
     def job_section(self, cuts_operators):
         """For the "job" section of a graph document; None if nothing was set."""
+        self._warn_of_two_rules()
         threshold = self.settings["fusion_threshold_mb"]
         if self.settings["enable_all_reduce_fusion"] and threshold == 0:
             place = place_text(self._places.get("fusion_threshold_mb"))

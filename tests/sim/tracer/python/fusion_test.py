@@ -68,6 +68,16 @@ class Fusion(TraceTest):
             "comm_fusion={'allreduce': {'mode': 'index', 'config': [0]}}, all_reduce_fusion_config=[1]"))
         self.assertIn("takes the place of [0]", warned)
 
+    def test_a_split_and_a_size_are_named(self):
+        split = "comm_fusion={'allreduce': {'mode': 'index', 'config': [1, 2]}}"
+        size = "comm_fusion={'allreduce': {'mode': 'size', 'config': 32}}"
+        for first, second in ((split, size), (size, split)):
+            text = first + ")\nms.set_auto_parallel_context(" + second
+            _, warned = self.fusion(settings("semi_auto_parallel", text))
+            self.assertEqual(warned.count("by the split [1, 2], and by size"), 1, warned)
+            self.assertIn("net.py:17", warned)
+            self.assertIn("net.py:18", warned)
+
     def test_a_threshold_of_zero_is_refused_where_operators_are_cut(self):
         text = "comm_fusion={'allreduce': {'mode': 'size', 'config': 0}}"
         error = self.error(settings("semi_auto_parallel", text))
