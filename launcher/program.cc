@@ -153,7 +153,7 @@ int ReportUnknown(const std::string& name, std::span<const std::string> names, C
                   std::ostream& err) {
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string nearest = NearestWord(name, candidates);
-  const Error error = FailCommand("USAGE", "'" + name + "' is no command",
+  const Error error = FailCommand("USAGE", "'" + name + "' is not a command",
                                   nearest.empty() ? "'drydock --help' lists the commands"
                                                   : "did you mean '" + nearest + "'?")
                           .value();

@@ -36,7 +36,7 @@ Result<SweepPart> Checked(std::int64_t index, std::int64_t count, std::string_vi
   if (count < 1 || index < 0 || index >= count) {
     return FailCommand("USAGE",
                        std::string(from) + " says part " + std::to_string(index) + " of " +
-                           std::to_string(count) + ", which is none",
+                           std::to_string(count) + ", which does not exist",
                        "parts are 0 to count - 1: --part=0/4");
   }
   return SweepPart{.index = index, .count = count};

@@ -279,8 +279,8 @@ Result<std::string> PageHtml(const std::vector<PageRun>& runs) {
       Json report = ParseReport(text);
       const std::string kind = KindOf(report);
       if (kind.empty()) {
-        return Fail(ErrorCode::kInvalidArgument, "a report is no JSON object that names its schema",
-                    "make it again");
+        return Fail(ErrorCode::kInvalidArgument,
+                    "a report is not a JSON object that names its schema", "make it again");
       }
       if (kind == "communication") {
         LeaveOutGroups(report);

@@ -36,7 +36,7 @@ struct PageRun {
   std::vector<SourceExcerpt> excerpts = {};
 };
 
-/// @error kInvalidArgument  a report is no JSON object with a field `schema`
+/// @error kInvalidArgument  a report is not a JSON object with a field `schema`
 [[nodiscard]] Result<std::string> PageHtml(const std::vector<PageRun>& runs);
 
 /// Places of which the page shows lines around: those of the error and of diagnostics in a summary.

@@ -149,8 +149,9 @@ std::vector<std::string> NotModelled(const sim::DryRunResult& result, const sim:
     list.emplace_back("what the script computes besides the step that is described");
   }
   if (line.plan.unmet_transfers > 0) {
-    list.push_back(fmt::format("{} messages whose other end is not modelled: they wait for nobody",
-                               line.plan.unmet_transfers));
+    list.push_back(
+        fmt::format("{} messages whose other end is not modelled: nothing waits for them",
+                    line.plan.unmet_transfers));
   }
   if (line.jitter == 0) {
     list.emplace_back("slow devices and chance (--jitter)");

@@ -154,7 +154,7 @@ std::string Exchange(int fd, std::string_view request, std::string& why) {
 Result<std::string> HttpBody(std::string_view answer) {
   const std::size_t head = answer.find("\r\n\r\n");
   if (!answer.starts_with("HTTP/1.") || answer.size() < 12 || head == std::string_view::npos) {
-    return FailAnswer("'" + OneLine(answer, 40) + "' is no HTTP");
+    return FailAnswer("'" + OneLine(answer, 40) + "' is not HTTP");
   }
   const std::string_view status = answer.substr(9, 3);
   const std::string_view body = answer.substr(head + 4);
@@ -178,13 +178,13 @@ Result<std::vector<EtcdEntry>> ParseRange(std::string_view text) {
     return entries;
   }
   if (!list->is_array()) {
-    return FailAnswer("'kvs' is no list");
+    return FailAnswer("'kvs' is not a list");
   }
   for (const Json& item : *list) {
     const auto key = item.is_object() ? Decode(Text(item, "key")) : std::nullopt;
     const auto value = item.is_object() ? Decode(Text(item, "value")) : std::nullopt;
     if (!key || !value) {
-      return FailAnswer("a key or a value is no base64");
+      return FailAnswer("a key or a value is not base64");
     }
     entries.push_back({.key = *key,
                        .value = *value,

@@ -202,7 +202,7 @@ Result<std::unique_ptr<Listener>> EventLoop::Listen(const Endpoint& at, const Tl
   SystemError error;
   const auto address = asio::ip::make_address(at.address, error);
   if (error) {
-    return FailCommand("RESOLVE", "'" + at.address + "' is no IP address",
+    return FailCommand("RESOLVE", "'" + at.address + "' is not an IP address",
                        "give the address of a local interface");
   }
   Tcp::acceptor acceptor(native_->context);

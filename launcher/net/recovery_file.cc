@@ -45,7 +45,7 @@ RecoveryFile::RecoveryFile(std::string folder)
 Result<sim::SchedulerSnapshot> RecoveryFile::Load() const {
   std::error_code error;
   if (!std::filesystem::is_directory(folder_.empty() ? "." : folder_, error)) {
-    return FailCommand("RECOVERY_STATE", "'" + folder_ + "' is no folder",
+    return FailCommand("RECOVERY_STATE", "'" + folder_ + "' is not a folder",
                        "create it, or name another one with MS_RECOVERY_PATH");
   }
   if (!std::filesystem::exists(std::filesystem::symlink_status(path_, error))) {

@@ -272,7 +272,7 @@ void SocketStream::ConnectTo(const Endpoint& to, StreamHandler& handler) {
   SystemError error;
   const auto address = asio::ip::make_address(to.address, error);
   if (error) {
-    return PostFailure(core_, "'" + to.address + "' is no IP address");
+    return PostFailure(core_, "'" + to.address + "' is not an IP address");
   }
   core_->socket.async_connect({address, to.port}, [core = core_](const SystemError& failure) {
     if (core->stream == nullptr) {

@@ -22,7 +22,7 @@ bool IsRefused(const std::string& reason) {
 
 std::string TroubleText(const std::string& reason) {
   if (IsRefused(reason)) {
-    return "it refuses connections: the machine is up, but nobody listens at this port";
+    return "it refuses connections: the machine is up, but nothing listens at this port";
   }
   return "it cannot be reached: " + reason;
 }

@@ -43,7 +43,7 @@ Result<TlsFiles> ReadTlsConfig(const std::string& path) {
   }
   const Json config = Json::parse(*text, nullptr, false);
   if (!config.is_object()) {
-    return FailConfig(path, "is no JSON object");
+    return FailConfig(path, "is not a JSON object");
   }
   TlsFiles files;
   DRYDOCK_TRY(files.server_certificate, ReadKey(config, path, "server_cert_path"));

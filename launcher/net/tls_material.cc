@@ -50,7 +50,7 @@ Status ReadKeyPair(const std::string& path, const std::string& password, TlsMate
   }
   PKCS12* packed = d2i_PKCS12_bio(bio.get(), nullptr);
   if (packed == nullptr) {
-    return FailFile(path, "is no PKCS#12 file: " + OpenSslReason());
+    return FailFile(path, "is not a PKCS#12 file: " + OpenSslReason());
   }
   EVP_PKEY* key = nullptr;
   X509* certificate = nullptr;

@@ -128,7 +128,7 @@ class BlockReader {
                     "the file is damaged; copy it anew when the job has ended");
     }
     if (!IsUtf8(fields[columns_[kNode]])) {
-      return FailAt(file_, line_, "the name of a kernel is no text",
+      return FailAt(file_, line_, "the name of a kernel is not a string",
                     "the file is damaged; copy it anew when the job has ended");
     }
     Launch& launch = launches_[std::string(fields[columns_[kProducer]])];

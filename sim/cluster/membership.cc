@@ -42,7 +42,7 @@ std::optional<std::string> TextObjection(const RegistrationRequest& request) {
     return "The node id or host name has control characters.";
   }
   if (!request.host_ip.empty() && !IsAddress(request.host_ip)) {
-    return Quoted(request.host_ip) + " is no IP address; check MS_WORKER_IP.";
+    return Quoted(request.host_ip) + " is not an IP address; check MS_WORKER_IP.";
   }
   return std::nullopt;
 }

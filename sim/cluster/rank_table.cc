@@ -33,7 +33,7 @@ Result<std::vector<std::uint32_t>> DeviceRanks(const Json& devices) {
     const std::string text = rank_id.is_string() ? rank_id.get<std::string>() : std::string();
     const auto rank = NumericId(text);
     if (text.empty() || !rank) {
-      return Bad("has a device without a text \"rank_id\" that is a number");
+      return Bad("has a device without a string \"rank_id\" that is a number");
     }
     ranks.push_back(*rank);
   }
@@ -46,7 +46,7 @@ Result<RankTable> ParseRankTable(std::string_view json_text) {
   const Json document = Json::parse(json_text, nullptr, /*allow_exceptions=*/false);
   const Json& servers = Member(document, "server_list");
   if (!servers.is_array()) {
-    return Bad("is no JSON object with a list \"server_list\"");
+    return Bad("is not a JSON object with a list \"server_list\"");
   }
   RankTable table;
   for (const Json& server : servers) {

@@ -60,11 +60,11 @@ std::optional<std::uint32_t> Number(const Json& object, const char* key,
 Status DecodeNodes(const std::string& text, bool left, SchedulerSnapshot& snapshot) {
   const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!document.is_object()) {
-    return Bad("holds node states that are no JSON object");
+    return Bad("holds node states that are not a JSON object");
   }
   for (const auto& [key, value] : document.items()) {
     if (!value.is_object()) {
-      return Bad("holds a node '" + key + "' that is no JSON object");
+      return Bad("holds a node '" + key + "' that is not a JSON object");
     }
     auto node_id = Text(value, "node_id");
     auto host_name = Text(value, "host_name");
@@ -113,13 +113,13 @@ Result<SchedulerSnapshot> DecodeSnapshot(std::string_view text) {
   }
   const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!document.is_object()) {
-    return Bad("is no JSON object");
+    return Bad("is not a JSON object");
   }
   snapshot.topology_ready = document.contains(kComplete);
   for (const char* const key : {kComplete, kBuilding, kLeft}) {
     const auto nodes = Text(document, key);
     if (!nodes) {
-      return Bad("has a member '" + std::string(key) + "' that is no text");
+      return Bad("has a member '" + std::string(key) + "' that is not a string");
     }
     if (document.contains(key)) {
       DRYDOCK_RETURN_IF_ERROR(DecodeNodes(*nodes, key == kLeft, snapshot));

@@ -285,7 +285,7 @@ void WorkerCore::OnRankAnswer(const FrameView& frame, TimePoint now, WorkerOutpu
     rank_ = *rank;
   } else if (found) {
     return Fail(ErrorCode::kProtocol, "Worker:protocol",
-                "the scheduler gave a final rank that is none", out);
+                "the scheduler gave a final rank that does not exist", out);
   } else if (!NumericId(identity_.node_id)) {
     // Not there yet. To go on with the provisional rank could mean two workers with one rank.
     poll_at_ = AddSaturated(now, RandomPause(kPollLowerSeconds, kPollUpperSeconds));

@@ -194,7 +194,7 @@ class ProfileReader {
   static Result<EfficiencyCurve::Point> CurvePoint(JsonView value, const std::string& what) {
     DRYDOCK_TRY(const std::vector<JsonView> pair, strategies::ReadJsonList(value, what));
     if (pair.size() != 2) {
-      return FailAtJson(value, "hardware:bad-curve", "a point of '" + what + "' is no pair",
+      return FailAtJson(value, "hardware:bad-curve", "a point of '" + what + "' is not a pair",
                         "write [size, efficiency]");
     }
     EfficiencyCurve::Point point;

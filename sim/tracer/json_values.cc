@@ -74,7 +74,7 @@ Result<Attr> AttrFrom(const json& value, std::string_view name, int depth) {
     return Attr(*number);
   }
   if (!value.is_array() || depth >= kMaxAttrNesting) {
-    return BadField(name, "a number, a text, a bool, None or a list of them");
+    return BadField(name, "a number, a string, a bool, None or a list of them");
   }
   Attr::List list;
   for (const json& item : value) {
@@ -121,7 +121,7 @@ Result<strategies::TensorLayout> LayoutFrom(const json& value, std::string_view 
 Result<std::string> TextField(const json& request, std::string_view name) {
   const json* value = Find(request, name);
   if (value == nullptr || !value->is_string()) {
-    return BadField(name, "a text");
+    return BadField(name, "a string");
   }
   return value->get<std::string>();
 }

@@ -93,7 +93,7 @@ Result<Phase> PhaseFrom(const json& request) {
   if (name == "optimizer") {
     return Phase::kOptimizer;
   }
-  return BadRequest("phase '" + name + "' is none of forward, backward, optimizer");
+  return BadRequest("phase '" + name + "' is not one of forward, backward, optimizer");
 }
 
 Result<strategies::ParameterRole> RoleFrom(const json& request) {
@@ -102,7 +102,7 @@ Result<strategies::ParameterRole> RoleFrom(const json& request) {
     return *role;
   }
   return BadRequest("role '" + name +
-                    "' is none of weight, optimizer_state, hyper, accumulated_gradient");
+                    "' is not one of weight, optimizer_state, hyper, accumulated_gradient");
 }
 
 /// What shard() may say about a node, before or after the node was recorded.

@@ -38,7 +38,7 @@ Result<Enum> ParseName(std::string_view text, const std::array<std::string_view,
     hint += (name == names.front() ? " " : ", ") + std::string(name);
   }
   return FailInput("job:" + std::string(what),
-                   "'" + std::string(text) + "' is no " + std::string(what), hint);
+                   "'" + std::string(text) + "' is not a " + std::string(what), hint);
 }
 
 /// A setting that is legal and not handled; scripts find the line that gives it by the reason.

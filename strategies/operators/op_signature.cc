@@ -139,7 +139,7 @@ Result<TensorType> OperandType(std::string_view text) {
   TensorType type;
   const std::size_t open = text.find('(');
   if (open == std::string_view::npos) {
-    return FailInput("call:operand", "'" + std::string(text) + "' is no type");
+    return FailInput("call:operand", "'" + std::string(text) + "' is not a type");
   }
   if (open > 0) {
     DRYDOCK_TRY(type.dtype, ParseDType(text.substr(0, open)));
@@ -148,7 +148,7 @@ Result<TensorType> OperandType(std::string_view text) {
   for (const std::string_view part : SplitList(Bracket(text, open, end))) {
     const std::optional<Attr> extent = NumberAttr(part);
     if (!extent || !std::holds_alternative<std::int64_t>(extent->value)) {
-      return FailInput("call:operand", "'" + std::string(part) + "' is no extent");
+      return FailInput("call:operand", "'" + std::string(part) + "' is not an extent");
     }
     type.shape.push_back(std::get<std::int64_t>(extent->value));
   }
@@ -183,7 +183,7 @@ Result<TypedCall> ParseTypedCall(std::string_view text) {
   for (const std::string_view part : SplitList(Bracket(text, 0, end))) {
     SignatureArgument argument = ParseArgument(part, true);
     if (!argument.default_value) {
-      return FailInput("call:attribute", "'" + std::string(part) + "' is no attribute");
+      return FailInput("call:attribute", "'" + std::string(part) + "' is not an attribute");
     }
     call.attrs[argument.name] = *std::move(argument.default_value);
   }

@@ -54,7 +54,7 @@ class TwoFrameworksTest(command.CommandTest):
         self.assertEqual((total["count"], total["sent_bytes"]), (2, 512))
 
     def test_tensor_of_torch_in_an_operator(self):
-        self.refused(NET_LINE, "TypeError: a Tensor of torch is no Tensor of mindspore", "Tensor(value.detach()",
+        self.refused(NET_LINE, "TypeError: a Tensor of torch is not a Tensor of mindspore", "Tensor(value.detach()",
                      result="self.mm(x, torch.zeros(32, 16))")
 
     def test_tensor_of_torch_on_either_side(self):

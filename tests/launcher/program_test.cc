@@ -104,7 +104,7 @@ TEST_F(ProgramTest, CommandsAreListedAndChecked) {
   EXPECT_EQ(Run({"drydock"}), 2);
   EXPECT_EQ(Run({"drydock", "msrnu"}), 2);
   EXPECT_EQ(err_.str(),
-            "drydock: error[USAGE]: 'msrnu' is no command; hint: did you mean 'msrun'?\n");
+            "drydock: error[USAGE]: 'msrnu' is not a command; hint: did you mean 'msrun'?\n");
 }
 
 TEST_F(ProgramTest, UsageErrorsAreTwo) {

@@ -76,7 +76,7 @@ Result<GatherMode> ModeWithWholeIndices(const OpView& op, const GatherForm& form
   const Cuts& table = strategy[0];
   if (table.size() > 2 || strategy[1].empty()) {
     return FailMode(op, strategy,
-                    "that needs a table of at most two dimensions and indices that are no scalar",
+                    "that needs a table of at most two dimensions and indices that are not scalars",
                     kWholeAxisHint);
   }
   const std::int64_t used = Product(table);

@@ -17,7 +17,7 @@ Status CheckManualStrategy(const OpView& op, const GatherForm& form, const Strat
                            const std::vector<HandPart>& parts) {
   const auto count = static_cast<std::int64_t>(parts.size());
   if (form.axis != 0 || form.index_rank == 0) {
-    return FailManual(op, "it must be looked up on dimension 0, by indices that are no scalar");
+    return FailManual(op, "it must be looked up on dimension 0, by indices that are not scalars");
   }
   const std::vector<std::int64_t>& indices = strategy[1];
   const bool last_only =

@@ -44,7 +44,7 @@ TEST(Scheduler, AnAddressThatIsMissingIsThePeersAndARubbishOneIsRefused_R36) {
       "b\x12\x01h\x1a\x09MS_WORKER";  // no field 4
   EXPECT_TRUE(scheduler.Send(1, "0", body, "10.0.0.9").has_value());
   EXPECT_EQ(scheduler.Register(2, "a", "rubbish").error_reason,
-            "'rubbish' is no IP address; check MS_WORKER_IP.");
+            "'rubbish' is not an IP address; check MS_WORKER_IP.");
   EXPECT_TRUE(scheduler.Register(2, "a", "10.0.0.10").success);
   EXPECT_EQ(scheduler.FinalRank("b"), "0");  // 10.0.0.9 is before 10.0.0.10
 }

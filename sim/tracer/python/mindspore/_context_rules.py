@@ -224,7 +224,7 @@ def _check_dataset_strategy(where, key, value, mode):
     need(tuple, where, key, value)
     if mode == 1:
         raise user_error(ValueError, where + ":dataset_strategy-pynative",
-                         "dataset_strategy must be a text in PYNATIVE_MODE")
+                         "dataset_strategy must be a string in PYNATIVE_MODE")
     for entry in value:
         if isinstance(entry, Layout):
             if entry.to_dict()["interleaved_parallel"]:

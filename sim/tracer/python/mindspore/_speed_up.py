@@ -32,7 +32,7 @@ def _wrong(code, text, hint=""):
 
 def _read(path):
     if not isinstance(path, str):
-        raise _wrong("path", "parallel_speed_up_json_path must be a text, not %r" % (path,))
+        raise _wrong("path", "parallel_speed_up_json_path must be a string, not %r" % (path,))
     if not os.path.exists(path):
         raise _wrong("path", "parallel_speed_up_json_path: there is no file '%s'" % path, "paths begin at the folder the job is started in")
     try:

@@ -79,7 +79,7 @@ def _foreign_array(data):
     if library == "numpy":
         return user_error(TypeError, "Tensor:dtype", "a Tensor cannot hold elements of type %s" % data.dtype)
     return user_error(TypeError, "Tensor:data-type",
-                      "a %s of %s is no Tensor of mindspore" % (type(data).__name__, library),
+                      "a %s of %s is not a Tensor of mindspore" % (type(data).__name__, library),
                       "convert it where it enters: Tensor(value.detach().cpu().numpy())" if library == "torch" else
                       "convert it to a numpy array first")
 

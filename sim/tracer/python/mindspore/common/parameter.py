@@ -67,7 +67,7 @@ class Parameter(Tensor):
             return
         if not isinstance(value, str):
             raise user_error(ValueError, "Parameter:name-type",
-                             "the name of a Parameter must be a text, not %s" % type(value).__name__)
+                             "the name of a Parameter must be a string, not %s" % type(value).__name__)
         if len(value) > MAX_NAME:
             raise user_error(ValueError, "Parameter:name-length",
                              "the name of a Parameter has %d characters, at most %d are possible"
@@ -176,7 +176,7 @@ class ParameterTuple(tuple):
     def clone(self, prefix, init="same"):
         """New parameters of the same shapes, named prefix + '.' + old name."""
         if not isinstance(prefix, str):
-            raise user_error(TypeError, "ParameterTuple:prefix", "the prefix must be a text")
+            raise user_error(TypeError, "ParameterTuple:prefix", "the prefix must be a string")
         copies = []
         for parameter in self:
             copied = parameter.clone(init)

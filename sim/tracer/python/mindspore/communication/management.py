@@ -32,7 +32,7 @@ def init(backend_name=None):
     """Succeeds without a network."""
     from mindspore import context
     if backend_name is not None and not isinstance(backend_name, str):
-        raise user_error(TypeError, "communication:backend-type", "the backend must be a text")
+        raise user_error(TypeError, "communication:backend-type", "the backend must be a string")
     if not context.is_context_set("device_target"):  # the target is then that of the package that is installed
         context.set_context(device_target={name: target for target, name in _BACKENDS.items()}.get(backend_name, "Ascend"))
     target = context.get_context("device_target")
@@ -65,7 +65,7 @@ def _group_ranks(group):
                                   MCCL_WORLD_COMM_GROUP):
         return None
     if not isinstance(group, str):
-        raise user_error(TypeError, "communication:group-type", "a group is named by a text, not %r" % (group,))
+        raise user_error(TypeError, "communication:group-type", "a group is named by a string, not %r" % (group,))
     if group not in session.groups:
         raise user_error(RuntimeError, "communication:unknown-group", "no group is called '%s'" % group,
                          "call create_group() first")
@@ -128,7 +128,7 @@ def get_group_rank_from_world_rank(world_rank_id, group):
 
 def create_group(group, rank_ids, options=None):
     if not isinstance(group, str):
-        raise user_error(TypeError, "communication:group-type", "a group is named by a text, not %r" % (group,))
+        raise user_error(TypeError, "communication:group-type", "a group is named by a string, not %r" % (group,))
     if not isinstance(rank_ids, list) or not rank_ids:
         raise user_error(TypeError, "communication:rank-ids", "rank_ids must be a list of ranks")
     rank_ids = list(rank_ids)

@@ -47,7 +47,7 @@ def as_columns(row, source):
     try:
         return [Column.of(item) for item in items]
     except TypeError as error:
-        raise user_error(TypeError, "dataset:row-type", "%s gave a row that is no data: %s" % (source, error)) from None
+        raise user_error(TypeError, "dataset:row-type", "%s gave a row that is not data: %s" % (source, error)) from None
 
 
 def check_names(names, count, what):

@@ -61,7 +61,7 @@ class ParameterNames:
 
     def update_parameters_name(self, prefix="", recurse=True):
         if not isinstance(prefix, str):
-            raise user_error(TypeError, "Cell:prefix", "a prefix must be a text")
+            raise user_error(TypeError, "Cell:prefix", "a prefix must be a string")
         for path, parameter in self.parameters_and_names(expand=recurse):
             parameter.name = prefix + path
 

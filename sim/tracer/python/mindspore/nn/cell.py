@@ -141,7 +141,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
 
     def insert_param_to_cell(self, param_name, param, check_name_contain_dot=True):
         if not isinstance(param_name, str):
-            raise user_error(TypeError, "Cell:parameter-name", "the name of a parameter must be a text")
+            raise user_error(TypeError, "Cell:parameter-name", "the name of a parameter must be a string")
         if not param_name or (check_name_contain_dot and "." in param_name):
             raise user_error(KeyError, "Cell:parameter-name", "'%s' cannot be the name of a parameter" % param_name)
         if "_params" not in self.__dict__:

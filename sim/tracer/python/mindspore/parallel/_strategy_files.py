@@ -180,7 +180,7 @@ def build_searched_strategy(strategy_filename):
 def merge_pipeline_strategys(src_strategy_dirs, dst_strategy_file):
     """The files of all stages as one, in which the names of parameters begin with their stage."""
     if not os.path.isdir(src_strategy_dirs):
-        raise user_error(NotADirectoryError, "merge_pipeline_strategys:folder", "'%s' is no folder" % src_strategy_dirs)
+        raise user_error(NotADirectoryError, "merge_pipeline_strategys:folder", "'%s' is not a folder" % src_strategy_dirs)
     files = {ending: sorted(glob.glob(os.path.join(src_strategy_dirs, "*" + ending))) for ending in (".ckpt", ".json")}
     if files[".ckpt"] and files[".json"]:
         raise user_error(ValueError, "merge_pipeline_strategys:formats", "'%s' holds strategy files of both formats" % src_strategy_dirs)

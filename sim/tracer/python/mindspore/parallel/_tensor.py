@@ -44,7 +44,7 @@ def _get_resharding_operator_map(from_layout, to_layout, self_rank, optimize=Tru
     from mindspore._drydock.native import Recorder
     ranks = list(from_layout[3])
     if self_rank not in ranks:
-        raise user_error(ValueError, "resharding:rank", "rank %s is none of the layout's ranks %s" % (self_rank, ranks))
+        raise user_error(ValueError, "resharding:rank", "rank %s is not one of the layout's ranks %s" % (self_rank, ranks))
     layouts, shapes = [], []
     for matrix, tensor_map, shape in (from_layout[:3], to_layout[:3]):
         axes, extents = _expanded(matrix, tensor_map, shape)

@@ -30,7 +30,7 @@ class AutoParallel(Cell):
     def __init__(self, network, parallel_mode="semi_auto"):
         super().__init__(auto_prefix=False)
         if not isinstance(parallel_mode, str):
-            _fail(TypeError, "mode-type", "parallel_mode must be a text")
+            _fail(TypeError, "mode-type", "parallel_mode must be a string")
         if parallel_mode not in _MODES:
             _fail(ValueError, "mode", "parallel_mode must be one of %s, not '%s'" % (", ".join(_MODES), parallel_mode))
         if not isinstance(network, Cell) and not callable(network):

@@ -44,7 +44,7 @@ class Layout:
         if name == "None":
             return -1
         if name not in self._alias_name:
-            _fail(ValueError, "unknown-alias", "axis '%s' is none of %s" % (name, self._alias_name))
+            _fail(ValueError, "unknown-alias", "axis '%s' is not one of %s" % (name, self._alias_name))
         if name in used:
             _fail(ValueError, "repeated-alias", "axis '%s' cuts two dimensions" % name)
         used.add(name)
@@ -91,7 +91,7 @@ def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="Ascen
     _strategy.check_shard("shard", in_strategy, out_strategy)
     _check_parameter_plan(fn, parameter_plan)
     if not isinstance(device, str):
-        raise user_error(TypeError, "shard:device", "device must be a text, not %r" % (device,))
+        raise user_error(TypeError, "shard:device", "device must be a string, not %r" % (device,))
     if isinstance(level, bool) or not isinstance(level, int):
         raise user_error(TypeError, "shard:level", "level must be a whole number, not %r" % (level,))
 

@@ -69,7 +69,7 @@ def _head_of(path):
 
 
 def _not_a_record(path):
-    return user_error(RuntimeError, "MindDataset:file", "'%s' is no MindRecord file" % path,
+    return user_error(RuntimeError, "MindDataset:file", "'%s' is not a MindRecord file" % path,
                       "or let it be a text that declares the columns: " + TEXT)
 
 

@@ -150,7 +150,7 @@ class Optimizer(Cell):
         places = {id(p): i for i, p in enumerate(self.parameters)}
         for p in wanted:
             if id(p) not in places:
-                raise user_error(ValueError, "Optimizer:get_lr_parameter", "a parameter is none of this optimizer's")
+                raise user_error(ValueError, "Optimizer:get_lr_parameter", "a parameter is not one of this optimizer's")
         rates = [getattr(rate, "learning_rate", rate) if isinstance(rate, Cell) else rate
                  for rate in (self.learning_rates[places[id(p)]] for p in wanted)]
         return rates if isinstance(param, list) else rates[0]

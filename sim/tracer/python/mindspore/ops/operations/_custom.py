@@ -74,7 +74,7 @@ def _result(wanted, args, fact):
 
 def _shape(shape):
     if not isinstance(shape, (tuple, list)) or not all(isinstance(extent, int) for extent in shape):
-        raise user_error(TypeError, "Custom:out-shape", "out_shape of 'Custom' gave %r, which is no shape" % (shape,))
+        raise user_error(TypeError, "Custom:out-shape", "out_shape of 'Custom' gave %r, which is not a shape" % (shape,))
     return tuple(shape)
 
 

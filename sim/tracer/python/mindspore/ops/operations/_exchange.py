@@ -43,7 +43,7 @@ class _Exchange(Primitive):
         return ranks
 
     def _check_group(self):
-        self._need(TypeError, "group", "a text", isinstance(self.attrs["group"], str))
+        self._need(TypeError, "group", "a string", isinstance(self.attrs["group"], str))
 
     def _record(self, operands, types):
         attrs = {name: attr_value(value) for name, value in self.attrs.items()}

@@ -173,11 +173,11 @@ class ModelCheckpoint(Callback):
 
     def __init__(self, prefix="CKP", directory=None, config=None):
         if not isinstance(prefix, str) and not callable(prefix):
-            raise user_error(TypeError, "ModelCheckpoint:prefix", "prefix of ModelCheckpoint must be a text")
+            raise user_error(TypeError, "ModelCheckpoint:prefix", "prefix of ModelCheckpoint must be a string")
         if isinstance(prefix, str) and (not prefix or "/" in prefix):
             raise user_error(ValueError, "ModelCheckpoint:prefix", "prefix of ModelCheckpoint must not be empty or hold '/'")
         if directory is not None and not isinstance(directory, str) and not callable(directory):
-            raise user_error(TypeError, "ModelCheckpoint:directory", "directory of ModelCheckpoint must be a text")
+            raise user_error(TypeError, "ModelCheckpoint:directory", "directory of ModelCheckpoint must be a string")
         if config is not None and not isinstance(config, CheckpointConfig):
             raise user_error(TypeError, "ModelCheckpoint:config", "config of ModelCheckpoint must be a CheckpointConfig")
         session.warn("checkpoints are not written in a dry run")
