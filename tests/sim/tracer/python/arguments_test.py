@@ -16,7 +16,7 @@ def T(*shape, d=ms.float32):
     return Tensor(shape=shape, dtype=d)
 
 
-m, whole = T(4, 6), T(4, d=ms.int64)
+m, whole, at = T(4, 6), T(4, d=ms.int64), Tensor([0, 1], ms.int32)
 '''
 
 ROWS = [
@@ -34,6 +34,10 @@ ROWS = [
     ("mnp.take(m, Tensor([0, 1, 2]), axis=1)", (4, 3)), ("mnp.swapaxes(m, axis1=0, axis2=1)", (6, 4)), ("mnp.array([1, 2], ndmin=2)", (1, 2)),
     ("ops.mean(x=m, axis=0, keep_dims=True)", (1, 6)), ("ops.cast(input=m, dtype=ms.float16)", (4, 6)), ("ops.pow(m, exponent=2.0)", (4, 6)),
     ("nn.ELU(alpha=1.0)(m)", (4, 6)), ("m.add_(m)", (4, 6)), ("m.new_zeros((2, 2))", (2, 2)), ("T(1, 6).expand_as(m)", (4, 6)),
+    # numpy's rules, each tried with numpy: np.ones((3, 4, 5, 6))[index].shape
+    ("T(3, 4, 5, 6)[0, at, at]", (2, 6)), ("T(3, 4, 5, 6)[:, at, at]", (3, 2, 6)), ("T(3, 4, 5, 6)[at, :, at]", (2, 4, 6)),
+    ("T(3, 4, 5, 6)[1:, :, at]", (2, 4, 2, 6)), ("T(3, 4, 5, 6)[:, 0, :, at]", (2, 3, 5)), ("T(3, 4, 5, 6)[..., [0, 1], at]", (3, 4, 2)),
+    ("T(3, 4, 5, 6)[at, T(7, 1, d=ms.int32)]", (7, 2, 5, 6)), ("T(3, 4)[at, at]", (2,)),
     ("m.mT", (6, 4)), ("m.to(ms.float16).type_as(m)", (4, 6)), ("m.to('Ascend')", (4, 6)),
 ]
 

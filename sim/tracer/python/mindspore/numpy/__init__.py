@@ -75,6 +75,14 @@ def pad(arr, pad_width, mode="constant", stat_length=None, constant_values=0, en
     return ops.pad(arr, widths, {"edge": "replicate"}.get(mode, mode))
 
 
+def where(condition, x=None, y=None):
+    """Any numbers are a condition here."""
+    from mindspore import ops
+    if condition.dtype.kind != "bool":
+        condition = ops.not_equal(condition, 0)
+    return ops.where(condition, x, y)
+
+
 def swapaxes(x, axis1, axis2):
     return x.swapaxes(axis1, axis2)
 

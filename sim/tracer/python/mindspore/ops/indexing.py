@@ -1,7 +1,8 @@
-"""x[...] of tensors: slices and integers become StridedSlice, index tensors Gather."""
+"""x[...] of tensors: slices and integers become StridedSlice, an index tensor Gather, several of them GatherNd."""
 from mindspore._drydock import values
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.rank import RankInt
+from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 from mindspore.ops.primitive import operator
 
@@ -68,6 +69,39 @@ def _add_item(plan, item, dim, shape):
     return True
 
 
+def _is_positions(item):
+    return isinstance(item, list) or isinstance(item, Tensor) and item.dtype.kind in ("int", "uint") and item.ndim > 0
+
+
+def _by_positions(tensor, items):
+    """x[0, rows, columns]: the elements at the positions that tensors list, as numpy has it.
+
+    Tensors and numbers are broadcast together; their dimensions stand where the first of them stood, in front where something
+    lies between them. What is sliced is sliced before, the listed dimensions come first, and one GatherNd takes the elements.
+    """
+    from mindspore.ops import _shapes, functional as F
+    if any(item is None for item in items):
+        raise Unsupported("Tensor.index", "indexing a tensor with None and tensors together is not supported", "use ops.expand_dims")
+    listed = [i for i, item in enumerate(items) if not isinstance(item, slice)]
+    sliced = tuple(item if isinstance(item, slice) else slice(None) for item in items)
+    source = tensor if all(item == slice(None) for item in sliced) else getitem(tensor, sliced)
+    positions = [item if isinstance(item, Tensor) else Tensor(item if isinstance(item, list) else _number(item), mstype.int64)
+                 for item in (items[i] for i in listed)]
+    shape = _shapes.broadcast("index", [item.shape for item in positions])
+    kind = mstype.int64 if any(item.dtype is mstype.int64 for item in positions) else mstype.int32
+    positions = [item if item.dtype is kind else F.cast(item, kind) for item in positions]
+    spread = [item if item.shape == shape else F.broadcast_to(item, shape) for item in positions]
+    rest = [i for i in range(len(items)) if i not in listed]
+    if listed != list(range(len(listed))):
+        source = F.transpose(source, tuple(listed + rest))
+    found = operator("GatherNd")(source, F.stack(spread, -1))
+    first, together = listed[0], listed[-1] - listed[0] == len(listed) - 1
+    if not together or first == 0:
+        return found
+    count = len(shape)
+    return F.transpose(found, tuple(range(count, count + first)) + tuple(range(count)) + tuple(range(count + first, found.ndim)))
+
+
 def getitem(tensor, index):
     if isinstance(index, Tensor):
         if index.dtype.kind in ("int", "uint"):
@@ -76,6 +110,8 @@ def getitem(tensor, index):
     if isinstance(index, list):
         return operator("Gather")(tensor, Tensor(index), 0)
     items = _expand_ellipsis(index if isinstance(index, tuple) else (index,), tensor.ndim)
+    if any(_is_positions(item) for item in items):
+        return _by_positions(tensor, items + [slice(None)] * (tensor.ndim - sum(item is not None for item in items)))
     if index is Ellipsis or index == (Ellipsis,):
         return tensor  # any other full slice stays an operator, with a strategy of its own
     plan, dim = _Plan(), 0
