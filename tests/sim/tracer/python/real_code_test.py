@@ -356,7 +356,7 @@ feed(ds.MindDataset("a.mindrecord").batch(8))
         for text in ("b'no record at all'", "b''", "b'{\"rows\": 3}'"):
             error = self.error(self.DATA + "open('a', 'wb').write(%s); feed(ds.MindDataset('a'))" % text)
             self.assertEqual(error["family"], "user", error)
-            self.assertIn("no MindRecord file", error["message"])
+            self.assertIn("not a MindRecord file", error["message"])
 
     def test_unknown_column(self):
         error = self.error(self.DATA + "record('a', 3); ds.MindDataset('a', ['idx'])")
