@@ -11,6 +11,7 @@
 #include "strategies/passes/choose/choose.h"
 #include "strategies/passes/communicate/constant_sums.h"
 #include "strategies/passes/communicate/fuse.h"
+#include "strategies/passes/communicate/gather_halves.h"
 #include "strategies/passes/communicate/merge_equal.h"
 #include "strategies/passes/communicate/sum_decayed.h"
 #include "strategies/passes/localize/localize.h"
@@ -61,6 +62,15 @@ Status Choose(TracedPlan& plan, std::vector<Region>& regions, RankId rank) {
   return {};
 }
 
+/// A function asks for gradients (value_and_grad outside of Cells): the products of its optimizer
+/// are in a graph of their own when the original looks at sums behind AllReduces.
+bool AskedByFunction(const Graph& traced) {
+  return std::ranges::any_of(traced.nodes, [](const Node& node) {
+    return node.entry->kind == OpKind::kGradient &&
+           BoolAttr(node.attrs, "of_function", false).value_or(false);
+  });
+}
+
 /// What is left of the nodes and collectives behind differentiation, and which go together.
 Result<Graph> Communicate(Graph local, const TracedPlan& plan) {
   const JobConfig& config = plan.config;
@@ -74,7 +84,10 @@ Result<Graph> Communicate(Graph local, const TracedPlan& plan) {
   const bool recomputes = AsksForRecomputation(local);
   const bool gathers_again =
       config.enable_parallel_optimizer && config.optimizer_sharding.level == 3;
-  local = SumDecayedGradients(SimplifyGraph(std::move(local), work));
+  local = SimplifyGraph(std::move(local), work);
+  if (!AskedByFunction(plan.traced)) {
+    local = SumDecayedGradients(std::move(local), work);
+  }
   local = MergeEqualNodes(std::move(local), false);
   if (recomputes) {
     local = RecomputeActivations(std::move(local), CutsOperators(config.mode), gathers_again);
@@ -83,6 +96,9 @@ Result<Graph> Communicate(Graph local, const TracedPlan& plan) {
   }
   if (gathers_again && !recomputes) {
     local = RegatherWeights(std::move(local));
+  }
+  if (config.enable_parallel_optimizer) {
+    local = GatherHalves(std::move(local));
   }
   return FuseCollectives(FuseKernels(std::move(local)), config);
 }

@@ -2,6 +2,7 @@
 
 #include "strategies/operators/builder.h"
 #include "strategies/passes/communicate/constant_sums.h"
+#include "strategies/passes/communicate/gather_halves.h"
 #include "strategies/passes/communicate/merge_equal.h"
 #include "strategies/passes/communicate/number_fusion.h"
 #include "strategies/passes/communicate/sum_decayed.h"
@@ -140,10 +141,25 @@ TEST(SumDecayedGradients, TheDecayIsAddedBeforeTheSum) {
   builder.SetOutputs({Emit(builder, "Neg", {Emit(builder, "AddN", {decayed, mean})})});
   const Graph graph = SumDecayedGradients(std::move(builder).Take());
   ASSERT_EQ(Operators(graph), "Mul AddN AllReduce Mul Neg");
-  EXPECT_EQ(graph.nodes[1].inputs, (std::vector<ValueId>{decayed, gradient}));
+  EXPECT_EQ(graph.nodes[0].inputs.front(), graph.inputs[1]);
+  EXPECT_EQ(graph.nodes[1].inputs,
+            (std::vector<ValueId>{graph.nodes[0].outputs.front(), graph.inputs[0]}));
   EXPECT_EQ(graph.nodes[2].inputs, graph.nodes[1].outputs);
   EXPECT_EQ(graph.nodes[3].inputs.front(), graph.nodes[2].outputs.front());
   EXPECT_EQ(graph.nodes[4].inputs, graph.nodes[3].outputs);
+}
+
+// Recorded (dp_o2_scale.py): the mean over 4 ranks and a loss scale of 2 behind it are one product.
+TEST(SumDecayedGradients, AScaleBehindTheMeanIsPartOfIt) {
+  GraphBuilder builder;
+  const ValueId gradient = *builder.AddInput("gradient", {.shape = {8}});
+  const ValueId decayed = *builder.AddInput("decayed", {.shape = {8}});
+  const ValueId sum = Collective(builder, "AllReduce", gradient, {{"op", "sum"}});
+  const ValueId mean = Emit(builder, "Mul", {sum, builder.AddScalar(0.25, DType::kFloat32)});
+  const ValueId both = Emit(builder, "AddN", {decayed, mean});
+  builder.SetOutputs({Emit(builder, "Mul", {both, builder.AddScalar(0.5, DType::kFloat32)})});
+  const Graph graph = SumDecayedGradients(std::move(builder).Take());
+  EXPECT_EQ(Operators(graph), "AddN AllReduce Mul");
 }
 
 TEST(SumDecayedGradients, ASumThatIsNoMeanOrIsReadTwiceStays) {
@@ -155,6 +171,28 @@ TEST(SumDecayedGradients, ASumThatIsNoMeanOrIsReadTwiceStays) {
   builder.SetOutputs(
       {Emit(builder, "AddN", {weight, sum}), mean, Emit(builder, "AddN", {weight, mean})});
   EXPECT_EQ(Operators(SumDecayedGradients(std::move(builder).Take())), "AllReduce Mul AddN AddN");
+}
+
+// ---- Weights in half precision -----------------------------------------------------------------
+
+// Recorded (zero3_clip_half.py): what a sharded optimizer stores in float32 is sent as float16.
+TEST(GatherHalves, RowsAreCastBeforeTheyAreGathered) {
+  GraphBuilder builder;
+  const ValueId rows = *builder.AddInput("rows", {.shape = {2, 8}});
+  const ValueId whole = Collective(builder, "AllGather", rows, {});
+  const ValueId half = Emit(builder, "Cast", {whole}, {{"dtype", "float16"}});
+  builder.SetOutputs({Emit(builder, "Neg", {half})});
+  Graph graph = std::move(builder).Take();
+  graph.nodes[0].reason = CommReason::kOptimizerShard;
+  const Graph turned = GatherHalves(graph);
+  ASSERT_EQ(Operators(turned), "Cast AllGather Neg");
+  const TensorType& sent = turned.at(turned.nodes[0].outputs.front()).type;
+  EXPECT_EQ(sent.dtype, DType::kFloat16);
+  EXPECT_EQ(sent.shape, (Shape{2, 8}));
+  EXPECT_EQ(turned.at(turned.nodes[1].outputs.front()).type.dtype, DType::kFloat16);
+  // A gather of something else than weights stays.
+  graph.nodes[0].reason = CommReason::kRedistribution;
+  EXPECT_EQ(Operators(GatherHalves(graph)), "AllGather Cast Neg");
 }
 
 // ---- Common operators -------------------------------------------------------------------------

@@ -14,7 +14,8 @@
 /// the first of these nodes reads.
 ///
 /// Example: y = MatMul(x, w), backward MatMul(dy, w'): w' = AllGather(Depend(rows of w, dy)). A
-/// weight whose backward only needs x, that of the first layer, is gathered once.
+/// weight whose backward only needs x, that of the first layer, is gathered once. Where a Cast of
+/// the gathered weight is read, it is cast again, too.
 /// Source: mindspore/ccsrc/frontend/optimizer/recompute.cc, on AllGathers with attribute recompute
 namespace drydock::strategies {
 namespace {
@@ -31,7 +32,10 @@ class Regathering {
       if (node.phase == Phase::kBackward && node.entry->kind != OpKind::kUpdate) {
         ReadAgain(node);
       }
-      if (node.reason == CommReason::kOptimizerShard && node.group.has_value()) {
+      const bool gather = node.reason == CommReason::kOptimizerShard && node.group.has_value();
+      const bool cast = node.entry->is_cast && node.phase == Phase::kForward &&
+                        gathers_.contains(node.inputs.front());
+      if (gather || cast) {
         gathers_.emplace(node.outputs.front(), nodes_.size());
       }
       Append(std::move(node));
@@ -68,8 +72,13 @@ class Regathering {
     return gradients;
   }
 
+  /// Of a Cast of a gathered weight: both anew.
   ValueId Gather(std::size_t gather, const Node& first_reader) {
     Node copy = nodes_[gather];
+    if (copy.entry->is_cast) {
+      const ValueId whole = Gather(gathers_.at(copy.inputs.front()), first_reader);
+      return AppendCopy(std::move(copy), whole);
+    }
     Node wait{.op = std::string(ops::kDepend),
               .entry = FindOp(ops::kDepend),
               .inputs = {copy.inputs.front()},
@@ -80,11 +89,16 @@ class Regathering {
     const std::vector<ValueId> gradients = GradientsOf(first_reader);
     wait.inputs.insert(wait.inputs.end(), gradients.begin(), gradients.end());
     wait.outputs = {NewValue(local_.at(copy.inputs.front()).type)};
+    const ValueId waited = wait.outputs.front();
+    Append(std::move(wait));
+    return AppendCopy(std::move(copy), waited);
+  }
+
+  ValueId AppendCopy(Node copy, ValueId input) {
     copy.phase = Phase::kBackward;
-    copy.inputs = wait.outputs;
+    copy.inputs = {input};
     copy.outputs = {NewValue(local_.at(copy.outputs.front()).type)};
     const ValueId result = copy.outputs.front();
-    Append(std::move(wait));
     Append(std::move(copy));
     return result;
   }

@@ -17,7 +17,9 @@
 /// MindSpore's front end turns that into
 ///     Mul(AllReduce(AddN(decayed, gradient)), 1/N)
 /// which is the same where all ranks hold the same weight. So each gradient is there with its decay
-/// before it is sent, and the collectives come in another order. It looks at sums of two only.
+/// before it is sent, and the collectives come in another order. It looks at sums of two only, and
+/// not where a function asks for the gradients instead of a Cell (compile_job.cc). A scale of the
+/// loss that follows is then a product of a product, which is one.
 ///
 /// Example: Momentum with weight decay and gradients_mean=True on 8 ranks; without gradients_mean
 /// there is no product, and the decay stays behind the AllReduce.
@@ -29,7 +31,8 @@ class Adjuster {
  public:
   explicit Adjuster(Graph graph) : graph_(std::move(graph)), users_(UsersOf(graph_)) {}
 
-  Graph Run() && {
+  /// @return whether there was such a sum
+  bool Run() {
     std::vector<bool> gone(graph_.nodes.size(), false);
     std::map<std::size_t, std::pair<Node, Node>> before;
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -38,8 +41,13 @@ class Adjuster {
         before.emplace(n, Turn(n, *mean));
       }
     }
-    return before.empty() ? std::move(graph_) : Arrange(gone, before);
+    if (!before.empty()) {
+      Arrange(gone, before);
+    }
+    return !before.empty();
   }
+
+  Graph Take() && { return std::move(graph_); }
 
  private:
   /// Operand `operand` of a sum is Mul(AllReduce(x), y), which nobody else reads.
@@ -92,8 +100,8 @@ class Adjuster {
     return {std::move(sum), std::move(reduce)};
   }
 
-  Graph Arrange(const std::vector<bool>& gone,
-                std::map<std::size_t, std::pair<Node, Node>>& before) {
+  void Arrange(const std::vector<bool>& gone,
+               std::map<std::size_t, std::pair<Node, Node>>& before) {
     std::vector<Node> nodes;
     nodes.reserve(graph_.nodes.size());
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
@@ -111,7 +119,6 @@ class Adjuster {
         graph_.values[ToIndex(output)].producer = NodeId{static_cast<std::int32_t>(n)};
       }
     }
-    return std::move(graph_);
   }
 
   Graph graph_;
@@ -123,8 +130,11 @@ class Adjuster {
 
 }  // namespace
 
-Graph SumDecayedGradients(Graph local) {
-  return Adjuster(std::move(local)).Run();
+Graph SumDecayedGradients(Graph local, ConstantWork work) {
+  Adjuster adjuster(std::move(local));
+  const bool turned = adjuster.Run();
+  Graph result = std::move(adjuster).Take();
+  return turned ? SimplifyGraph(std::move(result), work) : result;
 }
 
 }  // namespace drydock::strategies

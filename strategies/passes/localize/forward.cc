@@ -3,6 +3,7 @@
 #include "strategies/passes/localize/behind_gradients.h"
 #include "strategies/passes/localize/copies.h"
 #include "strategies/passes/localize/loss_division.h"
+#include "strategies/passes/localize/merge_gathers.h"
 #include "strategies/passes/localize/mirror.h"
 #include "strategies/passes/localize/operands.h"
 #include "strategies/passes/localize/reshape.h"
@@ -18,6 +19,7 @@
 ///   loss division   in front of the operator that makes the loss    loss_division.cc
 ///   the operator    on slices                                       slices.cc
 ///   partial results are completed right behind it                   partial_results.cc
+///   at the end      equal AllGathers of one result become one       merge_gathers.cc
 ///
 /// Other kinds of nodes: a Reshape is part of a redistribution (reshape.cc), interleaved ones are
 /// done once per copy (copies.cc), the data set hands inputs out as they are, and what has neither
@@ -99,12 +101,15 @@ Status LocalizeNode(LocalDraft& draft, NodeId id) {
 }  // namespace
 
 Status LocalizeForward(LocalDraft& draft, const NodeRange& part) {
-  return ForEachNode(draft, part, [&draft](NodeId id) -> Status {
+  const std::size_t first = draft.builder.graph().nodes.size();
+  DRYDOCK_RETURN_IF_ERROR(ForEachNode(draft, part, [&draft](NodeId id) -> Status {
     DRYDOCK_TRY(const std::vector<BeforeStage> before, EnterStage(draft, id));
     Status status = LocalizeNode(draft, id);
     LeaveStage(draft, id, before);
     return status;
-  });
+  }));
+  MergeGathers(draft, first);
+  return {};
 }
 
 }  // namespace drydock::strategies

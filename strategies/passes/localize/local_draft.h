@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +19,7 @@
 /// Every traced value has a local counterpart and, in the modes that cut operators, a layout. A
 /// pass translates some of the traced nodes: it appends local nodes to the builder and says which
 /// local values stand for the results. What a pass needs to know of the others is here, nothing
-/// else: layouts of values, the mirror behind a weight, redistributions that can be used again.
+/// else: layouts of values, the mirror behind a weight.
 namespace drydock::strategies {
 
 /// A traced value in the local program.
@@ -64,8 +65,8 @@ struct LocalDraft {
   std::vector<NodeId> loss_nodes;     ///< Traced nodes that make a loss.
   std::vector<bool> norm_parts;       ///< Per traced value: part of the norm of all gradients.
   std::map<ValueId, WeightShard> shards = {};  ///< By traced parameter.
-  /// Local value in another layout, by the value and the layout as text.
-  std::map<std::pair<ValueId, std::string>, ValueId> redistributed = {};
+  /// Local values that somebody wants in another layout, with the layout as text: each counts once.
+  std::set<std::pair<ValueId, std::string>> redistributed = {};
   std::vector<std::int32_t> owners = {};  ///< Per traced parameter: stage that has it; -1 = all.
   /// By the traced value and the stage that received it.
   std::map<std::pair<ValueId, std::int32_t>, Arrived> arrived = {};

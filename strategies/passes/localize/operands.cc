@@ -5,14 +5,15 @@
 #include "strategies/operators/known_ops.h"
 #include "strategies/passes/localize/mirror.h"
 #include "strategies/passes/localize/weight_shard.h"
+#include "strategies/program/micro_nodes.h"
 
 /// Operands in the layout that their operator wants.
 ///
 /// An operator's strategy says how each operand has to lie; its producer's strategy says how it
 /// does. Where these own different slices, a chain of AllGather, Split and AlltoAll brings one to
-/// the other (strategies/layout/redistribution.h). Operators that want the same value in the same
-/// layout share the chain. Constants are there whole, so a slice is cut out of them; weights lie as
-/// wanted from the start and only pass their mirror.
+/// the other (strategies/layout/redistribution.h), one for each operator, of which only the
+/// AllGathers are merged (merge_gathers.h). Constants are there whole, so a slice is cut out of
+/// them; weights lie as wanted from the start and only pass their mirror.
 ///
 /// Example: x is cut (2, 1) and MatMul wants (1, 2): one AlltoAll, or AllGather and Split.
 /// Source: mindspore/ccsrc/frontend/parallel/parallel_processer.cc (StepRedistribution)
@@ -57,10 +58,12 @@ void TellRecomputation(LocalDraft& draft, ValueId value, NodeId user, std::size_
 }
 
 /// In a pipeline the first operator with a weight is marked, and so is what is redistributed for
-/// it: it is equal to nothing that others redistribute.
+/// it: it is equal to nothing that others redistribute. Not so in a graph that all micro batches
+/// call, where nobody is marked.
 bool StandsApart(const LocalDraft& draft, NodeId user) {
   return draft.config.pipeline_stages > 1 && !draft.config.pipeline_interleave &&
-         draft.traced.at(user).attrs.contains(kFirstParameterUser);
+         draft.traced.at(user).attrs.contains(kFirstParameterUser) &&
+         !CallsSharedGraph(draft.traced);
 }
 
 Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
@@ -70,19 +73,7 @@ Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
   if (SameOwnership(*from, wanted)) {
     return local;
   }
-  // What all stages have, each redistributes for itself.
-  const auto key =
-      std::pair(local, LayoutKey(wanted) + "@" + std::to_string(draft.traced.at(user).stage));
   const bool apart = StandsApart(draft, user);
-  const auto it = draft.redistributed.find(key);
-  if (it != draft.redistributed.end() && !apart) {
-    return it->second;
-  }
-  const std::optional<ExchangeKey> equal =
-      apart ? std::nullopt : std::optional(KeyOfEqual(draft, local, user, *from, wanted));
-  if (equal && draft.redistributed.contains(*equal)) {
-    return draft.redistributed.at(*equal);
-  }
   const RedistributionLabel label =
       LabelOf(draft, value,
               ShortNameOf(draft, value) + " " + TupleText(CutsOf(*from)) + " -> " +
@@ -93,45 +84,19 @@ Result<ValueId> Redistributed(LocalDraft& draft, NodeId user, ValueId value,
   DRYDOCK_TRY(const auto chain, InferRedistribution(*from, wanted, options));
   DRYDOCK_TRY(const ValueId result, EmitRedistribution(draft.builder, local, chain, label, base));
   TellRecomputation(draft, value, user, first_new_node);
-  ++draft.redistribution_count;
-  if (apart) {
-    for (std::size_t n = first_new_node; n < draft.builder.graph().nodes.size(); ++n) {
-      draft.builder.mutable_graph().nodes[n].attrs["segment"] = std::int64_t{0};
-    }
-  } else {
-    draft.redistributed.emplace(key, result);
-    if (equal && Communicates(draft, first_new_node)) {
-      draft.redistributed.emplace(*equal, result);
-    }
+  // What all stages have, each redistributes for itself.
+  const bool fresh =
+      draft.redistributed
+          .emplace(local, LayoutKey(wanted) + "@" + std::to_string(draft.traced.at(user).stage))
+          .second;
+  draft.redistribution_count += fresh ? 1 : 0;
+  for (std::size_t n = first_new_node; apart && n < draft.builder.graph().nodes.size(); ++n) {
+    draft.builder.mutable_graph().nodes[n].attrs["segment"] = std::int64_t{0};
   }
   return result;
 }
 
 }  // namespace
-
-bool Communicates(const LocalDraft& draft, std::size_t first) {
-  const std::vector<Node>& nodes = draft.builder.graph().nodes;
-  return std::any_of(nodes.begin() + static_cast<std::ptrdiff_t>(first), nodes.end(),
-                     [](const Node& node) { return node.group.has_value(); });
-}
-
-ExchangeKey KeyOfEqual(const LocalDraft& draft, ValueId local, NodeId user,
-                       const TensorLayout& from, const TensorLayout& to) {
-  std::string form =
-      LayoutKey(from) + " -> " + LayoutKey(to) + "@" + std::to_string(draft.traced.at(user).stage);
-  const Graph& graph = draft.builder.graph();
-  ValueId root = local;
-  while (graph.at(root).kind == ValueKind::kOutput) {
-    const Node& node = graph.at(graph.at(root).producer);
-    if (node.group || (!node.entry->is_cast && node.entry->kind != OpKind::kReshape)) {
-      break;
-    }
-    const TensorType& type = graph.at(root).type;
-    form += ";" + node.op + std::to_string(static_cast<int>(type.dtype)) + TupleText(type.shape);
-    root = node.inputs.front();
-  }
-  return {root, std::move(form)};
-}
 
 RedistributionLabel LabelOf(const LocalDraft& draft, ValueId value, std::string reason_text) {
   return {.producer_name = NameOf(draft, value),

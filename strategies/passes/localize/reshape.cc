@@ -56,10 +56,6 @@ Result<ValueId> ReshapeChain(LocalDraft& draft, NodeId id, ValueId local, const 
   options.cheapest = draft.config.redistribution == RedistributionSearch::kOptimal;
   const std::size_t before = draft.builder.graph().nodes.size();
   const TensorLayout from = *UsedLayout(draft, input);
-  const ExchangeKey equal = KeyOfEqual(draft, local, id, from, to);
-  if (draft.redistributed.contains(equal)) {
-    return draft.redistributed.at(equal);
-  }
   DRYDOCK_TRY(const auto chain, InferRedistribution(from, to, options));
   DRYDOCK_TRY(const ValueId result,
               EmitRedistribution(draft.builder, local, chain, label, SpecOf(draft, id)));
@@ -67,9 +63,6 @@ Result<ValueId> ReshapeChain(LocalDraft& draft, NodeId id, ValueId local, const 
   const std::size_t added = draft.builder.graph().nodes.size() - before;
   if (added > 1) {
     ++draft.redistribution_count;
-    if (Communicates(draft, before)) {
-      draft.redistributed.emplace(equal, result);
-    }
   } else if (added == 1) {
     // A single local Reshape is the user's own operator, not an inserted one.
     Node& reshape = draft.builder.mutable_graph().nodes.back();

@@ -1,5 +1,6 @@
 #include "strategies/passes/schedule/schedule.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "strategies/passes/schedule/branches_first.h"
@@ -30,11 +31,29 @@ bool HasSeedOfEach(const Graph& local, const JobConfig& config, bool piped) {
   return (piped ? !config.pipeline_interleave : shared) && !(shared && level3);
 }
 
+/// Random masks that read numbers only are made once for the micro batches of a pipeline and where
+/// these call one graph, as recorded; accumulated ones have each their own.
+void MakeMasksOnce(LoweredProgram& rolled, const Graph& local) {
+  KernelGraph& graph = rolled.graph;
+  for (KernelNode& node : graph.nodes) {
+    const bool numbers = std::ranges::all_of(node.inputs, [&graph](KernelId input) {
+      return graph.at(input).kind == KernelKind::kConstant;
+    });
+    if (node.kind == KernelKind::kKernel && node.micro_use == MicroUse::kEach && numbers &&
+        node.origin != kNoNode && PointToPointOf(local.at(node.origin)) == PointToPoint::kNone) {
+      node.micro_use = MicroUse::kFollow;
+    }
+  }
+}
+
 }  // namespace
 
 Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config, StageId stage) {
   DRYDOCK_TRY(LoweredProgram lowered, LowerProgram(local, config.data_sink));
   const bool piped = config.pipeline_stages > 1 && config.micro_batches > 1;
+  if (piped || StageCallsSharedGraph(local)) {
+    MakeMasksOnce(lowered, local);
+  }
   if (HasSeedOfEach(local, config, piped)) {
     RepeatSeeds(lowered, local);
   }

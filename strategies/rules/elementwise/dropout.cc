@@ -124,7 +124,9 @@ Result<std::vector<KernelId>> LowerDropout(const LowerContext& context) {
       builder.Kernel({.name = "DropoutGenMask",
                       .inputs = {builder.Constant(extents, ""),
                                  builder.Constant({.shape = {}, .dtype = DType::kFloat32}, "")},
-                      .results = {{.shape = {MaskBytes(elements)}, .dtype = DType::kUInt8}}});
+                      .results = {{.shape = {MaskBytes(elements)}, .dtype = DType::kUInt8}},
+                      // It reads nothing of the micro batch, but each has its own.
+                      .micro_use = MicroUse::kEach});
   KeepNumbers(context);
   const KernelId both = builder.Virtual(KernelKind::kMakeTuple,
                                         {DoMaskKernel(builder, context.inputs[0], mask), mask});

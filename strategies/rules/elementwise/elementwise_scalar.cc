@@ -294,15 +294,6 @@ Result<std::vector<NdArray>> EvaluateNanToNum(const EvaluateContext& context) {
   })};
 }
 
-/// x * 1.
-std::optional<Simplification> SimplerScaling(const SimplifyContext& context) {
-  const ValueId x = context.node.inputs[0];
-  const Result<double> other = NumberOf(context.node.attrs, kOther);
-  return other && *other == 1.0 && context.TypeOf(x) == context.TypeOf(context.node.outputs[0])
-             ? std::optional(Simplification{.result = x})
-             : std::nullopt;
-}
-
 // ---- Entries
 
 constexpr char kEluGrad[] = "EluGrad";
@@ -345,7 +336,7 @@ DRYDOCK_WITH_NUMBERS(ClampScalar, "()(input, #min=None, #max=None)", InferSame, 
                      "(min=-1.0, max=1.0)((4, 6))", );
 DRYDOCK_WITH_NUMBERS(Muls, "()(input, #other)", InferWithNumber<kOther>, GradientOfMuls,
                      (EvaluateWithNumbers<TimesOf, kOther>), "(other=3)((4, 6))",
-                     .folding = Folding::kElementwise, .simplify = SimplerScaling, );
+                     .folding = Folding::kElementwise, );
 DRYDOCK_WITH_NUMBERS(Divs, "()(input, #other)", InferDivs, GradientOfDivs,
                      (EvaluateWithNumbers<OverOf, kOther>), "(other=3)((4, 6))",
                      .folding = Folding::kElementwise, );

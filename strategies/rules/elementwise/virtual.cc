@@ -267,7 +267,7 @@ DRYDOCK_OP_NAMED(VirtualDataset, "_VirtualDataset", .family = "dataset",
 // ---- Gradient placeholder -----------------------------------------------------------------------
 
 /// (loss, values...) -> one gradient for each value, of the value's type. With attribute has_sens
-/// the last operand is the gradient to start from.
+/// the last operand is the gradient to start from; of_function: a function asks, not a Cell.
 Result<std::vector<TensorType>> InferGradient(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 2, std::string::npos));
   if (op.absent != 0) {
@@ -279,9 +279,9 @@ Result<std::vector<TensorType>> InferGradient(const OpView& op) {
 }
 
 DRYDOCK_OP_NAMED(Gradient, "_Gradient", .family = "virtual",
-                 .signature = "_Gradient(has_sens=False)(loss, *values)", .kind = OpKind::kGradient,
-                 .infer = InferGradient, .gradient = GradientNotNeeded, .flops = NoFlops,
-                 .cost = CostFamily::kFree, .mirrored = "-");
+                 .signature = "_Gradient(has_sens=False, of_function=False)(loss, *values)",
+                 .kind = OpKind::kGradient, .infer = InferGradient, .gradient = GradientNotNeeded,
+                 .flops = NoFlops, .cost = CostFamily::kFree, .mirrored = "-");
 
 }  // namespace
 }  // namespace drydock::strategies

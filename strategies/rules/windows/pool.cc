@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
 #include "strategies/rules/windows/window.h"
@@ -215,6 +216,81 @@ Result<std::vector<NdArray>> EvaluateAverageGrad(const EvaluateContext& context)
   return std::vector<NdArray>{std::move(dx)};
 }
 
+// ---- Averages into a number of outputs: windows as even as they can be, which may overlap
+// --------
+
+/// Output i of `wanted` averages rows floor(i * side / wanted) to ceil((i + 1) * side / wanted).
+struct EvenWindow {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+EvenWindow EvenWindowOf(std::int64_t i, std::int64_t side, std::int64_t wanted) {
+  return {.begin = i * side / wanted, .end = ((i + 1) * side + wanted - 1) / wanted};
+}
+
+/// -1 in a wanted side: as the input.
+Result<Shape> AdaptedShape(const OpView& op, const Shape& x) {
+  DRYDOCK_TRY(const std::vector<std::int64_t> wanted, SpatialAttr(op, "output_size", 2, -1));
+  Shape y = x;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    std::int64_t& side = y[y.size() - 2 + i];
+    if (wanted[i] == 0 || wanted[i] < -1) {
+      return FailOp(op, "output-size", "output_size of 'AdaptiveAvgPool2D' has to be above 0");
+    }
+    side = wanted[i] < 0 ? side : wanted[i];
+  }
+  return y;
+}
+
+Result<std::vector<TensorType>> InferAdaptive(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 3, 4));
+  DRYDOCK_TRY(Shape y, AdaptedShape(op, op.inputs[0].shape));
+  return std::vector<TensorType>{{.shape = std::move(y), .dtype = op.inputs[0].dtype}};
+}
+
+/// Calls visit(input element, output element, 1 / elements of the window).
+template <typename Visit>
+void ForEachEven(const Shape& x, const Shape& y, const Visit& visit) {
+  const std::int64_t height = x[x.size() - 2];
+  const std::int64_t width = x.back();
+  const std::int64_t outputs = Product(y);
+  for (std::int64_t o = 0; o < outputs; ++o) {
+    const std::int64_t column = o % y.back();
+    const std::int64_t row = o / y.back() % y[y.size() - 2];
+    const std::int64_t plane = o / (y.back() * y[y.size() - 2]);
+    const EvenWindow rows = EvenWindowOf(row, height, y[y.size() - 2]);
+    const EvenWindow columns = EvenWindowOf(column, width, y.back());
+    const auto elements =
+        static_cast<double>((rows.end - rows.begin) * (columns.end - columns.begin));
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+      for (std::int64_t c = columns.begin; c < columns.end; ++c) {
+        visit(static_cast<std::size_t>((plane * height + r) * width + c),
+              static_cast<std::size_t>(o), 1.0 / elements);
+      }
+    }
+  }
+}
+
+Result<std::vector<NdArray>> EvaluateAdaptive(const EvaluateContext& context) {
+  const NdArray& x = context.inputs[0];
+  NdArray y = FilledArray(context.output_types[0].shape, 0.0);
+  ForEachEven(x.shape, y.shape, [&](std::size_t from, std::size_t to, double share) {
+    y.data[to] += x.data[from] * share;
+  });
+  return std::vector<NdArray>{std::move(y)};
+}
+
+Result<std::vector<NdArray>> EvaluateAdaptiveGrad(const EvaluateContext& context) {
+  const NdArray& dy = context.inputs[0];
+  NdArray dx = FilledArray(context.output_types[0].shape, 0.0);
+  ForEachEven(dx.shape, dy.shape, [&](std::size_t to, std::size_t from, double share) {
+    dx.data[to] += dy.data[from] * share;
+  });
+  return std::vector<NdArray>{std::move(dx)};
+}
+
 // ---- Gradients and cost -------------------------------------------------------------------------
 
 /// Kernel `Op` on x, y, dy with the forward operator's attributes.
@@ -227,16 +303,34 @@ Result<std::vector<ValueId>> GradientOfPool(const GradientContext& context) {
   return std::vector<ValueId>{gradient};
 }
 
-/// Averages in three dimensions keep nothing but the shape.
-Result<std::vector<ValueId>> GradientOfAverage3D(const GradientContext& context) {
+/// Averages keep nothing but the shape.
+template <const char* Op>
+Result<std::vector<ValueId>> GradientOfAverage(const GradientContext& context) {
   AttrMap attrs = context.node.attrs;
   attrs["origin_input_shape"] = context.TypeOf(context.node.inputs[0]).shape;
   DRYDOCK_TRY(const ValueId gradient,
-              context.Emit("AvgPool3DGrad", {OutputGradient(context)}, std::move(attrs)));
+              context.Emit(Op, {OutputGradient(context)}, std::move(attrs)));
   return std::vector<ValueId>{gradient};
 }
 
-Result<std::vector<TensorType>> InferAverage3DGrad(const OpView& op) {
+/// The device's kernel in two dimensions reads neither x nor the result, but the shape of x.
+/// Source: mindspore ascend/optimizer/mindir/avg_pool_grad_unify_mindir.cc (AvgPoolGradForGE)
+Result<std::vector<KernelId>> LowerAverageGrad(const LowerContext& context) {
+  KernelBuilder& builder = context.builder;
+  std::vector<KernelId> inputs = {context.inputs.back(),
+                                  builder.Argument(Attr(context.InputType(0).shape))};
+  for (const SignatureArgument& argument : builder.ArgumentsOf(*context.node.entry)) {
+    const auto given = context.node.attrs.find(argument.name);
+    if (given != context.node.attrs.end()) {
+      inputs.push_back(builder.Argument(given->second));
+    }
+  }
+  const KernelId kernel = builder.Kernel(
+      {.name = context.node.op, .inputs = std::move(inputs), .results = {context.OutputType()}});
+  return builder.Results(kernel);
+}
+
+Result<std::vector<TensorType>> InferAverageGrad(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
   DRYDOCK_TRY(Shape shape, RequiredListAttr(op, "origin_input_shape"));
   return std::vector<TensorType>{{.shape = std::move(shape), .dtype = op.inputs[0].dtype}};
@@ -255,6 +349,8 @@ double PoolFlops(const OpView& op) {
 constexpr char kMaxPoolGrad[] = "MaxPoolGrad";
 constexpr char kMaxPool3DGrad[] = "MaxPool3DGrad";
 constexpr char kAvgPoolGrad[] = "AvgPoolGrad";
+constexpr char kAvgPool3DGrad[] = "AvgPool3DGrad";
+constexpr char kAdaptiveAvgPool2DGrad[] = "AdaptiveAvgPool2DGrad";
 
 #define DRYDOCK_POOL(id, is_max, rank, arguments, gradient_fn, evaluate_fn, example_call) \
   DRYDOCK_OP(id, .family = "conv_pool", .signature = #id "(" arguments ")(x)",            \
@@ -277,19 +373,31 @@ DRYDOCK_POOL(MaxPool3D, true, 5,
 DRYDOCK_POOL(AvgPool3D, false, 5,
              "kernel_size=1, strides=1, pad_mode='valid', pad=0, ceil_mode=False, "
              "count_include_pad=True, divisor_override=0, data_format='NCDHW'",
-             GradientOfAverage3D, EvaluateAverage, "(kernel_size=2, strides=2)((2, 3, 4, 4, 4))");
+             GradientOfAverage<kAvgPool3DGrad>, EvaluateAverage,
+             "(kernel_size=2, strides=2)((2, 3, 4, 4, 4))");
 
-#define DRYDOCK_POOL_GRAD(id, operands, infer_fn, values_, evaluate_fn)                     \
-  DRYDOCK_OP(id, .family = "gradient",                                                      \
-             .signature = #id "(kernel_size=1, strides=1, pad_mode='valid')(" operands ")", \
-             .infer = infer_fn, .gradient = GradientNotNeeded, .values = values_,           \
+#define DRYDOCK_POOL_GRAD(id, operands, infer_fn, values_, evaluate_fn, ...)                 \
+  DRYDOCK_OP(id, .family = "gradient",                                                       \
+             .signature = #id "(kernel_size=1, strides=1, pad_mode='valid')(" operands ")",  \
+             .infer = infer_fn, .gradient = GradientNotNeeded, __VA_ARGS__.values = values_, \
              .evaluate = evaluate_fn, .flops = PoolFlops)
 
-DRYDOCK_POOL_GRAD(MaxPoolGrad, "x, out, dout", InferFirst, "-", EvaluateMaxGrad);
-DRYDOCK_POOL_GRAD(MaxPool3DGrad, "x, out, dout", InferFirst, "-", EvaluateMaxGrad);
-DRYDOCK_POOL_GRAD(AvgPoolGrad, "x, out, dout", InferFirst, "", EvaluateAverageGrad);
-DRYDOCK_POOL_GRAD(AvgPool3DGrad, "dout, #origin_input_shape", InferAverage3DGrad, "",
-                  EvaluateAverageGrad);
+DRYDOCK_POOL_GRAD(MaxPoolGrad, "x, out, dout", InferFirst, "-", EvaluateMaxGrad, );
+DRYDOCK_POOL_GRAD(MaxPool3DGrad, "x, out, dout", InferFirst, "-", EvaluateMaxGrad, );
+DRYDOCK_POOL_GRAD(AvgPoolGrad, "x, out, dout", InferFirst, "", EvaluateAverageGrad,
+                  .lower = LowerAverageGrad, );
+DRYDOCK_POOL_GRAD(AvgPool3DGrad, "dout, #origin_input_shape", InferAverageGrad, "",
+                  EvaluateAverageGrad, );
+
+DRYDOCK_OP(AdaptiveAvgPool2D, .family = "conv_pool",
+           .signature = "AdaptiveAvgPool2D(output_size)(x)", .infer = InferAdaptive,
+           .gradient = GradientOfAverage<kAdaptiveAvgPool2DGrad>, .values = "-",
+           .evaluate = EvaluateAdaptive, .flops = FlopsPerInput<1>,
+           .example = "(output_size=(3, 2))((2, 3, 8, 6))");
+DRYDOCK_OP(AdaptiveAvgPool2DGrad, .family = "gradient",
+           .signature = "AdaptiveAvgPool2DGrad()(dout, #origin_input_shape)",
+           .infer = InferAverageGrad, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateAdaptiveGrad, .flops = FlopsPerOutput<1>);
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -20,8 +20,11 @@ class phase:
         session.phase = self._saved
 
 
-def gradients(loss, wrt, sens=None):
-    """Gradients of `loss` by each tensor or parameter of `wrt`, in order."""
+def gradients(loss, wrt, sens=None, of_function=False):
+    """Gradients of `loss` by each tensor or parameter of `wrt`, in order.
+
+    of_function: a function asked for them, no Cell: then weight decay stays behind the reduction of gradients.
+    """
     if not isinstance(loss, Tensor):
         raise user_error(TypeError, "grad:loss-type",
                          "the function to differentiate must return a tensor first, not %s"
@@ -41,7 +44,7 @@ def gradients(loss, wrt, sens=None):
         start = _start(sens, loss)
         if start is not None:
             return tracing.apply("_Gradient", [loss] + list(wrt) + [start], {"has_sens": True})
-        found = tracing.apply("_Gradient", [loss] + list(wrt), {})
+        found = tracing.apply("_Gradient", [loss] + list(wrt), {"of_function": True} if of_function else {})
         return [scale(gradient, sens) for gradient in found]
 
 

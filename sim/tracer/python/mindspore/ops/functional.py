@@ -348,16 +348,29 @@ def masked_fill(input_x, mask, value):
 
 
 def clamp(input, min=None, max=None):
-    if min is not None:
-        input = _op("Maximum")(input, min)
-    return input if max is None else _op("Minimum")(input, max)
+    if isinstance(min, _Tensor) or isinstance(max, _Tensor):
+        return _between(input, min, max)
+    return _op("ClampScalar")(input, min=min, max=max)
+
+
+def _between(x, least, most):
+    """Bounds that are tensors take two operators; where there is none, none."""
+    if least is not None:
+        x = _op("Maximum")(x, least)
+    return x if most is None else _op("Minimum")(x, most)
 
 
 clip = clamp
 
 
 def clip_by_value(x, clip_value_min=None, clip_value_max=None):
-    return clamp(x, clip_value_min, clip_value_max)
+    """Of a tensor, or of each of several."""
+    if isinstance(x, (tuple, list)):
+        return type(x)(clip_by_value(one, clip_value_min, clip_value_max) for one in x)
+    if clip_value_min is None and clip_value_max is None:
+        raise _user_error(ValueError, "clip_by_value:bounds", "clip_by_value() needs clip_value_min or clip_value_max")
+    return _between(x, *(bound if bound is None or not isinstance(bound, (int, float)) else _Tensor(bound, x.dtype)
+                         for bound in (clip_value_min, clip_value_max)))
 
 
 def mse_loss(input, target, reduction="mean"):

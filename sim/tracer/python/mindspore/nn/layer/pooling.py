@@ -1,5 +1,4 @@
 """Pooling layers."""
-from mindspore._drydock.errors import Unsupported
 from mindspore._drydock.lazy import module_getattr
 from mindspore.nn.cell import Cell
 from mindspore.ops import operations as P
@@ -30,21 +29,14 @@ class AvgPool2d(Cell):
 
 
 class AdaptiveAvgPool2d(Cell):
-    """See mindspore.nn.AdaptiveAvgPool2d, where the output divides the input."""
+    """See mindspore.nn.AdaptiveAvgPool2d."""
 
     def __init__(self, output_size):
         super().__init__()
-        self.output_size = output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size)
+        self.adaptive_avgpool2d = P.AdaptiveAvgPool2D(output_size)
 
-    def construct(self, x):
-        kernel = []
-        for size, wanted in zip(x.shape[-2:], self.output_size):
-            wanted = size if wanted is None else wanted
-            if size % wanted:
-                raise Unsupported("mindspore.nn.AdaptiveAvgPool2d", "AdaptiveAvgPool2d of %d rows or columns into %d is "
-                                  "not supported" % (size, wanted), "choose an output that divides the input")
-            kernel.append(size // wanted)
-        return P.AvgPool(kernel_size=tuple(kernel), strides=tuple(kernel), pad_mode="valid")(x)
+    def construct(self, input):
+        return self.adaptive_avgpool2d(input)
 
 
 __getattr__ = module_getattr("mindspore.nn")
