@@ -38,6 +38,7 @@ constexpr auto kCodes = std::to_array<CodeFacts>({
     {"NPROC", ExitCode::kPreflight},
     {"MASTER_UNREACHABLE", ExitCode::kNotFormed},
     {"ETCD_UNREACHABLE", ExitCode::kNotFormed},
+    {"ETCD_REFUSED", ExitCode::kNotFormed},
     {"BUILD_TIMEOUT", ExitCode::kNotFormed},
     {"EXIT_BEFORE_JOIN", ExitCode::kNotFormed},
     {"HOST_FAILED", ExitCode::kNotFormed, "look at what msrun says on that host"},

@@ -110,11 +110,22 @@ bool IsThisMachine(const std::string& ip, const std::vector<std::string>& own) {
   return IsLoopback(ip) || std::ranges::find(own, ip) != own.end();
 }
 
+/// Two names of this machine in a file would count its slots twice; in a list, they are meant to.
+Status CheckOnce(const std::string& first, const HostSlots& host, bool from_file) {
+  return !from_file || first.empty() ? Status()
+                                     : FailUsage("argument --hostfile: '" + first + "' and '" +
+                                                     host.name + "' are both this machine",
+                                                 "name each machine once, with all its slots");
+}
+
 /// The first host that is another machine; empty if there is none. @error RESOLVE  unknown name
-Result<std::string> OtherMachine(const std::vector<HostSlots>& hosts) {
+Result<std::string> OtherMachine(const std::vector<HostSlots>& hosts, bool from_file) {
   const std::vector<std::string> own = OwnAddresses();
+  std::string this_machine;
   for (const HostSlots& host : hosts) {
     if (host.name == "localhost" || host.name == HostName()) {
+      DRYDOCK_RETURN_IF_ERROR(CheckOnce(this_machine, host, from_file));
+      this_machine = host.name;
       continue;
     }
     const auto addresses = ResolveHost(host.name);
@@ -126,6 +137,8 @@ Result<std::string> OtherMachine(const std::vector<HostSlots>& hosts) {
                              [&own](const std::string& ip) { return IsThisMachine(ip, own); })) {
       return host.name;
     }
+    DRYDOCK_RETURN_IF_ERROR(CheckOnce(this_machine, host, from_file));
+    this_machine = host.name;
   }
   return std::string();
 }
@@ -196,14 +209,14 @@ class MpirunCommand : public Command {
 
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     DRYDOCK_RETURN_IF_ERROR(CheckWords(flags));
-    DRYDOCK_TRY(const std::vector<HostSlots> hosts, Hosts());
+    DRYDOCK_TRY(const std::vector<HostSlots> hosts, Hosts(flags));
     DRYDOCK_RETURN_IF_ERROR(TakeRanks(request_, hosts, flags.Given("np")));
     options_.worker_num = request_.ranks;
     options_.local_worker_num = request_.ranks;
     DRYDOCK_TRY(Environment environment, WithVariables(request_, context));
     const bool dry = flags.Given("sim_level") || Variable(environment, "MS_SIMULATION_LEVEL");
     if (!dry) {
-      DRYDOCK_TRY(const std::string reason, WhyOpenMpi(hosts, environment));
+      DRYDOCK_TRY(const std::string reason, WhyOpenMpi(hosts, request_.hosts.empty(), environment));
       if (!reason.empty()) {
         return tl::unexpected(BecomeOpenMpi(words_, context, reason));
       }
@@ -225,6 +238,10 @@ class MpirunCommand : public Command {
       return FailCommand("UNSUPPORTED", "several programs in one job (':')",
                          "call Open MPI's own mpirun");
     }
+    if (flags.rest().empty()) {
+      return FailUsage("the following arguments are required: task_script",
+                       "drydock mpirun -n 8 python net.py");
+    }
     for (const std::string_view name : {"worker_num", "local_worker_num", "node_rank"}) {
       if (flags.Given(name)) {
         return FailUsage("argument --" + std::string(name) + ": mpirun has no such flag",
@@ -234,8 +251,8 @@ class MpirunCommand : public Command {
     return {};
   }
 
-  [[nodiscard]] Result<std::vector<HostSlots>> Hosts() const {
-    if (!request_.hosts.empty()) {
+  [[nodiscard]] Result<std::vector<HostSlots>> Hosts(const FlagSet& flags) const {
+    if (flags.Given("host") || !request_.hosts.empty()) {
       return ParseHostList(request_.hosts);
     }
     if (request_.hostfile.empty()) {
@@ -250,8 +267,9 @@ class MpirunCommand : public Command {
 
   /// Why the job is not one of this machine; empty if it is.
   [[nodiscard]] static Result<std::string> WhyOpenMpi(const std::vector<HostSlots>& hosts,
+                                                      bool from_file,
                                                       const Environment& environment) {
-    DRYDOCK_TRY(const std::string other, OtherMachine(hosts));
+    DRYDOCK_TRY(const std::string other, OtherMachine(hosts, from_file));
     if (!other.empty()) {
       return "host '" + other + "' is another machine";
     }

@@ -9,6 +9,8 @@ namespace drydock::launcher {
 namespace {
 
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 24U;
+constexpr std::size_t kShownNameBytes = 80;
+constexpr std::size_t kMostNameBytes = 255;  // of a name in the DNS
 constexpr std::string_view kSpace = " \t\r";
 
 /// A number of slots. @error kInvalidArgument
@@ -16,14 +18,23 @@ Result<std::int64_t> ReadSlots(std::string_view word) {
   const auto slots = ReadIntWord(word);
   if (!slots || *slots < 1 || *slots > kMostSlots) {
     return Fail(ErrorCode::kInvalidArgument,
-                "'" + std::string(word) + "' is not a number of slots");
+                "'" + OneLine(word, kShownNameBytes) + "' is not a number of slots");
   }
   return *slots;
 }
 
+/// Names of hosts mean the same in capitals.
+bool IsSameName(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
 /// The entry of a host, made if it is new.
 HostSlots& EntryOf(std::vector<HostSlots>& hosts, std::string_view name) {
-  const auto found = std::ranges::find(hosts, name, &HostSlots::name);
+  const auto found = std::ranges::find_if(
+      hosts, [name](const HostSlots& host) { return IsSameName(host.name, name); });
   if (found != hosts.end()) {
     return *found;
   }
@@ -46,6 +57,19 @@ struct HostLine {
   std::optional<std::int64_t> max_slots = {};
 };
 
+Result<HostLine> CheckedLine(const HostLine& host) {
+  if (host.name.size() > kMostNameBytes) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "'" + OneLine(host.name, kShownNameBytes) + "' is not the name of a host");
+  }
+  if (host.slots && host.max_slots && *host.max_slots < *host.slots) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "max_slots=" + std::to_string(*host.max_slots) +
+                    " is less than slots=" + std::to_string(*host.slots));
+  }
+  return host;
+}
+
 Result<HostLine> ReadLine(std::string_view line) {
   HostLine host{.name = NextWord(line)};
   for (std::string_view word = NextWord(line); !word.empty(); word = NextWord(line)) {
@@ -53,15 +77,18 @@ Result<HostLine> ReadLine(std::string_view line) {
     const std::string_view key = word.substr(0, equals);
     const std::string_view value =
         equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
-    if (key == "slots") {
-      DRYDOCK_TRY(host.slots, ReadSlots(value));
-    } else if (key == "max-slots" || key == "max_slots") {
-      DRYDOCK_TRY(host.max_slots, ReadSlots(value));
-    } else {
-      return Fail(ErrorCode::kInvalidArgument, "'" + std::string(word) + "' is not known there");
+    const bool is_most = key == "max-slots" || key == "max_slots";
+    if (!is_most && key != "slots") {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "'" + OneLine(word, kShownNameBytes) + "' is not known there");
     }
+    std::optional<std::int64_t>& number = is_most ? host.max_slots : host.slots;
+    if (number) {
+      return Fail(ErrorCode::kInvalidArgument, "'" + std::string(key) + "' stands there twice");
+    }
+    DRYDOCK_TRY(number, ReadSlots(value));
   }
-  return host;
+  return CheckedLine(host);
 }
 
 tl::unexpected<Error> FailLine(const std::string& path, std::size_t number, std::string what) {
@@ -72,6 +99,7 @@ tl::unexpected<Error> FailLine(const std::string& path, std::size_t number, std:
 }  // namespace
 
 Result<std::vector<HostSlots>> ParseHostList(std::string_view text) {
+  const std::string whole = OneLine(text, kShownNameBytes);
   std::vector<HostSlots> hosts;
   while (true) {
     const std::string_view entry = text.substr(0, text.find(','));
@@ -80,8 +108,14 @@ Result<std::vector<HostSlots>> ParseHostList(std::string_view text) {
         ':', std::min(entry.rfind(']'), entry.size()) == entry.size() ? 0 : entry.rfind(']'));
     const std::string_view name = entry.substr(0, name_end);
     if (name.empty()) {
-      return FailCommand("USAGE", "argument --host: a name is empty in '" + std::string(text) + "'",
+      return FailCommand("USAGE", "argument --host: a name is empty in '" + whole + "'",
                          "write --host=node1:8,node2:8");
+    }
+    if (name.size() > kMostNameBytes) {
+      return FailCommand(
+          "USAGE",
+          "argument --host: '" + OneLine(name, kShownNameBytes) + "' is not the name of a host",
+          "write --host=node1:8,node2:8");
     }
     std::int64_t slots = 1;
     if (name_end != std::string_view::npos) {

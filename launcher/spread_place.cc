@@ -14,7 +14,7 @@
 namespace drydock::launcher {
 namespace {
 
-constexpr std::size_t kMostShownBytes = 100;
+constexpr std::size_t kShownValueBytes = 100;
 
 /// Takes the first line off a text.
 std::string_view TakeLine(std::string_view& text) {
@@ -29,8 +29,8 @@ std::pair<std::string, std::string> Parted(std::string_view line) {
   constexpr std::string_view kEnd = ": ";
   const std::size_t end = std::min(line.find(kEnd), line.size());
   const std::string_view value = line.substr(std::min(end + kEnd.size(), line.size()));
-  return {OneLine(line.substr(0, end), kMostShownBytes),
-          value.empty() ? "none" : OneLine(value, kMostShownBytes)};
+  return {OneLine(line.substr(0, end), kShownValueBytes),
+          value.empty() ? "none" : OneLine(value, kShownValueBytes)};
 }
 
 std::string Named(std::size_t host, const SpreadHost& facts) {

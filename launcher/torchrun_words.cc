@@ -92,12 +92,26 @@ Status AddPlace(const Torchrun& read, std::int64_t nodes, std::vector<std::strin
     return FailUsage("argument --rdzv_backend: '" + backend + "' is not handled",
                      "leave it out: launchers agree over --rdzv_endpoint");
   }
+  if (read.given.contains("standalone") && nodes > 1) {
+    return FailUsage("arguments --standalone and --nnodes=" + std::to_string(nodes) +
+                         " contradict each other: a job by itself is one node",
+                     "leave one of them out");
+  }
   const std::string endpoint = read.Value("rdzv_endpoint");
-  if (!endpoint.empty() && nodes > 1) {
-    const std::size_t colon = endpoint.rfind(':');
-    const bool has_port = colon != std::string::npos && !endpoint.ends_with(']');
+  if (endpoint.empty()) {
+    return {};
+  }
+  const std::size_t colon = endpoint.rfind(':');
+  const bool has_port = colon != std::string::npos && !endpoint.ends_with(']');
+  const std::string port = has_port ? endpoint.substr(colon + 1) : "29400";
+  const std::int64_t number = ReadIntWord(port).value_or(-1);
+  if (colon == 0 || number < 0 || number > 65535) {
+    return FailUsage("argument --rdzv_endpoint: '" + endpoint + "' is not an address with a port",
+                     "write --rdzv_endpoint=10.0.0.1:29400");
+  }
+  if (nodes > 1) {
     words.push_back("--master_addr=" + endpoint.substr(0, has_port ? colon : endpoint.size()));
-    words.push_back("--master_port=" + (has_port ? endpoint.substr(colon + 1) : "29400"));
+    words.push_back("--master_port=" + port);
   }
   return {};
 }

@@ -89,13 +89,8 @@ class ElasticJob {
     if (request_.job_id.find('/') != std::string::npos) {
       return FailCommand("USAGE", "argument --job_id: '" + request_.job_id + "' holds a slash");
     }
-    if (PortOf(request_.server) < 1 || PortOf(request_.server) > 65535 ||
-        HostOf(request_.server).empty()) {
-      return FailCommand(
-          "USAGE",
-          "argument --elastic_server: '" + request_.server + "' is not an address with a port",
-          "write --elastic_server=127.0.0.1:2379");
-    }
+    DRYDOCK_TRY(const EtcdAccess access, EtcdAccessOf(request_.server, context_.environment));
+    DRYDOCK_RETURN_IF_ERROR(store_.Open(access));
     DRYDOCK_TRY(const NodeRange range, ReadNodeRange(request_.np));
     rules_.min_nodes = range.least;
     rules_.max_nodes = range.most;
@@ -112,9 +107,13 @@ class ElasticJob {
           "argument --scale: the job has a range of nodes (--np=" + request_.np + ") already",
           "start or stop a node instead");
     }
-    DRYDOCK_TRY(const auto addresses, ResolveHost(HostOf(request_.server)));
+    const auto addresses = ResolveHost(access.host);
+    if (!addresses) {
+      return FailCommand("RESOLVE", "argument --elastic_server: " + addresses.error().message,
+                         "check the name of the machine that etcd runs on");
+    }
     const std::string host =
-        request_.host.empty() ? SourceAddressTo(addresses.front()) : request_.host;
+        request_.host.empty() ? SourceAddressTo(addresses->front()) : request_.host;
     const auto port = Variable(context_.environment, "FLAGS_START_PORT");
     rules_.host =
         host + ":" + std::to_string(port ? ReadIntWord(*port).value_or(kPaddlePort) : kPaddlePort);

@@ -43,10 +43,12 @@ std::string Short(std::string_view text) {
 }  // namespace
 
 ElasticStore::ElasticStore(const ElasticRequest& request, const Context& context)
-    : request_(request),
-      context_(context),
-      etcd_(request.server),
-      base_("/paddle/" + request.job_id) {}
+    : request_(request), context_(context), base_("/paddle/" + request.job_id) {}
+
+Status ElasticStore::Open(const EtcdAccess& access) {
+  DRYDOCK_TRY(etcd_, EtcdClient::Open(access));
+  return {};
+}
 
 /// Registers, if the job is ours to take part in. @error ETCD_UNREACHABLE, USAGE
 Status ElasticStore::Enter(ElasticRules& rules, std::int64_t ttl_s) {
@@ -80,7 +82,7 @@ Result<std::vector<EtcdEntry>> ElasticStore::FirstTree() {
   const TimePoint until = MonotonicNow() + kFirstPatience;
   while (true) {
     auto entries = etcd_.Tree(base_);
-    if (entries || MonotonicNow() > until) {
+    if (entries || CodeOf(entries.error()) != "ETCD_UNREACHABLE" || MonotonicNow() > until) {
       return entries;
     }
     std::this_thread::sleep_for(kStorePause);  // a stop signal ends the process meanwhile

@@ -25,6 +25,8 @@ class ElasticStore {
  public:
   ElasticStore(const ElasticRequest& request, const Context& context);
 
+  /// Nothing else before this. @error TLS_MATERIAL
+  Status Open(const EtcdAccess& access);
   /// Registers this node, if the job is its to take part in.
   /// @param rules  number of nodes as the job has it is put in
   /// @error ETCD_UNREACHABLE, USAGE

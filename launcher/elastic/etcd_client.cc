@@ -4,20 +4,11 @@
 
 #include "launcher/elastic/etcd_client.h"
 
-#include <netdb.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <system_error>
 
 #include <nlohmann/json.hpp>
 #include <openssl/evp.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 
-#include "base/descriptor.h"
 #include "launcher/exit_code.h"
 #include "launcher/flags.h"
 
@@ -26,9 +17,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostAnswerBytes = std::size_t{16} << 20U;
-constexpr timeval kPatience = {.tv_sec = 2, .tv_usec = 0};
-constexpr std::chrono::seconds kWholePatience{5};
+/// HTTP statuses of a token that is no longer valid, or of a request without one.
+constexpr std::string_view kUnknownToken = "status 401";
 
 tl::unexpected<Error> FailAnswer(std::string_view what) {
   return Fail(ErrorCode::kProtocol, "not an answer of etcd: " + std::string(what));
@@ -75,78 +65,20 @@ std::string TreeEnd(const std::string& key) {
   return key + static_cast<char>('/' + 1);
 }
 
+/// An etcd that answers, but does not let us in, will not do so the next second either.
 tl::unexpected<Error> FailReach(const std::string& endpoint, const std::string& why) {
-  return FailCommand("ETCD_UNREACHABLE", "etcd at " + endpoint + ": " + why,
+  const auto says = [&why](std::string_view text) { return why.find(text) != std::string::npos; };
+  const std::string text = "etcd at " + endpoint + ": " + why;
+  if (says("user name is empty") || says("authentication failed") || says("permission denied")) {
+    return FailCommand("ETCD_REFUSED", text, "set ETCDCTL_USER=name:password as for etcdctl");
+  }
+  if (says("status 400") || says("is no HTTP") || says("its certificate: ") || says("alert")) {
+    return FailCommand("ETCD_REFUSED", text,
+                       "where etcd asks for TLS: --elastic_server=https://" + endpoint +
+                           ", and ETCDCTL_CACERT, ETCDCTL_CERT, ETCDCTL_KEY as for etcdctl");
+  }
+  return FailCommand("ETCD_UNREACHABLE", text,
                      "check --elastic_server, and that etcd runs there (etcdctl endpoint health)");
-}
-
-std::string SystemText(int number) {
-  return number == EAGAIN || number == EINPROGRESS
-             ? "no answer in time"
-             : std::error_code(number, std::generic_category()).message();
-}
-
-struct FreeAddresses {
-  void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
-};
-
-/// A connection; the reason in `why` if there is none.
-int Connect(const std::string& host, const std::string& port, std::string& why) {
-  addrinfo wanted = {};
-  wanted.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (const int failure = ::getaddrinfo(host.c_str(), port.c_str(), &wanted, &found);
-      failure != 0) {
-    why = ::gai_strerror(failure);
-    return -1;
-  }
-  const std::unique_ptr<addrinfo, FreeAddresses> list(found);
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    const int fd = ::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof(kPatience));
-    ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
-    if (fd >= 0 && ::connect(fd, at->ai_addr, at->ai_addrlen) == 0) {
-      return fd;
-    }
-    why = SystemText(errno);
-    if (fd >= 0) {
-      ::close(fd);
-    }
-  }
-  return -1;
-}
-
-/// Sends all and takes all that comes until the other side closes; the reason in `why` if not.
-std::string Exchange(int fd, std::string_view request, std::string& why) {
-  while (!request.empty()) {
-    const ssize_t sent = ::send(fd, request.data(), request.size(), MSG_NOSIGNAL);
-    if (sent <= 0) {
-      why = SystemText(errno);
-      return {};
-    }
-    request.remove_prefix(static_cast<std::size_t>(sent));
-  }
-  const auto end = std::chrono::steady_clock::now() + kWholePatience;
-  std::string answer;
-  std::vector<char> block(std::size_t{1} << 14U);
-  while (true) {
-    const ssize_t count = ::recv(fd, block.data(), block.size(), 0);
-    if (count == 0) {
-      return answer;
-    }
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count < 0 || std::chrono::steady_clock::now() > end) {
-      why = count < 0 ? SystemText(errno) : "no end of its answer";
-      return {};
-    }
-    answer.append(block.data(), static_cast<std::size_t>(count));
-    if (answer.size() > kMostAnswerBytes) {
-      why = "its answer is too long";
-      return {};
-    }
-  }
 }
 
 }  // namespace
@@ -195,27 +127,56 @@ Result<std::vector<EtcdEntry>> ParseRange(std::string_view text) {
   return entries;
 }
 
+Result<EtcdClient> EtcdClient::Open(const EtcdAccess& access) {
+  EtcdClient client;
+  const bool has_colons = access.host.find(':') != std::string::npos;
+  client.endpoint_ = (has_colons ? "[" + access.host + "]" : access.host) + ":" + access.port;
+  client.user_ = access.user;
+  client.password_ = access.password;
+  DRYDOCK_TRY(client.link_, EtcdLink::Make(access));
+  return client;
+}
+
+Result<std::string> EtcdClient::Post(const std::string& path, const std::string& body) const {
+  std::string request =
+      "POST /v3/" + path + " HTTP/1.0\r\nHost: " + endpoint_ +
+      "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+      "\r\n";
+  if (!token_.empty()) {
+    request += "Authorization: " + token_ + "\r\n";
+  }
+  DRYDOCK_TRY(const std::string answer, link_.Exchange(request + "\r\n" + body));
+  return HttpBody(answer);
+}
+
+/// A token for the user, which etcd forgets after some minutes without use.
+Status EtcdClient::Authenticate() const {
+  token_.clear();
+  const std::string body = Json({{"name", user_}, {"password", password_}})
+                               .dump(-1, ' ', false, Json::error_handler_t::replace);
+  DRYDOCK_TRY(const std::string answer, Post("auth/authenticate", body));
+  const Json said = Json::parse(answer, nullptr, false);
+  const std::string token = said.is_object() ? Text(said, "token") : std::string();
+  if (token.empty() || token.find_first_of("\r\n") != std::string::npos) {
+    return FailAnswer("no token for user '" + OneLine(user_, 80) + "'");
+  }
+  token_ = token;
+  return {};
+}
+
 Result<std::string> EtcdClient::Call(const std::string& path, const std::string& body) const {
-  const std::size_t colon = endpoint_.rfind(':');
-  std::string host = endpoint_.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
+  Status known;
+  if (!user_.empty() && token_.empty()) {
+    known = Authenticate();
   }
-  std::string why;
-  const Descriptor connection(Connect(host, endpoint_.substr(colon + 1), why));
-  if (connection.get() < 0) {
-    return FailReach(endpoint_, why);
+  Result<std::string> answer =
+      known ? Post(path, body) : Result<std::string>(tl::unexpected(known.error()));
+  if (!answer && !token_.empty() &&
+      answer.error().message.find(kUnknownToken) != std::string::npos) {
+    known = Authenticate();
+    answer = known ? Post(path, body) : Result<std::string>(tl::unexpected(known.error()));
   }
-  const std::string answer = Exchange(connection.get(),
-                                      "POST /v3/" + path + " HTTP/1.0\r\nHost: " + endpoint_ +
-                                          "\r\nContent-Type: application/json\r\nContent-Length: " +
-                                          std::to_string(body.size()) + "\r\n\r\n" + body,
-                                      why);
-  if (!why.empty()) {
-    return FailReach(endpoint_, why);
-  }
-  auto content = HttpBody(answer);
-  return content ? content : FailReach(endpoint_, content.error().message);
+  return answer ? answer : FailReach(endpoint_, answer.error().message);
 }
 
 Result<std::vector<EtcdEntry>> EtcdClient::Tree(const std::string& key) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "launcher/elastic/etcd_access.h"
 
 namespace drydock::launcher {
 
@@ -20,14 +21,18 @@ struct EtcdEntry {
   friend bool operator==(const EtcdEntry&, const EtcdEntry&) = default;
 };
 
-/// Speaks etcd's version 3 interface by its JSON gateway over HTTP, one request per connection.
+/// Speaks etcd's version 3 interface by its JSON gateway over HTTP or HTTPS, one request per
+/// connection, as a user if there is one.
 /// Every call takes at most a few seconds. Source: etcd.io/docs, "gRPC gateway"
 ///
-/// All functions: @error ETCD_UNREACHABLE  no connection, no answer, or an answer that is none
+/// All functions: @error ETCD_UNREACHABLE  no connection, no answer, or an answer that is none;
+/// ETCD_REFUSED  it asks for TLS, a certificate or a password that is not ours
 class EtcdClient {
  public:
-  /// @param endpoint  "host:port"
-  explicit EtcdClient(std::string endpoint) : endpoint_(std::move(endpoint)) {}
+  /// Of nowhere.
+  EtcdClient() = default;
+  /// Connects to nobody yet. @error TLS_MATERIAL
+  [[nodiscard]] static Result<EtcdClient> Open(const EtcdAccess& access);
 
   /// The key itself and all below it ("KEY/...").
   [[nodiscard]] Result<std::vector<EtcdEntry>> Tree(const std::string& key) const;
@@ -52,8 +57,14 @@ class EtcdClient {
 
  private:
   [[nodiscard]] Result<std::string> Call(const std::string& path, const std::string& body) const;
+  [[nodiscard]] Result<std::string> Post(const std::string& path, const std::string& body) const;
+  [[nodiscard]] Status Authenticate() const;
 
-  std::string endpoint_;
+  EtcdLink link_ = {};
+  std::string endpoint_ = {};
+  std::string user_ = {};
+  std::string password_ = {};
+  mutable std::string token_ = {};  ///< Of the user; a client belongs to one thread.
 };
 
 /// Body of an answer of HTTP/1.0 or 1.1 that ends with its connection.

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "launcher/exit_code.h"
+
 namespace drydock::launcher {
 namespace {
 
@@ -64,7 +66,7 @@ std::string CommandLine(const fs::path& process) {
   while (!text.empty() && text.back() == ' ') {
     text.pop_back();
   }
-  return text.size() > kShownBytes ? text.substr(0, kShownBytes) + "..." : text;
+  return OneLine(text, kShownBytes);
 }
 
 }  // namespace

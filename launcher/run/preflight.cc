@@ -152,6 +152,25 @@ Status TakeOuterMaster(const MsrunOptions& options, HostFacts& host) {
   return {};
 }
 
+/// More processes than this machine has numbers for, or than we may have, are not begun with.
+Status CheckProcessRoom(const MsrunOptions& options) {
+  std::int64_t room = 0;
+  std::ifstream("/proc/sys/kernel/pid_max") >> room;
+  struct rlimit limit = {};
+  if (::geteuid() != 0 && ::getrlimit(RLIMIT_NPROC, &limit) == 0 &&
+      limit.rlim_max != RLIM_INFINITY) {
+    room = std::min(room, static_cast<std::int64_t>(limit.rlim_max));
+  }
+  if (room <= 0 || options.local_worker_num <= room) {
+    return {};
+  }
+  return FailCommand("NPROC",
+                     std::to_string(options.local_worker_num) +
+                         " ranks on this node, which has room for " + std::to_string(room) +
+                         " processes",
+                     "start fewer ranks per node (--local_worker_num)");
+}
+
 /// Descriptors that a start of the job's ranks takes.
 std::int64_t DescriptorsOf(const MsrunOptions& options, const CheckedJob& job) {
   const bool schedules =
@@ -410,6 +429,7 @@ FolderLock::~FolderLock() {
 
 Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context) {
   CheckedJob job;
+  DRYDOCK_RETURN_IF_ERROR(CheckProcessRoom(options));
   DRYDOCK_TRY(job.command, TaskCommandOf(options, context.environment));
   job.join = JoinRuleFor(options, job.command.kind);
   DRYDOCK_RETURN_IF_ERROR(CheckRestarts(options, job.join, context.environment));

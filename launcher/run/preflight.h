@@ -59,7 +59,7 @@ struct CheckedJob {
 /// Checks script, interpreter, log folder and files, master's name, limits and processors, in this
 /// order; starts nothing. Source: docs/robustness.md G2
 /// @error USAGE, NO_SCRIPT, NO_INTERPRETER, LOG_DIR, RESOLVE, LOOPBACK_MASTER, IPV6_UNSUPPORTED,
-///        NOFILE, TLS_MATERIAL
+///        NOFILE, NPROC, TLS_MATERIAL
 [[nodiscard]] Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context);
 
 }  // namespace drydock::launcher

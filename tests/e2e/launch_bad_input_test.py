@@ -61,7 +61,7 @@ TABLE = (
     ("R-50", ["--worker_log_name=" + "x" * 300], 3, "LOG_DIR", "name too long"),
     ("R-50", ["--log_dir=pipe"], 3, "LOG_DIR", "is not a file"),
     ("R-50", ["--log_dir=scheduler", "--rendezvous=worker"], 3, "LOG_DIR", "scheduler.log: is a folder"),
-    ("R-62", ["--worker_num=500000", "--local_worker_num=500000"], 3, "NOFILE", "need "),
+    ("R-62", ["--worker_num=9000000", "--local_worker_num=9000000"], 3, "NPROC", "has room for "),  # PID_MAX_LIMIT: 4,194,304
     ("R-63", ["missing.py"], 3, "NO_SCRIPT", "missing.py"),
     ("R-63", ["taken"], 3, "NO_SCRIPT", "is a folder"),
     ("R-63", ["--python=no-such-python", "net.py"], 3, "NO_INTERPRETER", "no-such-python"),

@@ -203,7 +203,7 @@ class ElasticTest(launch.LaunchTest):
                 ([server, "--job_id=j", "--np=1", "--scale=-1"], 2, "make 0 nodes"),
                 ([server, "--job_id=j", "--np=1", "--force=maybe"], 2, "--force"),
                 ([server, "--job_id=j", "--np=1", "--ips=127.0.0.1"], 2, "finds the nodes by itself"),
-                (["--elastic_server=nowhere", "--job_id=j", "--np=1"], 2, "is not an address with a port"),
+                (["--elastic_server=nowhere", "--job_id=j", "--np=1"], 2, "is not one address with a port"),
                 (["--np=2"], 2, "belong to jobs whose nodes come and go")):
             with self.subTest(flags=flags):
                 done = subprocess.run([DRYDOCK, "paddle-launch", "--python=" + sys.executable, *flags, "train.py"], cwd=self.folder,

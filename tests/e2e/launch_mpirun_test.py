@@ -106,11 +106,16 @@ class MpirunTest(launch.LaunchTest):
 
     def test_bad_input_is_one_line(self):
         self.write("twice", "a slots=2\na slots=3\n")
+        self.write("aliases", "localhost slots=2\n127.0.0.1 slots=2\n")
         for arguments, status, what in (
                 (["-n", 3, "-H", "localhost:2", "true"], 2, "3 ranks, but the hosts have 2 slots"),
                 (["-n", 1, "-H", "nobody.invalid", "true"], 3, "nobody.invalid"),
                 (["--hostfile", "twice", "true"], 2, "twice:2"),
                 (["--hostfile", "missing", "true"], 2, "missing"),
+                (["--hostfile", "aliases", "true"], 2, "'localhost' and '127.0.0.1' are both this machine"),
+                (["-n", 2, "-H", "", "true"], 2, "a name is empty"),
+                (["-n", 2, "-H", "localhost,", "true"], 2, "a name is empty in 'localhost,'"),
+                (["-n", 99999999, "true"], 3, "99999999 ranks on this node, which has room for"),
                 (["-n", 0, "true"], 2, "greater than 0"),
                 (["-n", -1, "true"], 2, "greater than 0"),
                 (["-n", 2], 2, "task_script"),

@@ -44,7 +44,12 @@ TEST(MpirunHosts, SlotsGivenTwiceNameBothLines) {
 }
 
 TEST(MpirunHosts, BadLinesAreNamed) {
-  for (const char* text : {"a slots=x", "a slots=0", "a cores=4", "", "# nothing"}) {
+  const std::string long_name(256, 'a');  // a name has at most 255 characters
+  for (const std::string& text :
+       {std::string("a slots=x"), std::string("a slots=0"), std::string("a cores=4"), std::string(),
+        std::string("# nothing"), std::string("a slots=2 slots=3"),
+        std::string("a slots=4 max_slots=2"), std::string("a max_slots=1 max-slots=2"),
+        std::string("a slots=2\nA slots=2"), long_name}) {
     EXPECT_FALSE(ParseHostfile(text, "hosts").has_value()) << text;
   }
 }

@@ -57,6 +57,10 @@ TEST(TorchrunWords, WhatIsNotHandledIsRefused) {
            {{"--nproc_per_node=gpu", "train.py"}, "gpu"},
            {{"--nproc_per_node=2", "--worker_num=4", "train.py"}, "--worker_num"},
            {{"--nnodes=2", "--rdzv_backend=etcd", "train.py"}, "etcd"},
+           {{"--standalone", "--nnodes=2", "train.py"}, "--standalone"},
+           {{"--nnodes=1", "--rdzv_endpoint=a:b", "train.py"}, "a:b"},
+           {{"--nnodes=2", "--rdzv_endpoint=:29500", "train.py"}, ":29500"},
+           {{"--nnodes=2", "--rdzv_endpoint=a:70000", "train.py"}, "a:70000"},
            {{"--nproc_per_node"}, "nproc_per_node"}}) {
     const auto translated = Translated(words);
     ASSERT_FALSE(translated.has_value()) << what;
