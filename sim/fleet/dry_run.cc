@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "sim/fleet/memory_plan.h"
 #include "sim/fleet/registration.h"
+#include "sim/memory/static_plan.h"
 
 namespace drydock::sim {
 namespace {
@@ -56,7 +57,9 @@ Status AccountMemory(const LocalProgram& program, const DryRunOptions& options,
                             .largest_count = plan.buffers.size() + 1,
                             .keep_series = options.keep_lifetimes};
   lifetimes.pool.capacity_bytes = device.ms_used_bytes;
-  DRYDOCK_TRY(ranks.memory, ProfileMemory(plan, lifetimes));
+  DRYDOCK_TRY(ranks.memory, PlansMemoryBeforehand(program.from->config.alloc_conf)
+                                ? ProfileStaticMemory(plan, lifetimes)
+                                : ProfileMemory(plan, lifetimes));
   MemoryProfile& profile = *ranks.memory;
   ranks.head_room_bytes = device.ms_used_bytes - profile.actual_peak_bytes;
   const TensorFacts facts(program, plan);

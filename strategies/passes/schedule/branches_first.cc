@@ -59,7 +59,35 @@ bool UpdatesBehindBranches(const Graph& local) {
   return any(kConditional) && any(kSelectsSide);
 }
 
+/// Whether what branches do not need runs behind them: if they need the backward pass.
+bool LeavesRest(const KernelGraph& graph, const Graph& local, const std::vector<bool>& needed) {
+  for (std::size_t n = 0; n < needed.size(); ++n) {
+    const NodeId origin = graph.nodes[n].origin;
+    if (needed[n] && graph.nodes[n].kind == KernelKind::kKernel && origin != kNoNode &&
+        local.at(origin).phase == Phase::kBackward) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+std::vector<std::int32_t> GraphParts(const KernelGraph& graph, const Graph& local) {
+  const bool branches = std::ranges::any_of(
+      local.nodes, [](const Node& node) { return node.attrs.contains(kConditional); });
+  if (!branches) {
+    return {};
+  }
+  const std::vector<bool> needed = NeededByBranches(graph, local);
+  const bool rest = UpdatesBehindBranches(local) && LeavesRest(graph, local, needed);
+  std::vector<std::int32_t> parts;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const bool guarded = Has(local, graph.nodes[n], kConditional);
+    parts.push_back(guarded ? 1 : rest && !needed[n] ? 2 : 0);
+  }
+  return parts;
+}
 
 std::vector<KernelId> BranchesFirst(const KernelGraph& graph, const Graph& local,
                                     const std::vector<KernelId>& order) {

@@ -84,6 +84,10 @@ class Clusterer {
 
   [[nodiscard]] bool Joins(std::size_t i) const { return graph_.joins[i] || graph_.is_item[i]; }
 
+  [[nodiscard]] std::int32_t PartOf(std::size_t i) const {
+    return graph_.part.empty() ? 0 : graph_.part[i];
+  }
+
   std::size_t Find(std::size_t i) {
     while (group_[i] != i) {
       group_[i] = group_[group_[i]];
@@ -128,7 +132,7 @@ class Clusterer {
   std::vector<std::size_t> Candidates(std::size_t base) {
     std::vector<std::size_t> candidates;
     Walk(base, [&](std::size_t group) {
-      if (!Joins(group)) {
+      if (!Joins(group) || PartOf(group) != PartOf(base)) {
         return Step::kStop;
       }
       candidates.push_back(group);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace drydock::strategies {
@@ -10,6 +11,8 @@ struct ClusterGraph {
   std::vector<std::vector<std::size_t>> inputs = {};
   std::vector<bool> joins = {};    ///< May be part of a fused kernel.
   std::vector<bool> is_item = {};  ///< A result that is taken out of several: follows its kernel.
+  /// Only kernels of one part are grouped; empty: all are of one.
+  std::vector<std::int32_t> part = {};
 };
 
 /// Groups of positions that become one kernel, single ones included, by their first position; each

@@ -61,7 +61,8 @@ double NumberIn(std::string_view text) {
 
 class GraphKernelFuser {
  public:
-  explicit GraphKernelFuser(KernelGraph graph) : graph_(std::move(graph)) {}
+  GraphKernelFuser(KernelGraph graph, std::vector<std::int32_t> parts)
+      : graph_(std::move(graph)), parts_(std::move(parts)) {}
 
   KernelGraph Run() && {
     CountConstants();
@@ -251,7 +252,10 @@ class GraphKernelFuser {
         }
       }
       clusters.joins.push_back(CanJoin(order[i]));
-      clusters.is_item.push_back(node.kind == KernelKind::kTupleGetItem);
+      const bool item = node.kind == KernelKind::kTupleGetItem;
+      const std::size_t kernel = IndexOf(item ? node.inputs.front() : order[i]);
+      clusters.is_item.push_back(item);
+      clusters.part.push_back(kernel < parts_.size() ? parts_[kernel] : 0);
     }
     const std::vector<std::vector<KernelId>> users = graph_.UsersIn(order);
     for (const std::vector<std::size_t>& members : ClusterKernels(clusters)) {
@@ -477,13 +481,14 @@ class GraphKernelFuser {
   }
 
   FusedGraph graph_;
-  std::vector<std::int32_t> uses_ = {};  ///< Per node of the graph as it came.
+  const std::vector<std::int32_t> parts_;  ///< Per node of the graph as it came.
+  std::vector<std::int32_t> uses_ = {};    ///< Per node of the graph as it came.
 };
 
 }  // namespace
 
-KernelGraph FuseGraphKernels(KernelGraph graph) {
-  return GraphKernelFuser(std::move(graph)).Run();
+KernelGraph FuseGraphKernels(KernelGraph graph, std::vector<std::int32_t> parts) {
+  return GraphKernelFuser(std::move(graph), std::move(parts)).Run();
 }
 
 }  // namespace drydock::strategies

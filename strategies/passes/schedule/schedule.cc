@@ -69,7 +69,8 @@ Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config,
   }
   ReadThroughTuples(graph);
   if (config.jit_level == "O1") {
-    graph = FuseGraphKernels(std::move(graph));
+    std::vector<std::int32_t> parts = GraphParts(graph, local);
+    graph = FuseGraphKernels(std::move(graph), std::move(parts));
   }
   const VisitOrder visit =
       config.exec_order == "dfs" ? VisitOrder::kDepthFirst : VisitOrder::kBreadthFirst;

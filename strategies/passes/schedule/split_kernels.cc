@@ -43,8 +43,10 @@ class KernelSplitter {
       const KernelNode& node = graph_.at(id);
       if (node.kind == KernelKind::kTupleGetItem) {
         const auto part = parts.find(node.inputs.front());
-        if (part != parts.end()) {
-          graph_.Replace(id, part->second[static_cast<std::size_t>(node.item)]);
+        const auto item = static_cast<std::size_t>(node.item);
+        // Nodes that nobody reads any more may name results that are gone.
+        if (part != parts.end() && item < part->second.size()) {
+          graph_.Replace(id, part->second[item]);
         }
       }
     }

@@ -161,6 +161,10 @@ Values ExpandMuls(BasicBuilder& b) {
   return {(CastUnless(In(b, 0), b.result().dtype) * b.in(1).number).value};
 }
 
+Values ExpandAddcmul(BasicBuilder& b) {
+  return {(In(b, 0) + In(b, 3) * (In(b, 1) * In(b, 2))).value};
+}
+
 Values ExpandSquare(BasicBuilder& b) {
   return {(In(b, 0) * In(b, 0)).value};
 }
@@ -457,6 +461,7 @@ Values ExpandAdam(BasicBuilder& b) {
 DRYDOCK_BASIC(AddN, .expand = ExpandAddN);
 DRYDOCK_BASIC(AssignAdd, .expand = ExpandAssignAdd, .waits_with = 0);
 DRYDOCK_BASIC(Muls, .expand = ExpandMuls);
+DRYDOCK_BASIC(Addcmul, .expand = ExpandAddcmul);
 DRYDOCK_BASIC(Square, .expand = ExpandSquare);
 DRYDOCK_BASIC(SquaredDifference, .expand = ExpandSquaredDifference);
 DRYDOCK_BASIC(BiasAdd, .expand = ExpandBiasAdd);

@@ -325,7 +325,7 @@ def job_settings(may_compile=True):
     if section:
         job["comm_fusion"] = section
     job.update(environment.graph_dumps(_context["save_graphs"], _context["save_graphs_path"]))
-    job.update(environment.run_settings(_context["jit_level"], _context["exec_order"]))
+    job.update(environment.run_settings(_context["jit_level"], _context["exec_order"], _context["memory_optimize_level"]))
     if session.compat:
         job["compat"] = session.compat
     if job["search_mode"] == "recursive_programming" and os.environ.get("MS_INTERFERED_SAPP") == "1":

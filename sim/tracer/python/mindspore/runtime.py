@@ -1,15 +1,11 @@
 """Run-time settings; the memory limit is kept for the report."""
 from mindspore._drydock.lazy import module_getattr
-from mindspore._drydock.session import session
 
 
 def set_memory(init_size="2GB", increase_size="2GB", max_size="1024GB", optimize_level="O0",
                huge_page_reserve_size="0GB"):
     from mindspore import context
-    if optimize_level != "O0":
-        session.warn_limit("memory of optimize_level %s (a static plan) is accounted as that of O0" % optimize_level,
-                           at_line=True)
-    context.set_context(max_device_memory=max_size)
+    context.set_context(max_device_memory=max_size, memory_optimize_level=optimize_level)
 
 
 def synchronize():

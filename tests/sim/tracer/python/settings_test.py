@@ -41,6 +41,11 @@ class Compilation(TraceTest):
                             ("ms.set_context(jit_config={'jit_level': 'O1'})\n", "O1")):
             self.assertEqual(self.job(line + "trained()(row, row)\n")["jit_level"], level, line)
 
+    def test_memory_that_is_planned_beforehand(self):
+        self.assertEqual(self.job("trained()(row, row)\n")["alloc_conf"], "")
+        for line in ("ms.set_context(memory_optimize_level='O1')\n", "ms.runtime.set_memory(optimize_level='O1')\n"):
+            self.assertEqual(self.job(line + "trained()(row, row)\n")["alloc_conf"], "memory_optimize_level:O1", line)
+
     def test_settings_of_the_outermost_cell_win(self):
         source = """
 step = trained()

@@ -37,11 +37,12 @@ def write_dumps(folder, rank, files):
             stream.write(file["text"])
 
 
-def run_settings(jit_level, exec_order):
+def run_settings(jit_level, exec_order, memory_level="O0"):
     """How kernels are made, ordered and given memory."""
     if os.environ.get("PIPELINE_SLICE_SKIP_REDISTRIBUTION") == "1":
         session.warn_limit("PIPELINE_SLICE_SKIP_REDISTRIBUTION: micro batches are cut from the gathered batch")
-    return {"jit_level": "O1" if jit_level == "O1" else "O0", "exec_order": exec_order, "alloc_conf": _alloc_conf()}
+    return {"jit_level": "O1" if jit_level == "O1" else "O0", "exec_order": exec_order,
+            "alloc_conf": ",".join(filter(None, (_alloc_conf(), "memory_optimize_level:O1" if memory_level == "O1" else "")))}
 
 
 def _alloc_conf():

@@ -1,0 +1,49 @@
+"""Level O1: Optimizer sharding, level 1."""
+import numpy as np
+import mindspore as ms
+from mindspore import nn, ops, Tensor, Parameter
+from mindspore.common.initializer import initializer
+from mindspore.communication import init
+from mindspore.parallel.auto_parallel import AutoParallel
+
+ms.set_context(mode=ms.GRAPH_MODE, device_target="Ascend", jit_config={"jit_level": "O1"})
+init()
+B, H, F, DP, MP = 64, 512, 2048, 4, 2
+
+
+class Ffn(nn.Cell):
+    """Two products with GeLU between them; the input is added."""
+    def __init__(self, h, f):
+        super().__init__()
+        self.up = Parameter(initializer("normal", [h, f], ms.float32), name="up")
+        self.down = Parameter(initializer("normal", [f, h], ms.float32), name="down")
+        self.first = ops.MatMul().shard(((DP, 1), (1, MP)))
+        self.act = ops.GeLU().shard(((DP, MP),))
+        self.second = ops.MatMul().shard(((DP, MP), (MP, 1)))
+        self.add = ops.Add().shard(((DP, 1), (DP, 1)))
+
+    def construct(self, x):
+        return self.add(x, self.second(self.act(self.first(x, self.up)), self.down))
+
+
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.CellList([Ffn(H, F) for _ in range(3)])
+        self.square = ops.Square().shard(((DP, 1),))
+        self.mean = ops.ReduceMean().shard(((DP, 1),))
+
+    def construct(self, x):
+        for c in self.blocks:
+            x = c(x)
+        return self.mean(self.square(x))
+
+
+net = Net()
+opt = nn.AdamWeightDecay(net.trainable_params(), 1e-3)
+parallel = AutoParallel(nn.TrainOneStepCell(net, opt), parallel_mode="semi_auto")
+parallel.dataset_strategy("full_batch")
+parallel.hsdp(threshold=0, optimizer_level='level1')
+parallel.set_train()
+parallel(Tensor(np.ones([B, H]).astype(np.float32)))
+print('done')
