@@ -181,6 +181,26 @@ Step(Net())(Tensor(shape=(4, 4), dtype=ms.float32), s)
                 ops = self.ops(self.trace(HEAD + step))
                 self.assertEqual((ops.count("ApplyMomentum"), ops.count("Assign")), (1, 1))
 
+    def test_a_cell_that_counts_its_calls_is_called_as_often_on_both_sides(self):
+        run = self.trace(HEAD + """
+class Count(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.n = Parameter(Tensor(0, ms.float32), name="n")
+    def construct(self, x):
+        ops.assign_add(self.n, Tensor(1, ms.float32))
+        return x * self.n
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.count = Count()
+    def construct(self, x, s):
+        y = self.count(x) + self.count(x)
+        return y if s > 0 else x
+Net()(x, s)
+""")
+        self.assertEqual((self.ops(run).count("AssignAdd"), self.ops(run).count("Mul")), (2, 2))
+
     def test_cells_made_inside_of_a_branching_network_are_its_own(self):
         run = self.trace(HEAD + """
 class Net(nn.Cell):

@@ -273,9 +273,13 @@ class Program:
         if self.owns(tensor) and tensor._node[1] in self._producers:
             self.recorder.call("update_node", node=self._producers[tensor._node[1]][0], attrs={"decides_branch": True})
 
+    def updates_so_far(self):
+        """Changes when a parameter is written, also where a later run of a construct() only goes over what is recorded."""
+        return self.update_count, self.passed_update_count
+
     def remember_call(self, cell, args, result, updates_before):
         """A call that wrote no parameter gives the same again for the same tensors."""
-        if self.update_count == updates_before and all(isinstance(arg, Tensor) for arg in args):
+        if self.updates_so_far() == updates_before and all(isinstance(arg, Tensor) for arg in args):
             self._cell_calls[(id(cell),) + tuple(map(self._identity, args))] = (cell, args, result)
 
     def earlier_call(self, cell, args):

@@ -209,7 +209,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
         try:
             program = tracing.current_program()
             program.training = program.training or self.training
-            updates, first_node = program.update_count, program.node_count
+            updates, first_node = program.updates_so_far(), program.node_count
             result = branches.run(program, lambda: self.construct(*args, **kwargs))
             if getattr(type(self), "bprop", None) is not None:
                 own_backward.record(self, args, kwargs, result)
