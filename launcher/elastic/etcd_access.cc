@@ -18,12 +18,14 @@
 
 #include "base/descriptor.h"
 #include "launcher/exit_code.h"
+#include "launcher/files.h"
 #include "launcher/flags.h"
 #include "launcher/net/event_loop.h"
 
 namespace drydock::launcher {
 namespace {
 
+constexpr std::size_t kMostMaterialBytes = std::size_t{1} << 20U;
 constexpr std::size_t kMostAnswerBytes = std::size_t{16} << 20U;
 constexpr timeval kPatience = {.tv_sec = 2, .tv_usec = 0};
 constexpr std::chrono::seconds kWholePatience{5};
@@ -223,6 +225,18 @@ Result<EtcdAccess> EtcdAccessOf(std::string_view server, const Environment& envi
   return access;
 }
 
+namespace {
+
+/// OpenSSL opens files by itself, and would wait for a named pipe or read /dev/zero for ever.
+Status CheckMaterial(const char* variable, const std::string& file) {
+  const auto text = file.empty() ? Result<std::string>() : ReadFile(file, kMostMaterialBytes);
+  return text ? Status()
+              : FailCommand("TLS_MATERIAL", std::string(variable) + "=" + text.error().message,
+                            "give a readable file in PEM form");
+}
+
+}  // namespace
+
 Result<EtcdLink> EtcdLink::Make(const EtcdAccess& access) {
   EtcdLink link;
   link.host_ = access.host;
@@ -230,6 +244,9 @@ Result<EtcdLink> EtcdLink::Make(const EtcdAccess& access) {
   if (!access.tls) {
     return link;
   }
+  DRYDOCK_RETURN_IF_ERROR(CheckMaterial("ETCDCTL_CACERT", access.ca_file));
+  DRYDOCK_RETURN_IF_ERROR(CheckMaterial("ETCDCTL_CERT", access.cert_file));
+  DRYDOCK_RETURN_IF_ERROR(CheckMaterial("ETCDCTL_KEY", access.key_file));
   ERR_clear_error();
   link.tls_ = std::shared_ptr<SSL_CTX>(SSL_CTX_new(TLS_client_method()), &SSL_CTX_free);
   SSL_CTX* const tls = link.tls_.get();

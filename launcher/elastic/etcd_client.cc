@@ -17,7 +17,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// HTTP statuses of a token that is no longer valid, or of a request without one.
+constexpr std::string_view kNotHttp = "is not HTTP";
+/// HTTP status of a token that is no longer valid.
 constexpr std::string_view kUnknownToken = "status 401";
 
 tl::unexpected<Error> FailAnswer(std::string_view what) {
@@ -72,7 +73,7 @@ tl::unexpected<Error> FailReach(const std::string& endpoint, const std::string& 
   if (says("user name is empty") || says("authentication failed") || says("permission denied")) {
     return FailCommand("ETCD_REFUSED", text, "set ETCDCTL_USER=name:password as for etcdctl");
   }
-  if (says("status 400") || says("is no HTTP") || says("its certificate: ") || says("alert")) {
+  if (says("status 400") || says(kNotHttp) || says("its certificate: ") || says("alert")) {
     return FailCommand("ETCD_REFUSED", text,
                        "where etcd asks for TLS: --elastic_server=https://" + endpoint +
                            ", and ETCDCTL_CACERT, ETCDCTL_CERT, ETCDCTL_KEY as for etcdctl");
@@ -86,7 +87,7 @@ tl::unexpected<Error> FailReach(const std::string& endpoint, const std::string& 
 Result<std::string> HttpBody(std::string_view answer) {
   const std::size_t head = answer.find("\r\n\r\n");
   if (!answer.starts_with("HTTP/1.") || answer.size() < 12 || head == std::string_view::npos) {
-    return FailAnswer("'" + OneLine(answer, 40) + "' is not HTTP");
+    return FailAnswer("'" + OneLine(answer, 40) + "' " + std::string(kNotHttp));
   }
   const std::string_view status = answer.substr(9, 3);
   const std::string_view body = answer.substr(head + 4);

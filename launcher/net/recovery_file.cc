@@ -55,7 +55,8 @@ Result<sim::SchedulerSnapshot> RecoveryFile::Load() const {
   auto snapshot = text ? sim::DecodeSnapshot(*text)
                        : Result<sim::SchedulerSnapshot>(tl::unexpected(text.error()));
   if (!snapshot) {
-    return FailCommand("RECOVERY_STATE", path_ + ": " + snapshot.error().message,
+    const std::string place = text ? path_ + ": " : "";  // what cannot be read says its name
+    return FailCommand("RECOVERY_STATE", place + snapshot.error().message,
                        "remove the file if it belongs to an earlier job");
   }
   return snapshot;

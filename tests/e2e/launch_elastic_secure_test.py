@@ -1,6 +1,7 @@
 """Elastic jobs whose etcd asks for TLS, for certificates of its clients, and for a password: the variables of etcdctl."""
 
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -112,6 +113,8 @@ class SecureEtcdTest(launch.LaunchTest):
         self.assert_refused("its certificate: ", server, ETCDCTL_CACERT=str(etcd.folder / "other.pem"))
         self.assert_refused("its certificate: ", server)  # no authority of the system has made it
         self.assert_refused("ETCDCTL_CACERT=missing.pem: ", server, status=3, ETCDCTL_CACERT="missing.pem")
+        os.mkfifo(self.folder / "pipe")
+        self.assert_refused("is a special file", server, status=3, ETCDCTL_CACERT="pipe")
         self.assert_refused("ETCDCTL_CERT and ETCDCTL_KEY only one", server, status=2, ETCDCTL_CERT=own)
         self.assert_refused("ETCDCTL_KEY=train.py: ", server, status=3, ETCDCTL_CERT=own, ETCDCTL_KEY="train.py")
 
