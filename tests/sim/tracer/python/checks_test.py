@@ -151,18 +151,18 @@ class Ranks(TraceTest):
         self.assertEqual(self.covered("a = get_rank() * 2 + 1\nprint('%s' % a, f'{a:04d}', str(a // 3))\n"), [[0, 7]])
 
     def test_comparison(self):
-        self.assertEqual(self.covered("if get_rank() < 4:\n    pass\n"), [[0, 3]])
-        self.assertEqual(self.covered("if get_rank() // 2 == 3:\n    pass\n", rank=2), [[0, 5]])
+        self.assertEqual(self.covered("if get_rank() < 4:\n    x = 1\n"), [[0, 3]])
+        self.assertEqual(self.covered("if get_rank() // 2 == 3:\n    x = 1\n", rank=2), [[0, 5]])
 
     def test_value(self):
         self.assertEqual(self.covered("x = [0] * 8\nx[get_rank()] = 1\n", rank=3), [[3, 3]])
-        self.assertEqual(self.covered("for i in range(get_rank() % 2):\n    pass\n"), [[0, 0], [2, 2], [4, 4], [6, 6]])
+        self.assertEqual(self.covered("for i in range(get_rank() % 2):\n    x = 1\n"), [[0, 0], [2, 2], [4, 4], [6, 6]])
 
     def test_environment(self):
         self.assertEqual(self.covered("import os\nint(os.environ['RANK_ID'])\n", rank=5), [[0, 7]])
         self.assertEqual(self.covered("import os\n[0] * int(os.environ['RANK_ID'])\n", rank=5), [[5, 5]])
         self.assertEqual(self.covered("import os\nprint(os.getenv('RANK_ID'))\n", rank=5), [[0, 7]])
-        self.assertEqual(self.covered("import os\nif os.getenv('RANK_ID') == '0':\n    pass\n"), [[0, 0]])
+        self.assertEqual(self.covered("import os\nif os.getenv('RANK_ID') == '0':\n    x = 1\n"), [[0, 0]])
 
     def test_isinstance_and_dictionary(self):
         self.assertEqual(self.covered("assert isinstance(get_rank(), int)\n"), [[0, 7]])
