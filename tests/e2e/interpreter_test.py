@@ -1,5 +1,7 @@
 """`msrun ... python net.py`: flags of the interpreter, and modules instead of files."""
 
+import sys
+
 import command
 
 
@@ -41,12 +43,21 @@ class InterpreterTest(command.CommandTest):
 
     def test_what_is_no_script(self):
         for name, text, word in (("run.ipynb", '{"cells": [], "metadata": null}', "notebook"), ("conf.yaml", "model: gpt\n", "configuration"),
-                                 ("run.sh", "export A=1\npython net.py\n", "shell script")):
+                                 ("run.sh", "export A=1\npython net.py\n", "shell script"), ("conf.toml", "[model]\n", "configuration"),
+                                 ("start", "#!/usr/bin/env bash\npython net.py\n", "shell script"), ("tool.py", "\x7fELF\x02", "binary file"),
+                                 ("cells.py", "%matplotlib inline\nimport numpy\n", "'%matplotlib' is a command of notebooks")):
             self.write(name, text)
             run = self.msrun("--log_dir=out", name)
             self.assert_rejected(run, 6)
             self.assertIn(name + " is not a Python script", run.errors()[0])
             self.assertIn(word, run.hint())
+
+    def test_a_file_that_hides_a_module_of_python(self):
+        self.write("queue.py", "import concurrent.futures\nconcurrent.futures.ThreadPoolExecutor(1)\n")
+        run = self.msrun("--log_dir=out", "queue.py")
+        self.assert_rejected(run, 6)
+        if hasattr(sys, "stdlib_module_names"):  # what Python says of its own modules, from 3.10 on
+            self.assertIn("'queue.py' in the folder of the script hides Python's own module 'queue'", run.hint())
 
     def test_a_module_that_is_not_there(self):
         run = self.msrun("--log_dir=out", "python3", "-m", "jobs.large")

@@ -111,7 +111,8 @@ TEST_F(FlagSetTest, LastOfRepeatedFlagsCounts) {
 }
 
 TEST_F(FlagSetTest, NamesOfOtherLaunchersAreUnderstoodInTheHint) {
-  for (const char* word : {"-np", "-n", "--world_size=8", "--world-size=8"}) {
+  for (const char* word : {"-np", "-n", "--world_size=8", "--world-size=8", "--ntasks=8",
+                           "--num-processes=8", "--gpus=8"}) {
     EXPECT_THAT(MessageFor({word}), HasSubstr("did you mean '--worker_num'?")) << word;
   }
 }

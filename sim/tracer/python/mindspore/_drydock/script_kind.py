@@ -13,17 +13,20 @@ _BY_ENDING = {
     ".conf": _CONFIGURATION, ".sh": _SHELL, ".bash": _SHELL, ".md": _TEXT, ".rst": _TEXT, ".txt": _TEXT,
 }
 _SHELLS = re.compile(rb"^#!\s*\S*(?:/|\benv\s+)(?:ba|z|k|da|c|tc|fi)?sh\b")
-_UNFINISHED = re.compile(r"partially initialized module '([^'.]+)'")
+_UNFINISHED = re.compile(r"partially initialized module '([^']+)'")
 _MAGIC = re.compile(r"^\s*(?:%%?[a-z]|![a-z.])")  # %matplotlib, !pip
 
 
 def hidden_module(error):
     """Name of the module of Python's own that a file of the script's folder stands before; "" if none does."""
     found = _UNFINISHED.search(str(error))
-    if not found or found.group(1) not in getattr(sys, "stdlib_module_names", ()):
+    own = getattr(sys, "stdlib_module_names", ())
+    name = found.group(1).partition(".")[0] if found else ""
+    if name not in own:
         return ""
-    path = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), found.group(1) + ".py")
-    return found.group(1) if os.path.isfile(path) else ""
+    hiding = [file[:-3] for file in sorted(os.listdir(os.path.dirname(os.path.abspath(sys.argv[0]))))
+              if file.endswith(".py") and file[:-3] in own]
+    return name if name in hiding else hiding[0] if hiding else ""
 
 
 def hint(path, error):
