@@ -1,6 +1,7 @@
 """msrun under a real Slurm on loopback: munged, slurmctld and two nodes. A node is a slurmd in a process namespace of its own
 with a name of its own, so that all processes of the node end with it: that is how a node is lost."""
 
+import json
 import os
 import shutil
 import signal
@@ -173,6 +174,22 @@ class SlurmTest(launch.LaunchTest):
         run = self.srun(2, command.MSRUN, "--worker_num=3", "--local_worker_num=1", "show.py")
         self.assertEqual(run.status, 2)
         self.assertIn("SLURM_STEP_NUM_TASKS=2 of Slurm", run.err)
+
+    @unittest.skipUnless(shutil.which("sbatch", path=PATH), "there is no sbatch (package slurm-client)")
+    def test_tasks_of_an_array_job_share_a_sweep(self):
+        model = {"model_type": "llama", "hidden_size": 512, "num_hidden_layers": 4, "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 1024}
+        self.write("jobs.jsonl", "".join(json.dumps({"model": model, "sequence": 128, "batch": 8, "plan": "dp%d mb1" % data}) + "\n" for data in (1, 2, 4, 8, 1)))
+        program = str(Path(command.MSRUN).with_name("drydock"))
+        done = subprocess.run(["sbatch", "--array=0-1", "--wait", "--output=array.%a.log", "--wrap", program + " sweep jobs.jsonl"], cwd=self.folder,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=launch.SECONDS, check=False,
+                              env=dict(self.environment, DRYDOCK_TEST_MARK=self.mark, TMPDIR=str(self.temporary)))
+        logs = "".join(self.log("array.%d.log" % task) for task in (0, 1))
+        self.assertEqual(done.returncode, 0, done.stderr + logs)
+        self.assertIn("3 answered", logs)
+        self.assertIn("2 answered", logs)
+        self.assertEqual(sorted(path.name for path in (Path(self.folder) / "jobs.jsonl.out").glob("part-*")), ["part-0-of-2.jsonl", "part-1-of-2.jsonl"])
+        merged = subprocess.run([program, "sweep", "--merge", "jobs.jsonl"], cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual((merged.returncode, len(merged.stdout.splitlines())), (0, 5), merged.stderr)
 
     def begin_on_both(self, what):
         """A rank on each node; rank 1 does `what`, the other one waits."""

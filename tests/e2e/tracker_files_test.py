@@ -9,6 +9,24 @@ import command
 CUT = command.network(shard="((1, 1), (1, 8))")
 
 
+# First lines of the files that MindSpore 2.10 writes.
+COLUMNS = {
+    "memory_block.csv": "start_time_stamp,end_time_stamp,device_addr,stream_id,pool_type,size,actual_used_memory,actual_peak_memory,file_name,line_num,type,"
+                        "producer_task,task_name,node_name,graph_name,user_tasks,last_user_task,python_stack,is_persistent,is_small,",
+    "task.csv": "time_stamp,task_name,node_name,graph_name,file_name,line_num,python_stack,"}
+
+
+def peak_of(blocks):
+    """The highest sum of what is alive at one time."""
+    events = sorted([(int(one["start_time_stamp"]), 1, int(one["size"])) for one in blocks] +
+                    [(int(one["end_time_stamp"]), 0, -int(one["size"])) for one in blocks])
+    alive = peak = 0
+    for _, _, size in events:
+        alive += size
+        peak = max(peak, alive)
+    return peak
+
+
 class TrackerFilesTest(command.CommandTest):
     def run_with(self, folder="out", arguments=(), **variables):
         run = self.msrun("--worker_num=8", "--log_dir=" + folder, "--quiet", *arguments,
@@ -38,17 +56,24 @@ class TrackerFilesTest(command.CommandTest):
         """The highest sum of what is alive at one time is the peak without fragments."""
         self.run_with(MS_ALLOC_CONF="memory_tracker:True")
         blocks = self.rows("out", "rank_0", "memory_block.csv")
-        events = sorted([(int(one["start_time_stamp"]), 1, int(one["size"])) for one in blocks] +
-                        [(int(one["end_time_stamp"]), 0, -int(one["size"])) for one in blocks])
-        alive = peak = 0
-        for _, _, size in events:
-            alive += size
-            peak = max(peak, alive)
+        peak = peak_of(blocks)
         self.assertEqual(peak, self.report("memory.json", "out")["classes"][0]["used_peak_bytes"])
         self.assertEqual(max(int(one["actual_used_memory"]) for one in blocks), peak)
         # w: 32 rows of 16 columns / 8 ranks, float32, 256 bytes; MindSpore keeps multiples of 512 with 32 bytes to spare.
         weights = [(one["node_name"], one["size"]) for one in blocks if one["type"] == "Weight"]
         self.assertEqual(weights, [("w", "512")])
+
+    def test_level_2_has_the_tables_of_every_class_of_ranks(self):
+        sizes = ("--layers=4", "--hidden=64", "--heads=4", "--vocabulary=128", "--sequence=16", "--stages=4", "--micro_batches=4", "--model_parallel=2")
+        run = self.msrun("--sim_level=2", "--worker_num=16", "--log_dir=out", "--quiet", str(command.EXAMPLES / "gpt/net.py"), *sizes)
+        self.assert_accepted(run)
+        classes = self.report("memory.json", "out")["classes"]
+        self.assertEqual(len(classes), 4)
+        for one in classes:
+            first = "rank_" + one["ranks"].split("-")[0]
+            for name, columns in COLUMNS.items():
+                self.assertEqual(self.folder.joinpath("out", first, name).read_text(encoding="utf-8").splitlines()[0], columns)
+            self.assertEqual(peak_of(self.rows("out", first, "memory_block.csv")), one["used_peak_bytes"])
 
     def test_tasks_are_launches_in_order(self):
         self.run_with(MS_ALLOC_CONF="memory_tracker:True")
