@@ -91,7 +91,7 @@ class ExportsTest(command.CommandTest):
     def test_unknown_export_is_refused_with_the_list(self):
         run = self.msrun("--export=csv,xml", "net.py")
         self.assertEqual(run.status, 2)
-        self.assertIn("invalid choice: 'xml' (choose from csv, trace, dot, chakra)", run.err)
+        self.assertIn("invalid choice: 'xml' (choose from csv, trace, dot, chakra, graph)", run.err)
 
     def test_sarif_points_at_the_line(self):
         self.write("net.py", BAD)
