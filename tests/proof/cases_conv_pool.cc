@@ -167,6 +167,16 @@ ProofCase PoolCase(Draw& draw) {
 }
 PROOF_CASES_OF(Pool, PoolCase, "MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D");
 
+/// Windows of unlike sides, and images that are smaller than what is wanted.
+ProofCase AdaptivePoolCase(Draw& draw) {
+  const Shape image = {draw.Pick<std::int64_t>({1, 2, 4}), 2, draw.Uniform(2, 9),
+                       draw.Uniform(2, 9)};
+  return {.operands = {Floats(image)},
+          .attrs = {{"output_size",
+                     Numbers{draw.Chance(5) ? -1 : draw.Uniform(1, 6), draw.Uniform(1, 6)}}}};
+}
+PROOF_CASES_OF(AdaptivePool, AdaptivePoolCase, "AdaptiveAvgPool2D");
+
 ProofCase ResizeCase(Draw& draw) {
   const Numbers in = {draw.Extent(8), draw.ExtentAboveOne(12)};
   const std::int64_t corners = draw.Uniform(0, 2);

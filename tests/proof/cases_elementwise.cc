@@ -96,6 +96,8 @@ PROOF_NONE(
     "_AccumulateGradient", "_AccumulatedGradient", "_AddMicroBatches", "_All", "_FinishGradient",
     "_MicroBatch", "_MicroSum", "_MirrorMicroStepOperator", "_VirtualAssignAdd",
     "_VirtualMicroJoin");
+PROOF_NONE(HostNumbers, "put in for the ends of a slice of LinSpace, whose proof runs them",
+           "_ScalarAdd", "_ScalarDiv", "_ScalarMul", "_ScalarSub");
 PROOF_NONE(Staged, "put in at the edges of pipeline stages; see pipeline_stages_test.cc",
            "_JoinSends", "_StageTransfer");
 PROOF_NONE(OwnBackward,

@@ -69,7 +69,8 @@ bool MayBeSeenFirst(Break how) {
 
 /// General labels that a rule gives before the general checks see the strategy: of the multiple
 /// that is cut, of the result's extent (reshape_info.cc, conv2d_info.cc), of
-/// the rows that all devices share (gather_info.cc).
+/// the rows that all devices share (gather_info.cc). Lengths of IncreFlashAttention may have
+/// entries or not, so one entry more is theirs, and has the wrong rank.
 const std::set<std::pair<std::string_view, std::string_view>>& GeneralLabelsOfRules() {
   static const std::set<std::pair<std::string_view, std::string_view>> kLabels = {
       {"Tile", "divisible"},
@@ -79,6 +80,7 @@ const std::set<std::pair<std::string_view, std::string_view>>& GeneralLabelsOfRu
       {"IndexSelect", "product"},
       {"SparseGatherV2", "product"},
       {"EmbeddingLookup", "product"},
+      {"IncreFlashAttention", "rank"},
   };
   return kLabels;
 }

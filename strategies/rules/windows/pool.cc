@@ -231,7 +231,14 @@ EvenWindow EvenWindowOf(std::int64_t i, std::int64_t side, std::int64_t wanted) 
 
 /// -1 in a wanted side: as the input.
 Result<Shape> AdaptedShape(const OpView& op, const Shape& x) {
-  DRYDOCK_TRY(const std::vector<std::int64_t> wanted, SpatialAttr(op, "output_size", 2, -1));
+  DRYDOCK_TRY(const auto given, IntListAttr(*op.attrs, "output_size"));
+  std::vector<std::int64_t> wanted = given.value_or(std::vector<std::int64_t>{-1});
+  if (wanted.size() == 1) {
+    wanted.push_back(wanted.front());
+  }
+  if (wanted.size() != 2) {
+    return FailOp(op, "output-size", "output_size of 'AdaptiveAvgPool2D' has to be 1 or 2 numbers");
+  }
   Shape y = x;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     std::int64_t& side = y[y.size() - 2 + i];
