@@ -73,14 +73,15 @@ bool LeavesRest(const KernelGraph& graph, const Graph& local, const std::vector<
 
 }  // namespace
 
-std::vector<std::int32_t> GraphParts(const KernelGraph& graph, const Graph& local) {
+std::vector<std::int32_t> GraphParts(const KernelGraph& graph, const Graph& local,
+                                     bool rest_behind) {
   const bool branches = std::ranges::any_of(
       local.nodes, [](const Node& node) { return node.attrs.contains(kConditional); });
   if (!branches) {
     return {};
   }
   const std::vector<bool> needed = NeededByBranches(graph, local);
-  const bool rest = UpdatesBehindBranches(local) && LeavesRest(graph, local, needed);
+  const bool rest = rest_behind && UpdatesBehindBranches(local) && LeavesRest(graph, local, needed);
   std::vector<std::int32_t> parts;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const bool guarded = Has(local, graph.nodes[n], kConditional);

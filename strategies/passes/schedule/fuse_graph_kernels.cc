@@ -49,6 +49,9 @@ bool IsHeld(DType dtype) {
   return IsFloat(dtype) || dtype == DType::kBool || dtype == DType::kInt32;
 }
 
+/// Numbers and arguments are smaller.
+constexpr std::int64_t kMostKeptBytes = 512;
+
 double NumberIn(std::string_view text) {
   if (text == "True" || text == "False") {
     return text == "True" ? 1.0 : 0.0;
@@ -435,7 +438,8 @@ class GraphKernelFuser {
     }
   }
 
-  /// A constant that was named more than once stays in memory, though it is not read any more.
+  /// A number or argument that was named more than once stays in memory, though it is not read any
+  /// more; tables do not.
   void KeepConstants() {
     std::vector<bool> read(uses_.size(), false);
     for (const KernelId id : graph_.Order()) {
@@ -447,7 +451,7 @@ class GraphKernelFuser {
     }
     for (std::size_t i = 0; i < uses_.size(); ++i) {
       const KernelId id{static_cast<std::int32_t>(i)};
-      if (IsConstant(id) && uses_[i] > 1 && !read[i]) {
+      if (IsConstant(id) && uses_[i] > 1 && !read[i] && ByteSize(TypeOf(id)) <= kMostKeptBytes) {
         graph_.Keep(id);
       }
     }

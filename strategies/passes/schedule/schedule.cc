@@ -69,7 +69,7 @@ Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config,
   }
   ReadThroughTuples(graph);
   if (config.jit_level == "O1") {
-    std::vector<std::int32_t> parts = GraphParts(graph, local);
+    std::vector<std::int32_t> parts = GraphParts(graph, local, config.micro_batches == 1);
     graph = FuseGraphKernels(std::move(graph), std::move(parts));
   }
   const VisitOrder visit =
