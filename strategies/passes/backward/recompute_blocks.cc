@@ -169,12 +169,16 @@ class BlockFinder {
     return static_cast<std::size_t>(&node - graph_.nodes.data());
   }
 
-  /// A weight, behind its mirror or not.
+  /// A weight, behind its mirror or not, or gathered once of the rows that a sharded optimizer has.
   [[nodiscard]] bool IsOfParameter(ValueId id) const {
     const Node* const producer = ProducerOf(id);
-    return producer != nullptr && producer->entry->is_mirror
+    return producer != nullptr && (producer->entry->is_mirror || GathersOnce(*producer))
                ? IsOfParameter(producer->inputs.front())
                : graph_.at(id).kind == ValueKind::kParameter;
+  }
+
+  [[nodiscard]] bool GathersOnce(const Node& node) const {
+    return !gathers_again_ && node.reason == CommReason::kOptimizerShard && node.group.has_value();
   }
 
   /// What the script says of a node, if it may be recomputed at all.

@@ -6,13 +6,16 @@
 #include <variant>
 
 #include "strategies/operators/known_ops.h"
+#include "strategies/passes/prepare/stages.h"
 
 /// Which stages have what, in the program of all of them.
 ///
 /// A node belongs to the stage of the traced operator that it comes from; what is appended later
 /// (backward, optimizers) to that of its operands. Nodes that only need what every stage has (the
 /// step counter, a schedule of the learning rate) are in all of them. A weight that several stages
-/// use is updated in each of them; where it only arrived, with the gradient that is sent back.
+/// use is updated in each of them; where it only arrived, with the gradient that is sent back. A
+/// weight that only what lies in no stage reads (a table in front of all cells) is in every stage
+/// and updated there, with zeros where another stage computes with it.
 /// Source: mindspore/ccsrc/frontend/parallel/pipeline_transformer/pipeline_transformer.cc
 namespace drydock::strategies {
 namespace {
@@ -96,12 +99,27 @@ void StageMap::PlaceWeights() {
   }
 }
 
+void StageMap::NoteStray(const Node& node, ValueId input) {
+  if (input == kNoValue || draft_.traced.at(input).kind != ValueKind::kParameter ||
+      draft_.owners[static_cast<std::size_t>(draft_.traced.at(input).detail)] >= 0) {
+    return;
+  }
+  if (const ValueId gradient = GradientOf(draft_.Of(input).id); gradient != kNoValue) {
+    strays_[gradient] = {.weight = input, .home = node.stage};
+  }
+}
+
 void StageMap::FindGradients() {
   for (std::size_t n = 0; n < draft_.traced.nodes.size(); ++n) {
     const Node& node = draft_.traced.nodes[n];
     for (std::size_t i = 0; draft_.regions[n] == Region::kGradient && i < node.outputs.size();
          ++i) {
       gradients_[draft_.Of(node.inputs[i + 1]).id] = draft_.Of(node.outputs[i]).id;
+    }
+  }
+  for (const Node& node : draft_.traced.nodes) {
+    for (std::size_t i = 0; node.attrs.contains(kPlacedStray) && i < node.inputs.size(); ++i) {
+      NoteStray(node, node.inputs[i]);
     }
   }
   for (const Parameter& parameter : draft_.traced.parameters) {
@@ -124,7 +142,7 @@ Status StageMap::PlaceNode(std::size_t n) {
     of_node_[n] = stages;
   }
   for (const ValueId output : node.outputs) {
-    of_value_[ToIndex(output)] = stages;
+    of_value_[ToIndex(output)] = strays_.contains(output) ? Stages() : stages;
   }
   NoteGradient(node);
   return {};

@@ -29,6 +29,14 @@ class StageMap {
 
   Status Build();
 
+  /// A weight of all stages that one of them computes with.
+  struct Stray {
+    ValueId weight = kNoValue;  ///< As traced.
+    std::int32_t home = 0;
+  };
+  /// By the gradient.
+  [[nodiscard]] const std::map<ValueId, Stray>& Strays() const { return strays_; }
+
   [[nodiscard]] bool IsTransfer(const Node& node) const { return node.entry == transfer_; }
   [[nodiscard]] const Stages& OfNode(std::size_t n) const { return of_node_[n]; }
   [[nodiscard]] const Stages& OfValue(ValueId id) const { return of_value_[ToIndex(id)]; }
@@ -43,6 +51,7 @@ class StageMap {
   /// Weights are where forward nodes use them, states where their weight is.
   void PlaceWeights();
   void FindGradients();
+  void NoteStray(const Node& node, ValueId input);
   Status PlaceNode(std::size_t n);
   /// What a cell of a stage writes to a parameter of its own.
   [[nodiscard]] bool IsEffect(const Node& node) const;
@@ -60,6 +69,7 @@ class StageMap {
   const OpEntry* depend_;
   std::map<ValueId, Stages> returned_ = {};      ///< By the gradient: who sends a part of it back.
   std::map<ValueId, ValueId> gradients_ = {};    ///< By the weight.
+  std::map<ValueId, Stray> strays_ = {};         ///< By the gradient.
   std::map<std::string, ValueId> by_name_ = {};  ///< Parameters.
 };
 

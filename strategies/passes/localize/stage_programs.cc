@@ -43,6 +43,11 @@ class StageCopy {
         first_weight_ = parameter.value;
       }
     }
+    for (const auto& [gradient, stray] : map.Strays()) {
+      if (stray.home != stage) {
+        UpdateWithZeros(gradient, stray.weight);
+      }
+    }
   }
 
   void Add(const Node& node) {
@@ -68,6 +73,35 @@ class StageCopy {
   }
 
  private:
+  /// Another stage computes with the weight: here it and its states are whole, its gradient is
+  /// zero.
+  void UpdateWithZeros(ValueId gradient, ValueId weight) {
+    const ValueId local = draft_.Of(weight).id;
+    TensorType type = from_.at(gradient).type;
+    if (const auto shard = draft_.shards.find(weight); shard != draft_.shards.end()) {
+      type.shape = SliceShape(*shard->second.used);
+      whole_[local] = whole_[gradient] = type.shape;
+      for (const Parameter& parameter : from_.parameters) {
+        if (parameter.state_of == local) {
+          whole_[parameter.value] = type.shape;
+        }
+      }
+    }
+    ids_[gradient] = Constant(std::move(type));
+  }
+
+  /// Results of what updates a whole weight have its shape.
+  void SpreadShape(const Node& node) {
+    for (const ValueId input : node.inputs) {
+      const auto found = whole_.find(input);
+      for (std::size_t i = 0; found != whole_.end() && i < node.outputs.size(); ++i) {
+        if (from_.at(node.outputs[i]).type.shape == from_.at(input).type.shape) {
+          whole_[node.outputs[i]] = found->second;
+        }
+      }
+    }
+  }
+
   /// Forward and backward are done: all messages are sent.
   void BeginBehind() {
     if (!returned_.empty()) {
@@ -109,6 +143,9 @@ class StageCopy {
   ValueId AddValue(const Value& value, ValueId whole) {
     const ValueId id{static_cast<std::int32_t>(to_.values.size())};
     to_.values.push_back(value);
+    if (const auto shape = whole_.find(whole); shape != whole_.end()) {
+      to_.values.back().type.shape = shape->second;
+    }
     switch (value.kind) {
       case ValueKind::kInput:
         to_.inputs.push_back(id);
@@ -143,6 +180,9 @@ class StageCopy {
   void Append(const Node& node) {
     Node copy = node;
     copy.inputs.clear();
+    if (!whole_.empty()) {
+      SpreadShape(node);
+    }
     const bool any_number = TakesAnyNumber(node);
     for (const ValueId input : node.inputs) {
       if (input == kNoValue || Here(input)) {
@@ -345,6 +385,7 @@ class StageCopy {
   std::vector<ValueId> returned_ = {};     ///< Of the backward pass, not joined yet.
   std::vector<ValueId> outputs_;           ///< Of the program of all stages.
   std::map<ValueId, ValueId> zeros_ = {};  ///< By the output that another stage makes.
+  std::map<ValueId, Shape> whole_ = {};    ///< By what is cut in its home stage only.
   ValueId first_weight_ = kNoValue;
 };
 

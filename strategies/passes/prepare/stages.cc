@@ -231,21 +231,34 @@ Status PlaceStray(Graph& graph, const std::vector<Region>& regions, const JobCon
       }
       node.stage = static_cast<std::int32_t>(first % config.pipeline_stages);
       node.segment = static_cast<std::int32_t>(first / config.pipeline_stages);
+      node.attrs[std::string(kPlacedStray)] = true;
     }
     WantOperands(node, FlowOf(node, config), wanted);
   }
   return {};
 }
 
-/// Weights that what lies in no stage reads, so that every stage has one of its own.
+/// Weights that what lies in no stage reads, so that every stage has one of its own. Where what
+/// reads them was placed, one stage computes with them, and the others update theirs with zeros.
 std::vector<bool> ReadByAll(const Graph& graph, const std::vector<Region>& regions) {
   std::vector<bool> all(graph.values.size(), false);
+  std::vector<bool> of_stage(graph.values.size(), false);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
+    const bool stray = node.stage < 0 || node.attrs.contains(kPlacedStray);
     for (const ValueId input : node.inputs) {
-      const bool outside = regions[n] == Region::kForward && node.stage < 0;
-      if (outside && WeightAt(graph, input) != nullptr) {
-        all[ToIndex(input)] = true;
+      if (regions[n] == Region::kForward && WeightAt(graph, input) != nullptr) {
+        all[ToIndex(input)] = all[ToIndex(input)] || stray;
+        // What flows from a stage has a stage, too: then one of them owns the weight.
+        of_stage[ToIndex(input)] = of_stage[ToIndex(input)] || !stray;
+      }
+    }
+  }
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    for (const ValueId input : graph.nodes[n].inputs) {
+      if (graph.nodes[n].attrs.contains(kPlacedStray) && input != kNoValue &&
+          of_stage[ToIndex(input)]) {
+        all[ToIndex(input)] = false;
       }
     }
   }

@@ -17,6 +17,10 @@ namespace drydock::strategies {
 [[nodiscard]] Status ColourStages(Graph& traced, const std::vector<Region>& regions,
                                   const JobConfig& config);
 
+/// Attribute of nodes that compute with weights, lie in no stage, and were given to the first one
+/// that wants them.
+inline constexpr std::string_view kPlacedStray = "placed_stray";
+
 /// The stage that owns each weight: the lowest of those that use it; -1: every stage has its own,
 /// as all have outside of training. By the number of the parameter.
 [[nodiscard]] std::vector<std::int32_t> OwnersOf(const Graph& traced,

@@ -33,6 +33,7 @@ class Session:
         self.groups = {}           # name -> ranks of create_group
         self.depth = 0             # > 0 while a compiled function is being traced
         self.scope = "Default"
+        self.in_cell = False       # a construct() is running
         self.phase = "forward"
         self.stage = -1
         self.segment = -1

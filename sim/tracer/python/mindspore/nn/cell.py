@@ -191,8 +191,8 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
             _recompute.find_layers(self)
             self._give_scope("Default")
         saved = (session.scope, session.compute_dtype, session.stage, session.segment, session.phase,
-                 session.operator_types)
-        session.scope = self._scope
+                 session.operator_types, session.in_cell)
+        session.scope, session.in_cell = self._scope, True
         if self._compute_dtype is not None:
             session.compute_dtype = self._compute_dtype
             args = tuple(self._to_compute_dtype(arg) for arg in args)
@@ -222,7 +222,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
             return result
         finally:
             (session.scope, session.compute_dtype, session.stage, session.segment, session.phase,
-             session.operator_types) = saved
+             session.operator_types, session.in_cell) = saved
 
     def _to_compute_dtype(self, value):
         if isinstance(value, (tuple, list)):

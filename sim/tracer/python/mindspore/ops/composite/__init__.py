@@ -118,7 +118,7 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
         positions = _positions(grad_position, len(args))
         inputs = [_argument_tensor(args[i]) for i in positions]
         parameters = gradient.as_parameters(weights)
-        found = gradient.gradients(loss, inputs + parameters, of_function=session.scope == "Default")
+        found = gradient.gradients(loss, inputs + parameters, of_function=not session.in_cell)
         grads = _shape_result(found[:len(inputs)], found[len(inputs):], grad_position, weights)
         return outputs, grads
 
