@@ -35,7 +35,8 @@ class Judge:
         folder = self.folder / Path(script).stem
         status, seconds, errors = ours.run(self.msrun, path, world, folder)
         for record in group:
-            row = {"name": records.name_of(record), "theirs": record["exit"], "status": status, "seconds": seconds}
+            row = {"name": records.name_of(record), "theirs": record["exit"], "status": status, "seconds": seconds,
+                   "stages or shards": records.has_stages_or_shards(path.read_text(encoding="utf-8"))}
             if status == 0 and record["exit"] == 0:
                 mine = ours.as_record(folder, record["rank"])
                 if mine is not None and record["rank"]:
@@ -129,7 +130,18 @@ def totals(rows):
     seen = [row for row in good if "kernels" in row]
     lines.append("kernels: equal %d, in order %d of %d" % (
         sum(row["kernels"] for row in seen), sum(row["kernel order"] for row in seen), len(seen)))
+    lines.append(compilers("both compilers", good))
+    lines.append(compilers("both compilers, stages or a sharded optimizer", [row for row in good if row["stages or shards"]]))
     return lines
+
+
+def compilers(title, rows):
+    """What the two compilers made of the same networks, thing by thing."""
+    texts = []
+    for what, column in (("layouts of parameters", "slices"), ("strategies", "strategies"), ("collectives", "collective count")):
+        equal, both = (sum(row[column][at] for row in rows if column in row) for at in (0, 1))
+        texts.append("%s %d of %d%s" % (what, equal, both, " (%.2f %% differ)" % (100.0 * (both - equal) / both) if both else ""))
+    return "%s, %d records: equal %s" % (title, len(rows), ", ".join(texts))
 
 
 def main():

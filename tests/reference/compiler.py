@@ -2,6 +2,7 @@
 """Compares the stand-in's compiler with MindSpore's own, network by network.
 
     compiler.py --suite SUITE --tracer sim/tracer/python [--wheel PYTHON] [--files PATTERN,...] [--jobs 2] [--show 40]
+    compiler.py --random SEED [--count 72] --tracer sim/tracer/python
 
 PYTHON is an interpreter with a CPU wheel of MindSpore (installed as wheel.py says if none is named) and pytest; --pytest names a
 folder with pytest if it has none.
@@ -9,6 +10,9 @@ The wheel's front end shards networks for any number of devices, but refuses to 
 a shadow of its package in a temporary folder (links, and one copied library) in which the device kind that it asks for
 is called "CPU" instead of "GPU". The installation is not touched. Every file of the suite runs once with each side;
 networks that both compile are compared: layouts of parameters and inputs, strategies by operator, collectives.
+
+--random does the same for networks made from a seed (random_networks.py), training steps included. As a wheel for CPUs does not know the result of a
+gather, their side is then the wheel as on Ascend, with stand-ins for the vendor's libraries (theirs.py).
 """
 
 import argparse
@@ -22,6 +26,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import random_networks
+from theirs import Wheel
 import wheel
 
 HERE = Path(__file__).resolve().parent
@@ -30,6 +36,7 @@ FRONT_END = "lib/libmindspore_frontend.so"
 COLLECTIVES = {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll", "AllToAll", "NeighborExchange",
                "NeighborExchangeV2", "Broadcast"}
 WORLD_GROUPS = ("nccl_world_group", "hccl_world_group")
+BETWEEN_STAGES = {"Send", "Receive", "_StageTransfer"}
 LAYOUT_PARTS = 3  # device matrix, tensor map, slice shape
 
 
@@ -57,6 +64,25 @@ def run_child(python, variables, suite, name, out, seconds):
             print("compiler: %s did not end within %d s" % (name, seconds), file=sys.stderr)
 
 
+def sides_of_random(tracer, folder, seed, count):
+    """A suite of one file in `folder`, and the two sides for it."""
+    place = folder / "random" / PARALLEL
+    place.mkdir(parents=True)
+    (place / "test_random_networks.py").write_text(random_networks.source(seed, count))
+    dry_run = Wheel()
+    variables = dry_run.environment(8, 0, tracked=False)
+    return folder / "random", {
+        "theirs": (dry_run.python, variables), "ours": (sys.executable, {"PYTHONPATH": str(tracer.resolve())})}
+
+
+def sides_of_suite(arguments, python, folder):
+    make_shadow(wheel.package_of(python), folder)
+    return arguments.suite.resolve(), {
+        "theirs": (python, {"PYTHONPATH": os.pathsep.join(filter(None, [str(folder), arguments.pytest])),
+                            "MS_SIMULATION_LEVEL": "0", "RANK_SIZE": "8", "RANK_ID": "0"}),
+        "ours": (sys.executable, {"PYTHONPATH": str(arguments.tracer.resolve())})}
+
+
 def read_networks(path):
     """Compiled networks by (test, number of the compile)."""
     lines = path.read_text().splitlines() if path.exists() else []
@@ -69,6 +95,22 @@ def collectives_of(network):
         if name in COLLECTIVES:
             counted[name, "world" if group in WORLD_GROUPS else group] += 1
     return counted
+
+
+def has_stages(network):
+    return any(name in BETWEEN_STAGES for name, _ in network["operators"])
+
+
+def strategies_of(network, by_kind):
+    """{name: strategy}; `by_kind`: {name without its number: all strategies}, since there the wheel numbers a copy for each micro batch."""
+    if not by_kind:
+        return network["strategies"]
+    found = collections.defaultdict(list)
+    for name, strategy in network["strategies"].items():
+        kind = name.rpartition("-op")[0]
+        if strategy not in found[kind]:
+            found[kind].append(strategy)
+    return {kind: sorted(strategies) for kind, strategies in found.items()}
 
 
 class Comparison:
@@ -90,16 +132,21 @@ class Comparison:
             if name in ours["layouts"] and -1 not in parts[-1]:  # open extents are examples with us
                 mine = ours["layouts"][name][:LAYOUT_PARTS]
                 self.note("layout", parts == mine, "%s %s" % (test, name), parts, mine)
-        for name, strategy in theirs["strategies"].items():
-            if name in ours["strategies"]:
-                mine = ours["strategies"][name]
-                self.note("strategy", strategy == mine, "%s %s" % (test, name), strategy, mine)
+        staged = has_stages(theirs) or has_stages(ours)
+        mine = strategies_of(ours, staged)
+        for name, strategy in strategies_of(theirs, staged).items():
+            if name in mine:
+                self.note("strategy", strategy == mine[name], "%s %s" % (test, name), strategy, mine[name])
+        if staged:  # their list is that of one stage for all micro batches, ours that of all stages: compare.py compares these
+            self.counts["network of stages", True] += 1
+            return
         left, right = collectives_of(theirs), collectives_of(ours)
         self.note("collectives", left == right, test, dict(left - right), dict(right - left))
 
     def print_table(self, show):
         print("| compared | equal | different |\n|---|---:|---:|")
         print("| networks that both compile | %d | |" % self.counts["network", True])
+        print("| ... of several stages | %d | |" % self.counts["network of stages", True])
         for what in ("layout", "strategy", "collectives"):
             print("| %s | %d | %d |" % (what, self.counts[what, True], self.counts[what, False]))
         for line in self.differences[:show]:
@@ -108,7 +155,9 @@ class Comparison:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--suite", type=Path, required=True)
+    parser.add_argument("--suite", type=Path)
+    parser.add_argument("--random", type=int, metavar="SEED")
+    parser.add_argument("--count", type=int, default=72)
     parser.add_argument("--tracer", type=Path, required=True)
     parser.add_argument("--wheel")
     parser.add_argument("--pytest", default="")
@@ -117,18 +166,19 @@ def main():
     parser.add_argument("--timeout", type=int, default=300, help="seconds for a file")
     parser.add_argument("--show", type=int, default=40)
     arguments = parser.parse_args()
-    suite, python = arguments.suite.resolve(), arguments.wheel or wheel.python_of()
-    patterns = arguments.files.split(",")
-    names = sorted(path.name for path in (suite / PARALLEL).glob("test_*.py")
-                   if any(fnmatch.fnmatch(path.name, pattern) for pattern in patterns))
+    if (arguments.suite is None) == (arguments.random is None):
+        parser.error("either --suite or --random is needed")
     comparison = Comparison()
     with tempfile.TemporaryDirectory(prefix="drydock-reference-") as temporary:
         folder = Path(temporary)
-        make_shadow(wheel.package_of(python), folder)
-        sides = {
-            "theirs": (python, {"PYTHONPATH": os.pathsep.join(filter(None, [str(folder), arguments.pytest])),
-                                         "MS_SIMULATION_LEVEL": "0", "RANK_SIZE": "8", "RANK_ID": "0"}),
-            "ours": (sys.executable, {"PYTHONPATH": str(arguments.tracer.resolve())})}
+        if arguments.random is not None:
+            suite, sides = sides_of_random(arguments.tracer, folder, arguments.random, arguments.count)
+            sides["theirs"][1]["PYTHONPATH"] += os.pathsep + arguments.pytest if arguments.pytest else ""
+        else:
+            suite, sides = sides_of_suite(arguments, arguments.wheel or wheel.python_of(), folder)
+        patterns = arguments.files.split(",")
+        names = sorted(path.name for path in (suite / PARALLEL).glob("test_*.py")
+                       if any(fnmatch.fnmatch(path.name, pattern) for pattern in patterns))
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             for name in names:
                 for side, (python, variables) in sides.items():

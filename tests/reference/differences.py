@@ -42,6 +42,12 @@ def collectives(theirs, mine):
     return "no", "only MindSpore: %s; only ours: %s" % (_counted(left - right, text), _counted(right - left, text))
 
 
+def count_of_collectives(theirs, mine):
+    """@return (collectives of both: kind, group and bytes; all that either has)"""
+    left, right = collections.Counter(_triples(theirs)), collections.Counter(_triples(mine))
+    return sum((left & right).values()), sum((left | right).values())
+
+
 def kernels(theirs, mine):
     """@return (equal as a multiset, equal in order, text of the difference)"""
     left, right = records.from_run_length(theirs), records.from_run_length(mine)
@@ -97,6 +103,7 @@ def compare(record, mine):
     row["parts"] = {part: mine["peak_parts"].get(part, 0) - truth[part] for part in truth}
     row["peak at"] = (record["peak_at"].rsplit("/", 1)[-1], mine["peak_at"].rsplit("/", 1)[-1])
     row["collectives"], row["why collectives"] = collectives(record["collectives"], mine["collectives"])
+    row["collective count"] = count_of_collectives(record["collectives"], mine["collectives"])
     if "kernel_order" in mine:
         row["kernels"], row["kernel order"], row["why kernels"] = kernels(record["kernel_order"], mine["kernel_order"])
     if "parameter_slices" in mine:

@@ -44,6 +44,11 @@ def name_of(record):
     return stem if record["rank"] == 0 else "%s/%d" % (stem, record["rank"])
 
 
+def has_stages_or_shards(text):
+    """Whether a script cuts its network into pipeline stages or shards its optimizer."""
+    return re.search(r"pipeline_stages?=|\.pipeline\(|hsdp\(|enable_parallel_optimizer=True", text) is not None
+
+
 # --- ranks ---
 
 def holds(ranks, rank):

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import random
 import sys
 import tempfile
 import unittest
@@ -9,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
 import compiler  # noqa: E402
+import random_networks  # noqa: E402
 
 
 def network(shape=(4, 8), strategy=((2, 1),), group="hccl_world_group"):
@@ -39,11 +41,38 @@ class ComparisonTest(unittest.TestCase):
         comparison = counts(network(shape=(-1, 8)), network())
         self.assertEqual(comparison.counts["layout", True] + comparison.counts["layout", False], 0)
 
+    def test_of_stages_the_kinds_of_operators_are_compared(self):
+        # The wheel lists a product for each of two micro batches, of the one stage that it compiles.
+        theirs, ours = network(), network(group="2-50")
+        theirs["operators"].append(["Receive", ""])
+        theirs["strategies"]["MatMul-op1"] = [[2, 1]]
+        ours["strategies"] = {"MatMul-op7": [[2, 1]]}
+        theirs["strategies"]["MatMul-op0"] = [[2, 1]]
+        comparison = counts(theirs, ours)
+        self.assertEqual(comparison.differences, [])
+        self.assertEqual(comparison.counts["strategy", True], 1)
+        self.assertEqual(comparison.counts["network of stages", True], 1)
+
     def test_table_counts_and_lists(self):
         text = io.StringIO()
         with contextlib.redirect_stdout(text):
             counts(network(), network(shape=(8, 8))).print_table(show=0)
         self.assertIn("| layout | 0 | 1 |", text.getvalue())
+
+
+class RandomNetworksTest(unittest.TestCase):
+    def test_a_seed_gives_the_same_tests_again_and_another_one_others(self):
+        text = random_networks.source(3, 5)
+        self.assertEqual(text, random_networks.source(3, 5))
+        self.assertNotEqual(text, random_networks.source(4, 5))
+        self.assertEqual(text.count("def test_random_"), 5)
+        compile(text, "random", "exec")
+
+    def test_cuts_divide_the_extents_and_use_no_more_than_the_devices(self):
+        writer = random_networks.Writer(random.Random(1))
+        for _ in range(200):
+            first, second = writer.cuts((16, 64))
+            self.assertEqual((16 % first, 64 % second, 8 % (first * second)), (0, 0, 0))
 
 
 class ShadowTest(unittest.TestCase):

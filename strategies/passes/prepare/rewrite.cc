@@ -216,6 +216,12 @@ Graph InsertDatasetNode(Graph graph) {
       input = input != kNoValue && fed[ToIndex(input)] != kNoValue ? fed[ToIndex(input)] : input;
     }
   }
+  // One of several results may be an input; an input that is the only result stays what it is.
+  if (graph.outputs.size() > 1) {
+    for (ValueId& output : graph.outputs) {
+      output = fed[ToIndex(output)] != kNoValue ? fed[ToIndex(output)] : output;
+    }
+  }
   graph.nodes.reserve(graph.nodes.size() + 1);
   graph.nodes.insert(graph.nodes.begin(), std::move(dataset));
   for (Value& value : graph.values) {

@@ -32,6 +32,18 @@ class InProcess(TraceTest):
         run = self.trace(HEAD + source)
         return json.loads(run.output.splitlines()[-1])
 
+    def test_an_input_among_several_results_is_a_result_of_the_network(self):
+        # MindSpore's step_parallel_utils.cc puts a node behind each member of a tuple, and none behind an input that is returned alone.
+        self.assertEqual(self.printed("""
+class Two(Net):
+    def construct(self, x):
+        return super().construct(x), x
+def outputs(net):
+    executor.compile(net, x)
+    return sum("_VirtualOutput" in name for name in executor._get_shard_strategy(net))
+print(json.dumps([outputs(Net()), outputs(Two())]))
+"""), [1, 2])
+
     def test_slices_of_parameters_follow_the_strategy(self):
         # 64 rows cut into 4, 32 columns not cut: 16 x 32. Rows lie on the second axis of (2, 4).
         layout = self.printed("""
