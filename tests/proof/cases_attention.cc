@@ -249,9 +249,10 @@ ProofCase ReshapeAndCacheCase(Draw& draw) {
   const std::int64_t tokens = draw.Uniform(1, 4);
   const std::int64_t hidden = draw.Extent(12);
   const Shape cache = {draw.Uniform(2, 3), draw.Uniform(2, 3), hidden};
+  const Shape rows = draw.Chance(2) ? Shape{tokens, hidden} : Shape{tokens, 1, hidden};
   ProofCase one{
-      .operands = {Fixture({tokens, 1, hidden}), Fixture({tokens, 1, hidden}),
-                   FedAs(Fixture(cache), Feed::kParameter), FedAs(Fixture(cache), Feed::kParameter),
+      .operands = {Fixture(rows), Fixture(rows), FedAs(Fixture(cache), Feed::kParameter),
+                   FedAs(Fixture(cache), Feed::kParameter),
                    WithValues(Integers({tokens}, 0, cache[0] * cache[1] - 1), Values::kDistinct)}};
   if (draw.Chance(3)) {  // One cache only.
     one.operands[1] = one.operands[3] = Absent();
@@ -287,6 +288,12 @@ ProofCase ApplyRotaryCase(Draw& draw) {
         .operands = {Fixture({batch, length, heads, dim}), Fixture({batch, length, key_heads, dim}),
                      Fixture(table), Fixture(table), Indices({batch}, 5)},
         .attrs = attrs};
+  }
+  if (draw.Chance(3)) {  // Tokens behind each other, each with its position or none.
+    return {.operands = {Fixture({length, heads * dim}), Fixture({1, length, key_heads * dim}),
+                         Fixture({5, dim}), Fixture({5, dim}),
+                         Indices({draw.Chance(2) ? length : length + 1}, 5)},
+            .attrs = attrs};
   }
   return {
       .operands = {Fixture({batch, length, heads * dim}), Fixture({batch, length, key_heads * dim}),

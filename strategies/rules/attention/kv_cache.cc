@@ -155,7 +155,8 @@ DRYDOCK_OP(KVCacheScatterUpdate, .family = "attention",
 enum CacheOperand : std::size_t { kKey, kValue, kKeyCache, kValueCache, kSlots };
 
 Status CheckRows(const OpView& op, const TensorType* rows, const TensorType* cache) {
-  const bool fits = rows != nullptr && cache != nullptr && rows->shape.size() == 3 &&
+  const bool fits = rows != nullptr && cache != nullptr &&
+                    (rows->shape.size() == 2 || rows->shape.size() == 3) &&
                     (cache->shape.size() == 3 || cache->shape.size() == 4) && cache->shape[0] > 0 &&
                     cache->shape[1] > 0;
   if (fits) {
@@ -163,11 +164,13 @@ Status CheckRows(const OpView& op, const TensorType* rows, const TensorType* cac
     for (std::size_t d = 2; d < cache->shape.size(); ++d) {
       hidden *= cache->shape[d];
     }
-    if (rows->shape[2] == hidden) {
+    if (rows->shape.back() == hidden) {
       return {};
     }
   }
-  return FailCache(op, "rows (b, s, hidden) and a cache (blocks, block size, hidden) must fit");
+  return FailCache(op,
+                   "rows (b, s, hidden) or (tokens, hidden) and a cache (blocks, block size, "
+                   "hidden) must fit");
 }
 
 Result<std::vector<TensorType>> InferReshapeAndCache(const OpView& op) {
@@ -199,9 +202,10 @@ Result<ShardRule> ShardReshapeAndCache(const OpView& op, const Strategy& /*strat
       continue;
     }
     const bool cache = operand == kKeyCache || operand == kValueCache;
-    rule.inputs.push_back(cache               ? cache_axes(*type)
-                          : operand == kSlots ? TensorAxes(type->shape.size())
-                                              : TensorAxes{{0}, {3}, {4}});
+    rule.inputs.push_back(cache                     ? cache_axes(*type)
+                          : operand == kSlots       ? TensorAxes(type->shape.size())
+                          : type->shape.size() == 2 ? TensorAxes{{0}, {4}}
+                                                    : TensorAxes{{0}, {3}, {4}});
   }
   rule.outputs = {cache_axes(*OptionalType(op, kKeyCache))};
   rule.uncut = {{.axis = 1, .what = "a cache's blocks"},

@@ -123,18 +123,28 @@ DRYDOCK_OP(RotaryPositionEmbeddingGrad, .family = "gradient",
 // ---- ApplyRotaryPosEmb: query, key, cos, sin, position_ids -> both, rotated
 //
 // Three dimensions: query (b, s, heads * dim), tables (positions, dim), position_ids (b) or (b, s)
-// in order of the tokens: each token's row of the tables. Four dimensions: query (b, s, heads,
-// dim), tables (b, s or 1, 1, dim). Inference only.
+// in order of the tokens: each token's row of the tables. Two dimensions: query (tokens, heads *
+// dim), in query or key, which the original does not cut; without a position for each token they
+// count from 0. Four dimensions: query (b, s, heads, dim), tables (b, s or 1, 1, dim). Inference
+// only.
 
 bool IsFourDim(const OpView& op) {
   return op.inputs[0].shape.size() == 4;
 }
 
+/// Tokens of all sequences behind each other, in query or key.
+bool HasFlatTokens(const OpView& op) {
+  return op.inputs[0].shape.size() == 2 ||
+         (op.inputs[0].shape.size() == 3 && op.inputs[1].shape.size() == 2);
+}
+
 Result<std::vector<TensorType>> InferApplyRotary(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 5, 5));
-  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 3, 4));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 2, 4));
   const std::size_t rank = op.inputs[0].shape.size();
-  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 1, rank, rank));
+  // The original asks nothing of the shapes: flattened tokens meet keys that are not.
+  const bool flat = HasFlatTokens(op);
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 1, flat ? 2 : rank, flat ? 3 : rank));
   for (const std::size_t i : {2U, 3U}) {
     DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, i, rank == 4 ? 4 : 2, rank == 4 ? 4 : 2));
     DRYDOCK_RETURN_IF_ERROR(CheckEven(op, op.inputs[i].shape));
@@ -142,7 +152,7 @@ Result<std::vector<TensorType>> InferApplyRotary(const OpView& op) {
   const std::int64_t dim = op.inputs[2].shape.back();
   for (const std::size_t i : {0U, 1U}) {
     const Shape& x = op.inputs[i].shape;
-    if (dim < 1 || x.back() % dim != 0 || x[0] != op.inputs[0].shape[0]) {
+    if (dim < 1 || x.back() % dim != 0 || (!flat && x[0] != op.inputs[0].shape[0])) {
       return FailOp(op, "shape-mismatch",
                     "'" + std::string(op.op) + "' cannot rotate heads of " + std::to_string(dim) +
                         " in a tensor of shape " + TupleText(x));
@@ -162,6 +172,14 @@ Result<ShardRule> ShardApplyRotary(const OpView& op, const Strategy& strategy) {
                      .inputs = {x, x, {table, {}, {}, {}}, {table, {}, {}, {}}, ids},
                      .outputs = {x, x},
                      .strategy_entries = {x, x, whole, whole, ids}};  // tables follow the batch
+  }
+  if (HasFlatTokens(op)) {
+    ShardRule rule;
+    for (const TensorType& type : op.inputs) {
+      rule.inputs.emplace_back(type.shape.size());
+    }
+    rule.outputs = {rule.inputs[0], rule.inputs[1]};
+    return rule;
   }
   const std::int64_t dim = op.inputs[2].shape.back();
   for (std::size_t i = 0; i < std::min<std::size_t>(strategy.size(), 2); ++i) {
@@ -190,9 +208,19 @@ NdArray TableFor(const EvaluateContext& context, std::size_t table, const Shape&
   const NdArray& ids = context.inputs[4];
   const std::int64_t dim = rows.shape.back();
   NdArray wide = FilledArray(x, 0.0);
+  const auto count = static_cast<std::int64_t>(ids.data.size());
+  if (x.size() == 2) {
+    ForEachElement(x, [&](std::span<const std::int64_t> at) {
+      const std::int64_t position =
+          count == x[0] ? static_cast<std::int64_t>(ids.data[static_cast<std::size_t>(at[0])])
+                        : at[0];
+      const std::int64_t row = position % rows.shape[0];
+      wide.data[OffsetOf(x, at)] = rows.data[static_cast<std::size_t>(row * dim + at[1] % dim)];
+    });
+    return wide;
+  }
   ForEachElement(x, [&](std::span<const std::int64_t> at) {
     const std::int64_t token = at[0] * x[1] + at[1];
-    const auto count = static_cast<std::int64_t>(ids.data.size());
     const std::int64_t id = count == x[0] * x[1] ? token : std::min(at[0], count - 1);
     const auto row = static_cast<std::int64_t>(ids.data[static_cast<std::size_t>(id)]);
     wide.data[OffsetOf(x, at)] = rows.data[static_cast<std::size_t>(row * dim + at[2] % dim)];

@@ -12,9 +12,9 @@ from mindspore.ops.primitive import Primitive
 
 def _formed(name, types, *settings):
     """A primitive whose results `types(self, *operands)` gives; operands that are no tensors are settings of the call."""
-    def call(self, *operands):
-        tensors = [value for value in operands if isinstance(value, Tensor)]
-        results = tracing.apply(self.name, tensors, self.recorded_attrs(), self, types=types(self, *operands))
+    def call(self, *operands, **named):
+        tensors = [value for value in operands + tuple(named.values()) if isinstance(value, Tensor)]
+        results = tracing.apply(self.name, tensors, self.recorded_attrs(), self, types=types(self, *operands, **named))
         return results[0] if len(results) == 1 else tuple(results)
 
     return type(name, (_Formed,), {"settings": settings, "__call__": call, "__module__": __name__,
@@ -155,13 +155,34 @@ FusedAddTopKDiv = _formed("FusedAddTopKDiv", lambda self, x, add_num, group_num,
     (x.shape[:-1] + (k,), mstype.float32), (x.shape[:-1] + (k,), mstype.int32)])
 
 
-def _routed(self, x, expert_idx, active_num=0, expert_capacity=0, expert_num=0, drop_pad_mode=0, count_mode=0, before_capacity=False):
+def _routed(self, x, expert_idx, active_num=0, expert_capacity=0, expert_num=0, drop_pad_mode=0,
+            expert_tokens_count_or_cumsum_flag=0, expert_tokens_before_capacity_flag=False):
     copies = values.count(expert_idx.shape)
     rows = (expert_num, expert_capacity) if drop_pad_mode else (min(copies, active_num) if active_num else copies,)
     return [(rows + x.shape[-1:], x.dtype), ((copies,), mstype.int32), ((expert_num,), mstype.int32), ((expert_num,), mstype.int32)]
 
 
 MoeInitRoutingV2 = _formed("MoeInitRoutingV2", _routed)
+
+
+class GroupedMatmulV4(_Formed):
+    """Products of groups of rows with a weight each: lists in, a tuple out. See mindspore.ops.auto_generate.GroupedMatmulV4."""
+
+    settings = ()
+
+    def __call__(self, x, weight, bias=None, scale=None, offset=None, antiquant_scale=None, antiquant_offset=None,
+                 pre_token_scale=None, group_list=None, activation_input=None, activation_quant_scale=None,
+                 activation_quant_offset=None, split_item=0, group_type=-1, group_list_type=0, act_type=0, output_dtype=None):
+        operands = [x, weight, bias, scale, offset, antiquant_scale, antiquant_offset, pre_token_scale, group_list,
+                    activation_input, activation_quant_scale, activation_quant_offset]
+        tensors = [one for operand in operands for one in (operand if isinstance(operand, (list, tuple)) else [operand])
+                   if isinstance(one, Tensor)]
+        dtype = output_dtype or x[0].dtype
+        if split_item in (2, 3):  # one result of all rows
+            types = [((sum(part.shape[0] for part in x), weight[0].shape[-1]), dtype)]
+        else:
+            types = [(part.shape[:-1] + (w.shape[-1],), dtype) for part, w in zip(x, weight)]
+        return tuple(tracing.apply(self.name, tensors, self.recorded_attrs(), self, types=types))
 
 
 class MoeTokenUnpermute(Primitive):
