@@ -47,10 +47,9 @@ Result<std::vector<OutputFile>> MemoryFiles(const sim::DryRunResult& result,
                                .steps = result.job.config.steps,
                                .keep_trace = true};
   options.pool.capacity_bytes = result.device.ms_used_bytes;
-  DRYDOCK_TRY(const sim::MemoryProfile profile,
-              sim::PlansMemoryBeforehand(result.job.config.alloc_conf)
-                  ? sim::ProfileStaticMemory(plan, options)
-                  : sim::ProfileMemory(plan, options));
+  DRYDOCK_TRY(const sim::MemoryProfile profile, sim::PlansMemoryBeforehand(program)
+                                                    ? sim::ProfileStaticMemory(plan, options)
+                                                    : sim::ProfileMemory(plan, options));
   const reports::TrackedNames names = reports::NamesOfPlan(program, plan);
   return std::vector<OutputFile>{
       {.path = "memory_block.csv",

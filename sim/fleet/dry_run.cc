@@ -57,9 +57,8 @@ Status AccountMemory(const LocalProgram& program, const DryRunOptions& options,
                             .largest_count = plan.buffers.size() + 1,
                             .keep_series = options.keep_lifetimes};
   lifetimes.pool.capacity_bytes = device.ms_used_bytes;
-  DRYDOCK_TRY(ranks.memory, PlansMemoryBeforehand(program.from->config.alloc_conf)
-                                ? ProfileStaticMemory(plan, lifetimes)
-                                : ProfileMemory(plan, lifetimes));
+  DRYDOCK_TRY(ranks.memory, PlansMemoryBeforehand(program) ? ProfileStaticMemory(plan, lifetimes)
+                                                           : ProfileMemory(plan, lifetimes));
   MemoryProfile& profile = *ranks.memory;
   ranks.head_room_bytes = device.ms_used_bytes - profile.actual_peak_bytes;
   const TensorFacts facts(program, plan);
@@ -215,6 +214,20 @@ Status AccountClasses(DryRunResult& result, const Executor& executor) {
   return {};
 }
 
+/// Several graphs that are each to be planned beforehand.
+void NotePlansOfBranches(DryRunResult& result) {
+  if (result.options.level >= 1 && PlansMemoryBeforehand(result.job.config.alloc_conf) &&
+      std::ranges::any_of(result.job.programs, [](const LocalProgram& program) {
+        return !PlansMemoryBeforehand(program);
+      })) {
+    result.job.diagnostics.push_back(
+        {.code = "not-modelled",
+         .text = "memory_optimize_level O1: a step with a branch is several plans; its memory is "
+                 "that of kernels that allocate as they run",
+         .unsupported = true});
+  }
+}
+
 /// Stages that get through only if a Send ends before its Receive begins.
 void NoteUnbufferedSends(DryRunResult& result) {
   if (!result.agreement.first_wait.empty()) {
@@ -253,6 +266,7 @@ Result<DryRunResult> DryRun(JobProgram job, const DryRunOptions& options,
   DRYDOCK_RETURN_IF_ERROR(AccountClasses(result, executor));
   result.agreement = CheckAgreement(result.job);
   NoteUnbufferedSends(result);
+  NotePlansOfBranches(result);
   if (options.time && result.agreement.holds) {
     DRYDOCK_TRY(result.time, SimulateStep(result.job, *options.time));
   }

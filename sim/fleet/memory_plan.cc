@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/memory/static_plan.h"
 #include "strategies/graph/kept_constant.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
@@ -333,6 +334,13 @@ std::size_t ResultOf(const MemoryPlan& plan, std::size_t buffer) {
     --first;
   }
   return buffer - first;
+}
+
+bool PlansMemoryBeforehand(const strategies::LocalProgram& program) {
+  return PlansMemoryBeforehand(program.from->config.alloc_conf) &&
+         std::ranges::none_of(program.local.nodes, [](const strategies::Node& node) {
+           return node.attrs.contains(strategies::kConditional);
+         });
 }
 
 }  // namespace drydock::sim

@@ -19,4 +19,8 @@ namespace drydock::sim {
 /// Which result of its node a buffer of such a plan is.
 [[nodiscard]] std::size_t ResultOf(const MemoryPlan& plan, std::size_t buffer);
 
+/// True if the job asks for memory that is planned beforehand (see static_plan.h) and its step has
+/// no branch: with one it is several graphs, each with a plan of its own, which is not followed.
+[[nodiscard]] bool PlansMemoryBeforehand(const strategies::LocalProgram& program);
+
 }  // namespace drydock::sim
