@@ -110,10 +110,11 @@ reports::FullRun RunPlan(const sim::TrainingJob& job, const sim::Plan& plan,
   full.step_seconds += further * (full.step_seconds - first.step_seconds);
   full.collectives +=
       std::llround(further * static_cast<double>(full.collectives - first.collectives));
-  const double inputs = static_cast<double>(all - 2 * few) * 2 * sizeof(std::int32_t) *
-                        static_cast<double>(job.sequence * plan.micro_batch / plan.context);
-  full.peak_bytes += std::llround(inputs);
-  full.actual_bytes += std::llround(inputs);
+  // Tokens and labels of a micro batch, 32 bits each.
+  const std::int64_t tokens = job.sequence * plan.micro_batch / plan.context;
+  const std::int64_t inputs = (all - 2 * few) * 2 * std::int64_t{sizeof(std::int32_t)} * tokens;
+  full.peak_bytes += inputs;
+  full.actual_bytes += inputs;
   full.fits = full.actual_bytes <= limit_bytes;
   return full;
 }

@@ -156,22 +156,36 @@ std::optional<strategies::DType> TraceTypeNamed(std::string_view name) {
   return parsed ? std::optional(*parsed) : std::nullopt;
 }
 
-std::optional<OperatorWork> WorkOf(const TraceEvent& event) {
-  OperatorWork work;
+namespace {
+
+/// Bytes of the operands, of the first one's type; and of the largest.
+struct Operands {
+  strategies::DType dtype = strategies::DType::kFloat32;
+  double bytes = 0;
   double largest = 0;
-  for (std::size_t i = 0; i < event.shapes.size(); ++i) {
-    const auto dtype = i < event.types.size() ? TraceTypeNamed(event.types[i]) : std::nullopt;
+};
+
+Operands OperandsOf(const TraceEvent& event) {
+  Operands found;
+  for (std::size_t i = 0; i < event.shapes.size() && i < event.types.size(); ++i) {
+    const auto dtype = TraceTypeNamed(event.types[i]);
     if (!dtype || event.shapes[i].empty()) {
       continue;
     }
-    if (work.bytes == 0) {
-      work.dtype = *dtype;
-    }
+    found.dtype = found.bytes == 0 ? *dtype : found.dtype;
     const double bytes =
         Count(event.shapes[i]) * static_cast<double>(strategies::DTypeBytes(*dtype));
-    work.bytes += bytes;
-    largest = std::max(largest, bytes);
+    found.bytes += bytes;
+    found.largest = std::max(found.largest, bytes);
   }
+  return found;
+}
+
+}  // namespace
+
+std::optional<OperatorWork> WorkOf(const TraceEvent& event) {
+  const Operands operands = OperandsOf(event);
+  OperatorWork work{.dtype = operands.dtype, .bytes = operands.bytes};
   if (work.bytes <= 0) {
     return std::nullopt;
   }
@@ -201,7 +215,7 @@ std::optional<OperatorWork> WorkOf(const TraceEvent& event) {
   const bool moves = (entry != nullptr && entry->flops == strategies::NoFlops) ||
                      event.name == "aten::copy_" || event.name == "aten::clone";
   work.kind = moves ? EfficiencyKind::kMovement : EfficiencyKind::kVector;
-  work.bytes += largest;  // The result is as large as the largest operand.
+  work.bytes += operands.largest;  // The result is as large as the largest operand.
   return work;
 }
 

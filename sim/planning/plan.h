@@ -64,23 +64,26 @@ struct TrainingJob {
   std::int64_t global_batch = 0;  ///< Samples of a step.
   std::int64_t devices = 1;
   Storage storage = {};
-  AttentionKernel attention = AttentionKernel::kFused;
   /// Bytes that fused attention keeps for each head and token: 4 where the logarithm of the sum is
   /// kept, 64 on Ascend, which keeps maximum and sum with eight columns each.
   double attention_sum_bytes = 4;
-  bool fused_gate = false;  ///< The gate's activation is computed again in the backward pass.
   double logit_bytes = 10;  ///< For each logit at the loss: 16-bit, 32-bit, gradient.
-  bool eight_bit_products = false;
   /// Bytes moved to make 8-bit operands of a 16-bit number: its largest is looked for (2), it is
   /// read, written and written transposed (4). Scales of rows do all of that in both directions.
   double eight_bit_bytes = 6;
-  bool causal = true;  ///< Fused attention skips what lies above the diagonal.
   /// How often passes over memory read and write what fused kernels do once: 1 where they are
   /// fused, more where each operator is a kernel of its own.
   double memory_passes = 1;
   /// Seconds that the host needs to launch a layer's forward pass, twice that for its backward
   /// pass; devices wait for it. 0: launches run ahead.
   double host_layer_seconds = 0;
+  /// Bytes that a program copies on the device for each whole weight and micro batch where weights
+  /// are cut (level 3): what was gathered is taken apart, gradients are cast and put together.
+  double weight_copy_bytes = 0;
+  AttentionKernel attention = AttentionKernel::kFused;
+  bool fused_gate = false;  ///< The gate's activation is computed again in the backward pass.
+  bool eight_bit_products = false;
+  bool causal = true;  ///< Fused attention skips what lies above the diagonal.
   /// Each operator is a kernel: gradients are cast and added up for every micro batch, and the
   /// optimizer is a chain of them, as MindSpore's programs are without fusion.
   bool separate_operators = false;
@@ -89,9 +92,6 @@ struct TrainingJob {
   bool overlap_data = true;  ///< Gradient reduction runs beside the backward pass.
   /// Replicas exchange in one ring, which leaves a node through one adapter.
   bool one_ring = false;
-  /// Bytes that a program copies on the device for each whole weight and micro batch where weights
-  /// are cut (level 3): what was gathered is taken apart, gradients are cast and put together.
-  double weight_copy_bytes = 0;
 };
 
 /// Samples in a step of one pipeline. 0 if the batch cannot be divided.
