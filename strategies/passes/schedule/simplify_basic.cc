@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "strategies/operators/known_ops.h"
+
 /// What a fused kernel need not do.
 ///
 /// Operations whose operands are all numbers are numbers; entries tell what is simpler
@@ -14,7 +16,8 @@
 /// Example: 1 - beta of an optimizer is a number then, and the update has it inside. Where other
 /// kernels read the difference it is made by an operation that does nothing else.
 ///
-/// Source: mindspore/ccsrc/backend/common/graph_kernel/core/arithmetic_simplify.cc.
+/// Source: mindspore/ccsrc/backend/common/graph_kernel/core/arithmetic_simplify.cc,
+/// raise_reduction_precision.cc.
 namespace drydock::strategies {
 namespace {
 
@@ -86,6 +89,44 @@ void MakeResults(BasicProgram& program, const std::vector<TensorType>& types) {
   }
 }
 
+/// Sums of float16 are sums of float32, converted before and behind.
+void RaiseSums(BasicProgram& program) {
+  const BasicFacts* const cast = FindBasic(kCast);
+  const auto result_of = [](std::size_t op) {
+    return BasicValue{.source = Source::kResult, .index = static_cast<std::int32_t>(op)};
+  };
+  const std::size_t count = program.ops.size();
+  for (std::size_t n = 0; n < count; ++n) {
+    if (program.ops[n].facts->pattern != BasicPattern::kReduce || program.ops[n].inputs.empty() ||
+        program.TypeOf(program.ops[n].inputs.front()).dtype != DType::kFloat16) {
+      continue;
+    }
+    const BasicValue sum = result_of(n);
+    const BasicValue raised = result_of(program.ops.size());
+    const BasicValue lowered = result_of(program.ops.size() + 1);
+    BasicOp before{.facts = cast, .inputs = {program.ops[n].inputs.front()}};
+    before.type = program.TypeOf(before.inputs.front());
+    before.type.dtype = DType::kFloat32;
+    const BasicOp behind{.facts = cast, .inputs = {sum}, .type = program.ops[n].type};
+    std::ranges::replace(program.results, sum, lowered);
+    for (std::size_t user = 0; user < program.ops.size(); ++user) {
+      BasicOp& op = program.ops[user];
+      if (std::ranges::find(op.inputs, sum) == op.inputs.end()) {
+        continue;
+      }
+      if (op.facts == cast && op.type.dtype == DType::kFloat32) {
+        PutInstead(program, user, sum);
+      } else {
+        std::ranges::replace(op.inputs, sum, lowered);
+      }
+    }
+    program.ops[n].inputs.front() = raised;
+    program.ops[n].type.dtype = DType::kFloat32;
+    program.ops.push_back(std::move(before));
+    program.ops.push_back(behind);
+  }
+}
+
 }  // namespace
 
 void SimplifyBasic(BasicProgram& program) {
@@ -96,6 +137,7 @@ void SimplifyBasic(BasicProgram& program) {
   while (ComputeNumbers(program) || SimplifyOne(program)) {
   }
   MakeResults(program, types);
+  RaiseSums(program);
 }
 
 }  // namespace drydock::strategies
