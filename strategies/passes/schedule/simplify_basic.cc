@@ -91,7 +91,7 @@ void MakeResults(BasicProgram& program, const std::vector<TensorType>& types) {
 
 /// Sums of float16 are sums of float32, converted before and behind.
 void RaiseSums(BasicProgram& program) {
-  const BasicFacts* const cast = FindBasic(kCast);
+  const BasicFacts* const cast = FindBasic(ops::kCast);
   const auto result_of = [](std::size_t op) {
     return BasicValue{.source = Source::kResult, .index = static_cast<std::int32_t>(op)};
   };
