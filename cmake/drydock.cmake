@@ -12,7 +12,8 @@ target_compile_features(drydock_options INTERFACE cxx_std_20)
 # Warnings are for who changes the code, and errors then; who builds it to use it sees none. (At -O2 gcc 12 warns of the
 # standard library's own strings.)
 if(DRYDOCK_WARNINGS)
-  target_compile_options(drydock_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+  # Compiled together, a local name in one file is that of a constant in another one.
+  target_compile_options(drydock_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion $<$<NOT:$<BOOL:${DRYDOCK_UNITY}>>:-Wshadow>
     -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${DRYDOCK_WERROR}>:-Werror>)
 endif()
 if(DRYDOCK_SANITIZE)

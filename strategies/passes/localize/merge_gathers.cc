@@ -116,7 +116,7 @@ void MergeGathers(LocalDraft& draft, std::size_t first) {
   }
   std::map<ValueId, ValueId> merged;
   for (const auto& [origin, all] : gathers) {
-    const auto equal = [&](const Gather& one) { return one.form == all.front().form; };
+    const auto equal = [&head = all.front()](const Gather& one) { return one.form == head.form; };
     if (std::ranges::all_of(all, equal)) {
       for (std::size_t i = 1; i < all.size(); ++i) {
         merged.emplace(all[i].result, all.front().result);
