@@ -15,6 +15,8 @@ if(DRYDOCK_WARNINGS)
   # Compiled together, a local name in one file is that of a constant in another one.
   target_compile_options(drydock_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion $<$<NOT:$<BOOL:${DRYDOCK_UNITY}>>:-Wshadow>
     -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${DRYDOCK_WERROR}>:-Werror>)
+else()
+  target_compile_options(drydock_options INTERFACE -w)
 endif()
 if(DRYDOCK_SANITIZE)
   target_compile_options(drydock_options INTERFACE -fsanitize=${DRYDOCK_SANITIZE} -fno-omit-frame-pointer)

@@ -27,13 +27,6 @@ constexpr std::array<std::string_view, 9> kAllowedCiphers = {
     "ECDHE-ECDSA-CHACHA20-POLY1305",
 };
 
-struct FreeContext {
-  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
-};
-struct FreeSession {
-  void operator()(SSL* session) const { SSL_free(session); }
-};
-
 tl::unexpected<Error> FailCiphers(const std::string& what) {
   std::string names;
   for (const std::string_view name : kAllowedCiphers) {
@@ -61,7 +54,10 @@ Status CheckCiphers(std::string_view list) {
 }  // namespace
 
 struct TlsContext::Native {
-  std::unique_ptr<SSL_CTX, FreeContext> context;
+  struct Free {
+    void operator()(SSL_CTX* pointer) const { SSL_CTX_free(pointer); }
+  };
+  std::unique_ptr<SSL_CTX, Free> context;
 };
 
 namespace {
@@ -138,7 +134,10 @@ Result<std::unique_ptr<TlsContext>> TlsContext::Load(const TlsFiles& files, TlsS
 }
 
 struct TlsSession::Native {
-  std::unique_ptr<SSL, FreeSession> session;
+  struct Free {
+    void operator()(SSL* pointer) const { SSL_free(pointer); }
+  };
+  std::unique_ptr<SSL, Free> session;
   BIO* in = nullptr;   ///< Owned by the session.
   BIO* out = nullptr;  ///< Owned by the session.
 

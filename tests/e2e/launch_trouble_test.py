@@ -111,8 +111,8 @@ class SurroundingsTest(launch.LaunchTest):
                  *self.words(16, "--rendezvous=launcher", "--log_dir=out", "net.py")]
         done = subprocess.run(words, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, env=self.variables(), timeout=launch.SECONDS,
-                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (8, 8)))
-        # 8 processes: msrun's two with a few threads, then some ranks. Those ran, so it is no refusal (jobs9).
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (16, 16)))
+        # 16 processes: msrun's two with a few threads, then some ranks. Those ran, so it is no refusal (jobs9).
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stderr, rb"error\[START_FAILED\]: rank \d+ could not be started: cannot start one more process: .*; "
                                       rb"\d+ of 16 ranks of this node were running and were ended; hint: raise the limit")

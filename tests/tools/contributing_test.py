@@ -61,7 +61,8 @@ def complaints(copy, path):
     """What the compiler says to `path` of the tree `copy`, with the options that the build has for it or its neighbour."""
     known = {entry["file"]: entry for entry in json.loads((BUILD / "compile_commands.json").read_text())}
     wanted = str(SOURCE / path)
-    near = [name for name in known if Path(name).parent == Path(wanted).parent]
+    together = str(Path(path).parent).replace("/", "_")  # the folder's sources, where they are compiled together
+    near = [name for name in known if Path(name).parent == Path(wanted).parent or re.fullmatch(together + r"_\d+", Path(name).stem)]
     entry = known.get(wanted) or known[near[0]]
     words = shlex.split(entry["command"])
     words = words[next(i for i, word in enumerate(words) if re.search(r"(\+\+|clang|gcc)(-\d+)?$", word)):]

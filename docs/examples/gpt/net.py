@@ -147,6 +147,18 @@ class Loss(nn.Cell):
         return self.neg(self.mean(self.pick(chosen, -1)))
 
 
+class LookUp(nn.Cell):
+    """Rows of the token table, with what their positions add. A cell, so that it can have a stage: tables in front of all stages are in all of them."""
+
+    def __init__(self, dp):
+        super().__init__()
+        self.look_up = ops.Gather().shard(((1, 1), (dp, 1)))
+        self.add = ops.Add().shard(((dp, 1, 1), (1, 1)))
+
+    def construct(self, tokens, table, positions):
+        return self.add(self.look_up(table, tokens, 0), positions)
+
+
 class Gpt(nn.Cell):
     """Token and position embedding, the layers, and the loss against the next token."""
 
@@ -155,8 +167,7 @@ class Gpt(nn.Cell):
         self.hidden = args.hidden
         self.table = weight([args.vocabulary, args.hidden])
         self.positions = weight([args.sequence, args.hidden])
-        self.look_up = ops.Gather().shard(((1, 1), (dp, 1)))
-        self.add = ops.Add().shard(((dp, 1, 1), (1, 1)))
+        self.embed = LookUp(dp)
         self.reshape = ops.Reshape()
         self.layers = nn.CellList([Block(args, dp, mp) for _ in range(args.layers)])
         self.norm = LayerNorm(args.hidden, dp)
@@ -168,7 +179,7 @@ class Gpt(nn.Cell):
         self.mask.requires_grad = False
 
     def construct(self, tokens, labels):
-        x = self.add(self.look_up(self.table, tokens, 0), self.positions)
+        x = self.embed(tokens, self.table, self.positions)
         x = self.reshape(x, (-1, self.hidden))
         for layer in self.layers:
             x = layer(x, self.mask)
@@ -191,6 +202,7 @@ def spread(net, args):
         layer.pipeline_stage = i * args.stages // args.layers
         if args.recompute:
             layer.recompute()
+    net.embed.pipeline_stage = 0
     net.norm.pipeline_stage = net.loss.pipeline_stage = args.stages - 1
     if args.micro_batches == 1:
         return net

@@ -155,7 +155,7 @@ class Embedding(Weights):
         return self.add(x, self.reshape(positions, (self.cp, 1, -1, self.hidden)))
 
     def construct(self, tokens, table):
-        x = self.look_up(table, self.arranged(tokens), 0)
+        x = self.look_up(self.half(table), self.arranged(tokens), 0)
         if self.positions is not None:
             x = self.placed(x)
         x = self.reshape(x, (-1, self.hidden))
@@ -163,16 +163,16 @@ class Embedding(Weights):
         return x if self.drop is None else self.drop(x)[0]
 
 
-class Head(nn.Cell):
+class Head(Weights):
     """Logits of the normalised rows, and their loss."""
 
     def __init__(self, args, cut):
-        super().__init__()
+        super().__init__(args)
         self.product = ops.MatMul(transpose_b=True).shard(((cut.tokens, 1), (cut.mp, 1)))
         self.loss = Loss(args.vocabulary, cut.tokens, cut.mp)
 
     def construct(self, x, weight, labels):
-        return self.loss(self.product(x, weight), labels)
+        return self.loss(self.product(x, self.half(weight)), labels)
 
 
 class Transformer(Weights):
@@ -201,16 +201,16 @@ class Transformer(Weights):
         self.angles = Angles(args)
 
     def construct(self, tokens, labels):
-        x = self.embedding(tokens, self.half(self.table))
+        x = self.embedding(tokens, self.table)
         mask = self.mask if self.fused else self.half(self.mask)
         cos, sin = self.angles()
         for layer in self.layers:
             x = layer(x, mask, cos, sin)
         wanted = self.reshape(self.embedding.arranged(labels), (-1,))
-        weight = self.half(self.table if self.head_weight is None else self.head_weight)
+        weight = self.table if self.head_weight is None else self.head_weight
         loss = self.head(x if self.norm is None else self.norm(x), weight, wanted)
         for predict, further in zip(self.predictions, self.further):
-            x = predict(x, further(labels, self.half(self.table)), mask, cos, sin)
+            x = predict(x, further(labels, self.table), mask, cos, sin)
             loss = self.plus(loss, self.times(self.head(predict.norm(x), weight, wanted), self.share))
         return loss
 
@@ -247,6 +247,7 @@ def spread(net, args):
             layer.recompute()
         elif args.recompute == "selective":
             layer.attention.core.recompute()
+    net.embedding.pipeline_stage = 0  # a table in front of all stages would be in all of them
     for cell in (net.norm, net.head, *net.predictions, *net.further):
         if cell is not None:
             cell.pipeline_stage = args.stages - 1
