@@ -63,6 +63,11 @@ std::string VariableOf(std::string_view name) {
 }
 
 /// Lines of a configuration file (TOML); none if it is not there and need not be.
+/// A section begins or ends.
+bool IsBorder(const CLI::ConfigItem& item) {
+  return item.name == "++" || item.name == "--";
+}
+
 Result<std::vector<CLI::ConfigItem>> ItemsOf(const std::string& path, bool is_wanted) {
   std::error_code none;
   if (!is_wanted && !std::filesystem::exists(path, none)) {
@@ -241,8 +246,8 @@ Status FlagSet::TakeFile(const FlagSources& sources) {
   }
   DRYDOCK_TRY(const std::vector<CLI::ConfigItem> items, ItemsOf(path, named != taken_.end()));
   for (const CLI::ConfigItem& item : items) {
-    if (item.name == "++" || item.name == "--") {
-      continue;  // a section begins or ends
+    if (IsBorder(item)) {
+      continue;
     }
     if (item.parents.empty()) {
       return FailCommand("USAGE", path + ": '" + item.name + "' stands outside of a section",
@@ -393,8 +398,9 @@ std::vector<std::string> FlagSet::GivenWords() const {
     values[taken.flag->spec.name] = taken.value;
   }
   std::vector<std::string> words;
+  words.reserve(values.size());
   for (const auto& [name, value] : values) {
-    words.push_back(name + "=" + value);
+    words.push_back(std::string(name).append("=").append(value));
   }
   return words;
 }

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "launcher/files.h"
 #include "launcher/load_script.h"
 #include "strategies/document/json_codec.h"
@@ -65,6 +67,18 @@ Status CheckScript(const std::string& path) {
   return text ? Status() : FailCommand("NO_SCRIPT", text.error().message);
 }
 
+/// Whether a scope is one of `scopes`, or inside of one.
+bool IsBelow(const std::string& scope, const std::set<std::string>& scopes) {
+  for (std::size_t end = scope.find('/'); true; end = scope.find('/', end + 1)) {
+    if (scopes.contains(scope.substr(0, end))) {
+      return true;
+    }
+    if (end == std::string::npos) {
+      return false;
+    }
+  }
+}
+
 /// What the script's recompute() of each layer would have recorded (nn/_recompute.py of the
 /// tracer).
 void RecomputeRecorded(strategies::Graph& graph, const std::vector<sim::TracedLayer>& layers) {
@@ -74,18 +88,8 @@ void RecomputeRecorded(strategies::Graph& graph, const std::vector<sim::TracedLa
     outer.insert(layer.scope);
     apart.insert(layer.apart.begin(), layer.apart.end());
   }
-  const auto is_below = [](const std::string& scope, const std::set<std::string>& scopes) {
-    for (std::size_t end = scope.find('/'); true; end = scope.find('/', end + 1)) {
-      if (scopes.contains(scope.substr(0, end))) {
-        return true;
-      }
-      if (end == std::string::npos) {
-        return false;
-      }
-    }
-  };
   for (strategies::Node& node : graph.nodes) {
-    if (is_below(node.scope, outer) && !is_below(node.scope, apart)) {
+    if (IsBelow(node.scope, outer) && !IsBelow(node.scope, apart)) {
       node.scope.insert(0, "recompute_");
     }
   }
@@ -225,7 +229,7 @@ Result<std::size_t> SkipInterpreterFlags(const std::string& interpreter,
       ++i;
     } else if (std::ranges::find(kHarmless, word) == kHarmless.end()) {
       return FailCommand("UNSUPPORTED",
-                         "'" + interpreter + " " + word + "' is not handled in a dry run",
+                         fmt::format("'{} {}' is not handled in a dry run", interpreter, word),
                          "give the script's file, or -m and the name of its module");
     }
   }

@@ -374,7 +374,7 @@ Status CheckFleetSize(std::int64_t ranks) {
 
 namespace {
 
-Status CheckCounts(const MsrunOptions& o) {
+Status CheckRanks(const MsrunOptions& o) {
   if (o.worker_num <= 0) {
     return FailUsage("argument --worker_num: must be greater than 0, but it is " +
                      std::to_string(o.worker_num));
@@ -385,6 +385,11 @@ Status CheckCounts(const MsrunOptions& o) {
   if (o.sim_level >= 0) {
     DRYDOCK_RETURN_IF_ERROR(CheckFleetSize(o.worker_num));
   }
+  return {};
+}
+
+/// Which ranks are looked at, and how their devices stand.
+Status CheckPlaces(const MsrunOptions& o) {
   if (o.sim_rank_id < -1 || o.sim_rank_id >= o.worker_num) {
     return FailUsage(
         "argument --sim_rank_id: rank " + std::to_string(o.sim_rank_id) + " is not in the job",
@@ -402,6 +407,12 @@ Status CheckCounts(const MsrunOptions& o) {
   if (o.devices_per_node > 1'000'000) {
     return FailUsage("argument --devices_per_node: must be from 1 to 1000000");
   }
+  return {};
+}
+
+Status CheckCounts(const MsrunOptions& o) {
+  DRYDOCK_RETURN_IF_ERROR(CheckRanks(o));
+  DRYDOCK_RETURN_IF_ERROR(CheckPlaces(o));
   const bool timed = !o.hardware.empty() || o.jitter >= 0;
   if (timed && o.sim_level >= 0 && o.sim_level < 3) {
     return FailUsage("arguments --hardware, --jitter: only --sim_level=3 has times",
