@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include <fmt/format.h>
+
 #include "launcher/exit_code.h"
 #include "launcher/msrun_options.h"
 #include "launcher/run/job_spec.h"
@@ -112,11 +114,11 @@ Status CompareHosts(const std::vector<SpreadHost>& hosts) {
       const auto [name, expected] = Parted(line);
       const auto [other_name, found] = Parted(other_line);
       const std::string what = name == other_name ? name : "what they tell of their run";
-      return FailCommand("HOSTS_DIFFER",
-                         Named(i, hosts[i]) + " and " + Named(0, hosts.front()) +
-                             " differ in the " + what + ": " + found + " there, " + expected +
-                             " here",
-                         what == kResult ? kOtherResult : "");
+      return FailCommand(
+          "HOSTS_DIFFER",
+          fmt::format("{} and {} differ in the {}: {} there, {} here", Named(i, hosts[i]),
+                      Named(0, hosts.front()), what, found, expected),
+          what == kResult ? kOtherResult : "");
     }
   }
   return {};

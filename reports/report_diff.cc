@@ -215,6 +215,7 @@ std::string SectionText(const Section& section, std::size_t most) {
   changed.resize(changed.size() - left);
   shown.insert(shown.end(), changed.begin(), changed.end());
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(shown.size());
   for (const DiffLine* line : shown) {
     rows.push_back({FitText(line->name, 60), Amount(line->before, section.seconds),
                     Amount(line->after, section.seconds), Change(*line, section.seconds)});

@@ -1,3 +1,6 @@
+#include <string>
+#include <string_view>
+
 #include "reports/error_document.h"
 #include "reports/field_table.h"
 #include "reports/report_json.h"
@@ -7,8 +10,8 @@ namespace drydock::reports {
 namespace {
 
 template <Described Report>
-ReportFormat FormatOf(std::string schema_file) {
-  ReportFormat format = {.name = Report{}.schema, .schema_file = std::move(schema_file)};
+ReportFormat FormatOf(std::string_view schema_file) {
+  ReportFormat format = {.name = Report{}.schema, .schema_file = std::string(schema_file)};
   CollectTypes<Report>(format.types);
   return format;
 }

@@ -33,13 +33,14 @@ Result<BioPtr> Open(const std::string& path, const std::string& what) {
   if (path.empty()) {
     return FailFile(path, what + " is not configured");
   }
-  auto text = ReadFile(path, kMaxTlsBytes);
+  const auto text = ReadFile(path, kMaxTlsBytes);
   if (!text) {
     return FailCommand("TLS_MATERIAL", text.error().message,
                        "check the files of the TLS configuration");
   }
+  const std::string& pem = *text;
   BioPtr bio(BIO_new(BIO_s_mem()));
-  BIO_write(bio.get(), text->data(), static_cast<int>(text->size()));
+  BIO_write(bio.get(), pem.data(), static_cast<int>(pem.size()));
   return bio;
 }
 
