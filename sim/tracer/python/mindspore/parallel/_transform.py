@@ -6,8 +6,6 @@ Example: (16, 16, 16) on devices (2, 2, 2), cut as (2, 1, -1): the free axis 0 s
 """
 import math
 
-import numpy as np
-
 from mindspore._drydock.errors import user_error
 
 
@@ -147,12 +145,14 @@ def _generate_transform_operator_stack(transform_operators_map, self_rank):
 
 
 def _slice_of(data, numbers):
-    begin, end, stride = np.array(numbers).reshape(3, -1).tolist()
+    third = len(numbers) // 3
+    begin, end, stride = numbers[:third], numbers[third:2 * third], numbers[2 * third:]
     return data[tuple(map(slice, begin, end, stride))]
 
 
 def _apply_tensor_transform_operators(transform_operator_stack, tensor_dict, device_num):
     """Applies the operators to the slices {rank: array}, all of one number before the next."""
+    import numpy as np  # of whoever has arrays; the names of this module are there without it
     def slice_at(rank):
         if rank % device_num not in tensor_dict:
             raise user_error(ValueError, "transform:slice", "the slice of rank %d is missing" % (rank % device_num))
@@ -172,6 +172,8 @@ def _apply_tensor_transform_operators(transform_operator_stack, tensor_dict, dev
 
 def _reshape_param_data(param_data, dev_mat, tensor_map):
     """The whole tensor from the slices of all ranks, one behind the other in dimension 0."""
+    import numpy as np
+
     from mindspore.common.tensor import Tensor
     slices = np.split(param_data.asnumpy(), math.prod(dev_mat), axis=0)
     cuts = _get_tensor_strategy(dev_mat, tensor_map)
