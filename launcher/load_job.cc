@@ -13,6 +13,7 @@
 #include "launcher/load_script.h"
 #include "strategies/document/json_codec.h"
 #include "strategies/document/json_reader.h"
+#include "strategies/operators/known_ops.h"
 #include "strategies/passes/prepare/recompute_layers.h"
 
 namespace drydock::launcher {
@@ -67,18 +68,6 @@ Status CheckScript(const std::string& path) {
   return text ? Status() : FailCommand("NO_SCRIPT", text.error().message);
 }
 
-/// Whether a scope is one of `scopes`, or inside of one.
-bool IsBelow(const std::string& scope, const std::set<std::string>& scopes) {
-  for (std::size_t end = scope.find('/'); true; end = scope.find('/', end + 1)) {
-    if (scopes.contains(scope.substr(0, end))) {
-      return true;
-    }
-    if (end == std::string::npos) {
-      return false;
-    }
-  }
-}
-
 /// What the script's recompute() of each layer would have recorded (nn/_recompute.py of the
 /// tracer).
 void RecomputeRecorded(strategies::Graph& graph, const std::vector<sim::TracedLayer>& layers) {
@@ -88,15 +77,11 @@ void RecomputeRecorded(strategies::Graph& graph, const std::vector<sim::TracedLa
     outer.insert(layer.scope);
     apart.insert(layer.apart.begin(), layer.apart.end());
   }
-  for (strategies::Node& node : graph.nodes) {
-    if (IsBelow(node.scope, outer) && !IsBelow(node.scope, apart)) {
-      node.scope.insert(0, "recompute_");
-    }
-  }
+  strategies::RecomputeScopes(graph, outer, apart);
   for (const sim::TracedLayer& layer : layers) {
     for (const sim::TracedLayer::Kept& kept : layer.kept) {
       if (kept.node < graph.nodes.size()) {
-        graph.nodes[kept.node].attrs["recompute"] = false;
+        graph.nodes[kept.node].attrs.insert_or_assign(std::string(strategies::kRecompute), false);
         if (kept.slice) {
           graph.nodes[kept.node].attrs["slice_activation"] = true;
         }

@@ -12,6 +12,7 @@
 #include <cctype>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -45,6 +46,23 @@ std::string NameOf(std::string_view kind) {
   return name.empty() ? "layer" : name;
 }
 
+/// Whether a scope is one of `scopes`, or inside of one.
+bool IsBelow(const std::string& scope, const std::set<std::string>& scopes) {
+  for (std::size_t end = scope.find('/'); true; end = scope.find('/', end + 1)) {
+    if (scopes.contains(scope.substr(0, end))) {
+      return true;
+    }
+    if (end == std::string::npos) {
+      return false;
+    }
+  }
+}
+
+/// As the scopes of Cells begin that a script recomputes; see IsInRecomputedScope.
+void MarkRecomputed(Node& node) {
+  node.scope.insert(0, "recompute_");
+}
+
 class Layers {
  public:
   explicit Layers(Graph& graph) : graph_(graph) {
@@ -62,7 +80,7 @@ class Layers {
     if (!texts_.empty()) {
       KeepResults();
       for (const auto& [n, layer] : layer_of_) {
-        graph_.nodes[n].scope.insert(0, "recompute_");
+        MarkRecomputed(graph_.nodes[n]);
       }
     }
     std::string text;
@@ -146,6 +164,15 @@ class Layers {
 
 std::string RecomputeLayers(Graph& graph) {
   return Layers(graph).Run();
+}
+
+void RecomputeScopes(Graph& graph, const std::set<std::string>& outer,
+                     const std::set<std::string>& apart) {
+  for (Node& node : graph.nodes) {
+    if (IsBelow(node.scope, outer) && !IsBelow(node.scope, apart)) {
+      MarkRecomputed(node);
+    }
+  }
 }
 
 }  // namespace drydock::strategies
