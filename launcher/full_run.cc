@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "base/executor.h"
 #include "launcher/files.h"
@@ -12,6 +13,7 @@
 #include "launcher/time_options.h"
 #include "reports/plan_settings.h"
 #include "strategies/passes/compile_job.h"
+#include "strategies/passes/prepare/micro_batches.h"
 
 namespace drydock::launcher {
 namespace {
@@ -57,18 +59,32 @@ Result<sim::DryRunResult> RunInFull(const std::vector<std::string>& words,
 
 namespace {
 
-/// One plan, compiled as it is.
-reports::FullRun RunStep(const sim::TrainingJob& job, const sim::Plan& plan,
+/// Micro batches that fill the pipeline: twice as many where parts of stages take turns.
+std::int64_t FillingOf(const sim::Plan& plan) {
+  return std::max<std::int64_t>(2, plan.pipeline * (plan.interleave > 1 ? 2 : 1));
+}
+
+/// A step of very many micro batches is followed from two shorter ones: behind those that fill the
+/// pipeline each further micro batch adds the same time, and to memory its inputs.
+bool IsFollowed(const sim::TrainingJob& job, const sim::Plan& plan) {
+  return MicroBatches(job, plan) >= 4 * FillingOf(plan);
+}
+
+/// A recorded step, compiled as it is.
+reports::FullRun RunStep(strategies::TracedJob traced, std::int64_t micro_batches,
                          const sim::HardwareProfile& hardware, std::int64_t limit_bytes,
-                         const Context& context) {
-  std::vector<std::string> words = Words(job, ScriptPath(), reports::ScriptArguments(job, plan));
-  const std::int64_t gibibytes = std::max<std::int64_t>(1, limit_bytes >> 30);
-  words.insert(words.begin(), "--device_memory=" + std::to_string(gibibytes) + "GB");
-  const Result<sim::DryRunResult> result = RunInFull(words, &hardware, context);
+                         const Executor& executor) {
+  const sim::DryRunOptions dry_run{.level = 3, .time = sim::TimeOptions{.hardware = hardware}};
+  Result<strategies::JobProgram> program = strategies::CompileJob(
+      std::move(traced), sim::DescribedRank(dry_run), {.executor = &executor});
+  if (!program) {
+    return {.problem = program.error().message};
+  }
+  const Result<sim::DryRunResult> result = sim::DryRun(*std::move(program), dry_run, executor);
   if (!result) {
     return {.problem = result.error().message};
   }
-  reports::FullRun full{.micro_batches = MicroBatches(job, plan)};
+  reports::FullRun full{.micro_batches = micro_batches};
   for (const sim::ClassMemory& one : result->classes) {
     if (one.memory) {
       full.peak_bytes = std::max(full.peak_bytes, one.memory->used_peak_bytes);
@@ -84,35 +100,77 @@ reports::FullRun RunStep(const sim::TrainingJob& job, const sim::Plan& plan,
   return full;
 }
 
+Result<strategies::TracedJob> Recorded(const sim::TrainingJob& job, const sim::Plan& plan,
+                                       std::int64_t limit_bytes, const Context& context) {
+  std::vector<std::string> words = Words(job, ScriptPath(), reports::ScriptArguments(job, plan));
+  const std::int64_t gibibytes = std::max<std::int64_t>(1, limit_bytes >> 30);
+  words.insert(words.begin(), "--device_memory=" + std::to_string(gibibytes) + "GB");
+  MsrunOptions options;
+  FlagSet flags;
+  AddMsrunFlags(flags, options);
+  DRYDOCK_RETURN_IF_ERROR(flags.Parse(words));
+  DRYDOCK_TRY(const MsrunOptions finished,
+              FinishMsrunOptions(std::move(options), flags, context.environment));
+  std::optional<strategies::JobConfig> settings;
+  DRYDOCK_TRY(LoadedJob loaded, LoadJob(finished, context, settings));
+  return std::move(loaded.traced);
+}
+
+/// The same step with twice as many micro batches.
+bool Double(strategies::TracedJob& traced) {
+  return std::ranges::all_of(traced.networks, [](strategies::TracedNetwork& network) {
+    return strategies::MultiplyMicroBatches(network.graph, 2);
+  });
+}
+
 }  // namespace
 
-reports::FullRun RunPlan(const sim::TrainingJob& job, const sim::Plan& plan,
-                         const sim::HardwareProfile& hardware, std::int64_t limit_bytes,
-                         const Context& context) {
-  // Behind the micro batches that fill a pipeline each further one adds the same time, and to
-  // memory its inputs. A step of very many is followed from two shorter ones: a straight line.
+RecordedPlan RecordPlan(const sim::TrainingJob& job, const sim::Plan& plan,
+                        std::int64_t limit_bytes, const Context& context) {
   const std::int64_t all = MicroBatches(job, plan);
-  const std::int64_t few = std::max<std::int64_t>(2, plan.pipeline * (plan.interleave > 1 ? 2 : 1));
-  if (all < 4 * few) {
-    return RunStep(job, plan, hardware, limit_bytes, context);
+  RecordedPlan recorded{.plan = plan,
+                        .micro_batches = IsFollowed(job, plan) ? FillingOf(plan) : all};
+  sim::TrainingJob part = job;
+  part.global_batch = job.global_batch / all * recorded.micro_batches;
+  if (auto traced = Recorded(part, plan, limit_bytes, context)) {
+    recorded.traced = *std::move(traced);
+  } else {
+    recorded.problem = traced.error().message;
   }
-  const auto shorter = [&](std::int64_t micro_batches) {
-    sim::TrainingJob part = job;
-    part.global_batch = job.global_batch / all * micro_batches;
-    return RunStep(part, plan, hardware, limit_bytes, context);
-  };
-  const reports::FullRun first = shorter(few);
-  reports::FullRun full = first.problem.empty() ? shorter(2 * few) : first;
+  return recorded;
+}
+
+reports::FullRun CompilePlan(const sim::TrainingJob& job, RecordedPlan recorded,
+                             const sim::HardwareProfile& hardware, std::int64_t limit_bytes,
+                             const Executor& executor) {
+  if (!recorded.problem.empty()) {
+    return {.problem = std::move(recorded.problem)};
+  }
+  const sim::Plan& plan = recorded.plan;
+  const std::int64_t few = recorded.micro_batches;
+  if (!IsFollowed(job, plan)) {
+    return RunStep(std::move(recorded.traced), few, hardware, limit_bytes, executor);
+  }
+  const reports::FullRun first = RunStep(recorded.traced, few, hardware, limit_bytes, executor);
+  if (!first.problem.empty()) {
+    return first;
+  }
+  if (!Double(recorded.traced)) {
+    return {.problem = "the script looks at its whole batch"};
+  }
+  reports::FullRun full =
+      RunStep(std::move(recorded.traced), 2 * few, hardware, limit_bytes, executor);
   if (!full.problem.empty()) {
     return full;
   }
-  const auto further = static_cast<double>(all - 2 * few) / static_cast<double>(few);
+  const std::int64_t rest = MicroBatches(job, plan) - 2 * few;
+  const auto further = static_cast<double>(rest) / static_cast<double>(few);
   full.step_seconds += further * (full.step_seconds - first.step_seconds);
   full.collectives +=
       std::llround(further * static_cast<double>(full.collectives - first.collectives));
   // Tokens and labels of a micro batch, 32 bits each.
   const std::int64_t tokens = job.sequence * plan.micro_batch / plan.context;
-  const std::int64_t inputs = (all - 2 * few) * 2 * std::int64_t{sizeof(std::int32_t)} * tokens;
+  const std::int64_t inputs = rest * 2 * std::int64_t{sizeof(std::int32_t)} * tokens;
   full.peak_bytes += inputs;
   full.actual_bytes += inputs;
   full.fits = full.actual_bytes <= limit_bytes;

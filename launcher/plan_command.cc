@@ -8,7 +8,7 @@
 #include "launcher/files.h"
 #include "launcher/full_run.h"
 #include "launcher/hardware_file.h"
-#include "launcher/progress.h"
+#include "launcher/plan_runs.h"
 #include "reports/plan_report.h"
 #include "sim/planning/plan_search.h"
 #include "sim/planning/read_model.h"
@@ -185,37 +185,39 @@ class PlanCommand : public Command {
     reports::PlanReport report{.job = job, .hardware = hardware.name, .limit_bytes = limit};
     report.possible = std::ssize(found.plans);
     report.fitting = found.fitting;
+    report.wanted = std::ssize(found.best);
     report.plans_per_second =
         static_cast<double>(found.plans.size()) / std::max(spent.count(), 1e-9);
     for (const std::size_t index : found.front) {
       report.front.push_back(found.plans[index]);
     }
-    AddBest(report, found, hardware, context);
+    if (options_.closed_form) {
+      for (const std::size_t index : found.best) {
+        report.best.push_back({.figures = found.plans[index]});
+      }
+    } else {
+      report.best = RunBestPlans(job, found, hardware, limit, context,
+                                 static_cast<std::size_t>(options_.threads));
+    }
     context.out << (options_.json ? reports::PlanJson(report) : reports::PlanText(report));
-    return ExitCode::kOk;
+    return Verdict(report);
   }
 
-  void AddBest(reports::PlanReport& report, const sim::SearchResult& found,
-               const sim::HardwareProfile& hardware, const Context& context) const {
-    Progress progress("full runs", found.best.size());
-    for (const std::size_t index : found.best) {
-      reports::PlannedRow row{.figures = found.plans[index]};
-      if (!options_.closed_form) {
-        progress.Show(report.best.size(), PlanText(row.figures.plan));
-        row.full = RunPlan(report.job, row.figures.plan, hardware, std::llround(report.limit_bytes),
-                           context);
+  /// Status 7 if everything that was compiled is known not to fit.
+  [[nodiscard]] static Result<ExitCode> Verdict(const reports::PlanReport& report) {
+    std::int64_t least = -1;
+    for (const reports::PlannedRow& row : report.best) {
+      if (!row.full || row.full->fits || !row.full->problem.empty()) {
+        return ExitCode::kOk;
       }
-      report.best.push_back(std::move(row));
+      least = least < 0 ? row.full->actual_bytes : std::min(least, row.full->actual_bytes);
     }
-    // What fits in full stands before what does not, the faster before the slower.
-    std::ranges::stable_sort(report.best, {}, [](const reports::PlannedRow& row) {
-      const bool known = row.full && row.full->problem.empty();
-      return std::pair(
-          !row.full || (known && row.full->fits) ? 0
-          : known                                ? 2
-                                                 : 1,
-          known && row.full->step_seconds > 0 ? row.full->step_seconds : row.figures.step_seconds);
-    });
+    return FailCommand("MEMORY_LIMIT",
+                       "none of the " + std::to_string(report.best.size()) +
+                           " plans that were compiled fits into " +
+                           BytesText(std::llround(report.limit_bytes)) +
+                           ", and no other is expected to; the smallest needs " + BytesText(least),
+                       "use more devices, a shorter sequence, or --memory");
   }
 
   PlanOptions options_ = {};

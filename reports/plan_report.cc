@@ -96,6 +96,20 @@ std::string LongSteps(const PlanReport& report) {
   return "";
 }
 
+/// How many plans were compiled, where not all of the first did fit.
+std::string Tried(const PlanReport& report) {
+  const auto known = [](const PlannedRow& row) { return row.full && row.full->problem.empty(); };
+  const auto compiled = std::ranges::count_if(report.best, known);
+  const auto fitting = std::ranges::count_if(
+      report.best, [&](const PlannedRow& row) { return known(row) && row.full->fits; });
+  if (compiled == fitting) {
+    return "";
+  }
+  return "  in full: " + std::to_string(fitting) + " of " + std::to_string(compiled) +
+         " plans that were compiled fit" +
+         (fitting < report.wanted ? "; no other is expected to\n" : "\n");
+}
+
 std::string FrontTable(const PlanReport& report) {
   std::vector<std::vector<std::string>> rows;
   for (const PlanFigures& one : report.front) {
@@ -237,9 +251,12 @@ std::string PlanText(const PlanReport& report) {
   text += std::to_string(report.possible) + " plans are possible, " +
           std::to_string(report.fitting) + " fit into " + Gibibytes(report.limit_bytes) + " (" +
           Rounded(report.plans_per_second, 0) + " plans/s)\n\nbest plans\n" + BestTable(report) +
-          LongSteps(report);
+          Tried(report) + LongSteps(report);
   text += "\nfaster needs more memory (Pareto front)\n" + FrontTable(report);
-  if (!report.best.empty()) {
+  const bool fits =
+      !report.best.empty() && (!report.best.front().full || report.best.front().full->fits ||
+                               !report.best.front().full->problem.empty());
+  if (fits) {
     text += "\n" + Settings(job, report.best.front().figures.plan);
   }
   return text;

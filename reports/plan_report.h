@@ -37,6 +37,7 @@ struct PlanReport {
   double limit_bytes = 0;
   std::int64_t possible = 0;
   std::int64_t fitting = 0;
+  std::int64_t wanted = 0;      ///< Plans that were to be found.
   double plans_per_second = 0;  ///< Of this run; in the text only.
   std::vector<PlannedRow> best = {};
   std::vector<sim::PlanFigures> front = {};

@@ -3,7 +3,9 @@
 // The axes are divisors of what they cut, so a job on 4,096 devices has some ten thousand plans;
 // each is asked of the closed forms alone, on all threads, into its own slot. Of the plans that
 // fit, those remain that nothing beats in both time and memory (Pareto front); the best list has
-// the fastest plan of each kind of cut first, so that it is not ten shades of one plan.
+// the fastest plan of each kind of cut first, so that it is not ten shades of one plan. Where some
+// of the best do not fit when they are compiled, their error corrects the closed forms of plans
+// like them, and the next are taken.
 #include "sim/planning/plan_search.h"
 
 #include <algorithm>
@@ -190,7 +192,81 @@ std::vector<std::size_t> Best(const SearchResult& result, const std::vector<std:
   return best;
 }
 
+/// Plans whose memory is made of the same terms, so that closed forms are off by a like share.
+using MemoryKind = std::tuple<Recompute, std::int64_t, bool, bool>;
+
+MemoryKind MemoryKindOf(const Plan& plan) {
+  return {plan.recompute, plan.optimizer_level, plan.sequence_parallel, plan.pipeline > 1};
+}
+
+/// What compiled plans say of those of their kind.
+struct KindFacts {
+  double ratio = 1;              ///< The largest of full run over closed form.
+  double least_failing = 1e300;  ///< Closed form of the smallest that did not fit.
+};
+
+std::map<MemoryKind, KindFacts> FactsOfKinds(const SearchResult& found,
+                                             std::span<const CompiledPlan> compiled) {
+  std::map<MemoryKind, KindFacts> kinds;
+  for (const CompiledPlan& one : compiled) {
+    const PlanFigures& figures = found.plans[one.plan];
+    KindFacts& kind = kinds[MemoryKindOf(figures.plan)];
+    kind.ratio = std::max(kind.ratio, one.peak_bytes / std::max(figures.peak_bytes, 1.0));
+    kind.least_failing =
+        one.fits ? kind.least_failing : std::min(kind.least_failing, figures.peak_bytes);
+  }
+  return kinds;
+}
+
 }  // namespace
+
+std::vector<std::size_t> FurtherPlans(const SearchResult& found,
+                                      std::span<const CompiledPlan> compiled, double limit_bytes,
+                                      std::size_t count) {
+  std::map<MemoryKind, KindFacts> kinds = FactsOfKinds(found, compiled);
+  std::set<std::size_t> taken;
+  std::set<std::array<std::int64_t, 3>> kinds_of_cut;
+  std::set<std::array<std::int64_t, 5>> cuts;
+  const auto remember = [&](const Plan& plan) {
+    kinds_of_cut.insert(KindOf(plan));
+    cuts.insert(CutOf(plan));
+  };
+  for (const CompiledPlan& one : compiled) {
+    taken.insert(one.plan);
+    if (one.fits) {
+      remember(found.plans[one.plan].plan);
+    }
+  }
+  std::vector<std::size_t> order = ByTime(found.plans, limit_bytes);
+  std::vector<std::size_t> further;
+  for (const int shades : {0, 1, 2}) {
+    for (const std::size_t index : order) {
+      const PlanFigures& one = found.plans[index];
+      const bool other = shades == 0   ? !kinds_of_cut.contains(KindOf(one.plan))
+                         : shades == 1 ? !cuts.contains(CutOf(one.plan))
+                                       : true;
+      const bool expected = one.peak_bytes * kinds[MemoryKindOf(one.plan)].ratio <= limit_bytes;
+      if (expected && other && further.size() < count && taken.insert(index).second) {
+        further.push_back(index);
+        remember(one.plan);
+      }
+    }
+  }
+  if (further.empty()) {
+    std::ranges::stable_sort(order, {},
+                             [&](std::size_t index) { return found.plans[index].peak_bytes; });
+    for (const std::size_t index : order) {
+      const PlanFigures& one = found.plans[index];
+      KindFacts& kind = kinds[MemoryKindOf(one.plan)];
+      if (further.size() < count && one.peak_bytes < kind.least_failing &&
+          taken.insert(index).second) {
+        kind.least_failing = one.peak_bytes;  // One of a kind at a time.
+        further.push_back(index);
+      }
+    }
+  }
+  return further;
+}
 
 std::vector<Plan> EnumeratePlans(const TrainingJob& job, const SearchSpace& space) {
   return Enumeration(job, space).All();

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/executor.h"
@@ -59,5 +60,20 @@ struct SearchResult {
 [[nodiscard]] Result<SearchResult> SearchPlans(const TrainingJob& job, const SearchSpace& space,
                                                const HardwareProfile& hardware, double limit_bytes,
                                                std::size_t count, const Executor& executor);
+
+/// A plan that was compiled for all ranks.
+struct CompiledPlan {
+  std::size_t plan = 0;   ///< Index in SearchResult::plans.
+  double peak_bytes = 0;  ///< Of the fullest rank.
+  bool fits = false;
+};
+
+/// The next plans to compile, at most `count`, where some of those before did not fit: fastest
+/// first of those that are expected to fit, when closed forms are corrected by what plans of the
+/// same kind needed in full. When those are used up, whatever needs less than every plan of its
+/// kind that did not fit. Empty: no other plan can be expected to fit.
+[[nodiscard]] std::vector<std::size_t> FurtherPlans(const SearchResult& found,
+                                                    std::span<const CompiledPlan> compiled,
+                                                    double limit_bytes, std::size_t count);
 
 }  // namespace drydock::sim

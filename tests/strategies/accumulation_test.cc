@@ -5,6 +5,7 @@
 
 #include "strategies/operators/builder.h"
 #include "strategies/passes/compile_job.h"
+#include "strategies/passes/prepare/micro_batches.h"
 #include "strategies/program/collectives.h"
 #include "strategies/reference/executor.h"
 #include "tests/strategies/gradient_check.h"
@@ -133,6 +134,24 @@ TEST(Accumulation, ProgramDoesNotGrowWithMicroBatches) {
   ASSERT_TRUE(two.has_value());
   ASSERT_TRUE(four.has_value());
   EXPECT_EQ(two->local.nodes.size(), four->local.nodes.size());
+}
+
+// 16 rows in 2 micro batches; twice as many are 32 rows in 4, a piece is 8 rows as before.
+TEST(Accumulation, RecordedNetworkCanBeGivenMoreMicroBatches) {
+  Graph doubled = Step(2, true, kRows);
+  ASSERT_TRUE(MultiplyMicroBatches(doubled, 2));
+  EXPECT_EQ(doubled.at(doubled.inputs.front()).type.shape, (Shape{32, 8}));
+  const auto program = Compile(doubled, Job(4));
+  ASSERT_TRUE(program.has_value()) << FormatError(program.error());
+  // A product forward and one backward for each of 4.
+  EXPECT_EQ(Kernels(*program, "MatMul"), 8);
+  EXPECT_EQ(Kernels(*program, "AssignAdd"), 4);
+}
+
+TEST(Accumulation, NetworkOfAWholeBatchIsLeftAlone) {
+  Graph whole = Step(1, false, kWhole);
+  EXPECT_FALSE(MultiplyMicroBatches(whole, 2));
+  EXPECT_EQ(whole.at(whole.inputs.front()).type.shape, (Shape{16, 8}));
 }
 
 // Recorded: a batch that the data set cuts is gathered once, then every rank takes its rows of each

@@ -84,7 +84,78 @@ Status CheckAccumulators(const Graph& traced) {
   return {};
 }
 
+/// Whether a node passes each of its operands on as it is, like the one that names the data set's
+/// cut.
+bool PassesOn(const Graph& traced, const Node& node) {
+  if (node.inputs.size() != node.outputs.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == kNoValue ||
+        traced.at(node.inputs[i]).type != traced.at(node.outputs[i]).type) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The values that hold the whole batch, from the data set to what is cut into micro batches. False
+/// if one of them is computed.
+bool AddWholeBatch(const Graph& traced, ValueId id, std::set<ValueId>& whole) {
+  const Value& value = traced.at(id);
+  if (value.type.shape.empty()) {
+    return false;
+  }
+  if (!whole.insert(id).second) {
+    return true;
+  }
+  if (value.kind == ValueKind::kInput) {
+    return true;
+  }
+  if (value.kind != ValueKind::kOutput || !PassesOn(traced, traced.at(value.producer))) {
+    return false;
+  }
+  const Node& producer = traced.at(value.producer);
+  whole.insert(producer.outputs.begin(), producer.outputs.end());
+  return std::ranges::all_of(producer.inputs,
+                             [&](ValueId input) { return AddWholeBatch(traced, input, whole); });
+}
+
 }  // namespace
+
+bool MultiplyMicroBatches(Graph& traced, std::int64_t times) {
+  std::set<ValueId> whole;
+  for (const Node& node : traced.nodes) {
+    if (node.entry->per_micro_batch && !AddWholeBatch(traced, node.inputs.front(), whole)) {
+      return false;
+    }
+  }
+  // Only what passes the batch on and what cuts it may read it.
+  for (const Node& node : traced.nodes) {
+    const bool reads =
+        std::ranges::any_of(node.inputs, [&whole](ValueId input) { return whole.contains(input); });
+    const bool known =
+        node.entry->per_micro_batch || std::ranges::all_of(node.outputs, [&whole](ValueId output) {
+          return whole.contains(output);
+        });
+    if (reads && !known) {
+      return false;
+    }
+  }
+  if (whole.empty()) {
+    return false;
+  }
+  for (const ValueId id : whole) {
+    traced.values[ToIndex(id)].type.shape.front() *= times;
+  }
+  for (Node& node : traced.nodes) {
+    if (node.entry->per_micro_batch) {
+      const Result<std::int64_t> count = IntAttr(node.attrs, "micro_size", 1);
+      node.attrs["micro_size"] = count.value_or(1) * times;
+    }
+  }
+  return true;
+}
 
 Status PrepareMicroBatches(Graph& traced, JobConfig& config) {
   for (Node& node : traced.nodes) {

@@ -2,7 +2,10 @@
 #include "sim/planning/plan_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -201,6 +204,45 @@ TEST(Search, FrontIsWhatNothingBeatsAndThreadsDecideNothing) {
   ASSERT_FALSE(one->best.empty());
   const auto fastest = std::ranges::min_element(one->plans, {}, &PlanFigures::step_seconds);
   EXPECT_EQ(one->plans[one->best.front()].step_seconds, fastest->step_seconds);
+}
+
+TEST(Search, GoesOnBehindPlansThatDoNotFit) {
+  // Four plans of one kind, closed forms 90, 80, 60 and 50 bytes, faster the larger; the limit is
+  // 100. In full each needs 1.5 times as much: 135, 120, 90, 75. The first teaches the ratio, so
+  // 120 is not tried.
+  SearchResult found;
+  for (const auto& [data, bytes] :
+       {std::pair(8, 90.0), std::pair(4, 80.0), std::pair(2, 60.0), std::pair(1, 50.0)}) {
+    found.plans.push_back({.plan = {.data = data, .tensor = 8 / data},
+                           .step_seconds = 1 / bytes,
+                           .peak_bytes = bytes});
+  }
+  std::vector<CompiledPlan> compiled = {{.plan = 0, .peak_bytes = 135, .fits = false}};
+  EXPECT_EQ(FurtherPlans(found, compiled, 100, 1), std::vector<std::size_t>({2}));
+  EXPECT_EQ(FurtherPlans(found, compiled, 100, 5), std::vector<std::size_t>({2, 3}));
+  // Those fit. 80 is not expected to, and needs less than the only one that is known not to: it is
+  // what is left.
+  compiled.push_back({.plan = 2, .peak_bytes = 90, .fits = true});
+  compiled.push_back({.plan = 3, .peak_bytes = 75, .fits = true});
+  EXPECT_EQ(FurtherPlans(found, compiled, 100, 5), std::vector<std::size_t>({1}));
+  compiled.push_back({.plan = 1, .peak_bytes = 120, .fits = false});
+  EXPECT_TRUE(FurtherPlans(found, compiled, 100, 5).empty());
+}
+
+TEST(Search, GivesUpWhereTheSmallestOfAKindDoesNotFit) {
+  SearchResult found;
+  for (const double bytes : {90.0, 80.0, 70.0}) {
+    found.plans.push_back(
+        {.plan = {.tensor = std::llround(bytes)}, .step_seconds = 1, .peak_bytes = bytes});
+  }
+  std::vector<CompiledPlan> compiled = {{.plan = 0, .peak_bytes = 180, .fits = false}};
+  EXPECT_EQ(FurtherPlans(found, compiled, 100, 5), std::vector<std::size_t>({2}));
+  compiled.push_back({.plan = 2, .peak_bytes = 140, .fits = false});
+  EXPECT_TRUE(FurtherPlans(found, compiled, 100, 5).empty());
+  // Another kind is not held to it.
+  found.plans.push_back(
+      {.plan = {.recompute = Recompute::kFull}, .step_seconds = 1, .peak_bytes = 95});
+  EXPECT_EQ(FurtherPlans(found, compiled, 100, 5), std::vector<std::size_t>({3}));
 }
 
 TEST(Search, AnEmptySpaceIsNamed) {
