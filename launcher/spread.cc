@@ -172,7 +172,7 @@ Status Spread::WaitUntil(bool (Spread::*done)() const) {
     for (const ClusterNews& news : cluster_->Take()) {
       if (news.kind == ClusterNews::Kind::kFormed) {
         formed_ = true;
-      } else if (news.kind == ClusterNews::Kind::kFailed) {
+      } else if (news.error && news.kind != ClusterNews::Kind::kRefused) {
         return MeaningOf(*news.error);
       }
     }

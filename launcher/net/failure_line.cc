@@ -55,7 +55,7 @@ class FailureLine::Impl final : public StreamHandler {
   void Tell(std::string what) {
     loop_.Post([this, text = std::move(what)]() mutable {
       if (!over_ && !report_) {
-        report_ = std::move(text);
+        report_ = Explained(std::move(text));
         SendReport();
         if (connected_ && !waiting_) {
           Ask();
@@ -110,8 +110,8 @@ class FailureLine::Impl final : public StreamHandler {
 
   void Ask() {
     // Once, before anything else, the number of ranks.
-    const bool compares = options_.worker_num > 0 && !compared_;
-    Send(sim::MessageName::kReadMetadata, {.name = compares ? sim::kJobSizeKey : kAgentFailureKey});
+    Send(sim::MessageName::kReadMetadata,
+         {.name = Compares() ? sim::kJobSizeKey : kAgentFailureKey});
     waiting_ = true;
     timer_->Set(loop_.Now() + kAnswerTime);
   }
@@ -135,21 +135,31 @@ class FailureLine::Impl final : public StreamHandler {
     report_ ? Ask() : timer_->Set(loop_.Now() + kAskAgainPause);
   }
 
+  [[nodiscard]] bool Compares() const { return options_.worker_num > 0 && !compared_; }
+
+  /// A contradiction is why whatever failed here did so: it is told in its place.
+  [[nodiscard]] std::string Explained(std::string failure) const {
+    const bool tells_it = !contradiction_ || failure.find(*contradiction_) != std::string::npos;
+    return tells_it ? std::move(failure) : *contradiction_;
+  }
+
   /// @param size  number of ranks by the scheduler; empty: it is not one of ours
   void Compare(std::string_view size) {
     compared_ = true;
     const std::int64_t theirs = ReadIntWord(size).value_or(0);
     if (theirs > 0 && theirs != options_.worker_num) {
-      heard_.Add({.is_contradiction = true,
-                  .text = "the job has " + std::to_string(theirs) +
-                          " ranks by its scheduler, and " + std::to_string(options_.worker_num) +
-                          " by --worker_num here"});
+      contradiction_ = "the job has " + std::to_string(theirs) + " ranks by its scheduler, and " +
+                       std::to_string(options_.worker_num) + " by --worker_num here";
+      heard_.Add({.is_contradiction = true, .text = *contradiction_});
+      report_ = report_ ? std::optional(Explained(*std::move(report_))) : std::nullopt;
     }
+    SendReport();
     Ask();
   }
 
+  /// Not before the numbers of ranks are compared.
   void SendReport() {
-    if (report_ && connected_) {
+    if (report_ && connected_ && !Compares()) {
       Send(sim::MessageName::kWriteMetadata, {.name = kAgentFailureKey, .value = *report_});
     }
   }
@@ -182,8 +192,9 @@ class FailureLine::Impl final : public StreamHandler {
   std::unique_ptr<TcpStream> stream_;
   sim::FrameDecoder decoder_;
   std::optional<std::string> report_;  ///< What we tell.
-  bool compared_ = false;              ///< The number of ranks is known.
-  bool waiting_ = false;               ///< For a connection or an answer.
+  std::optional<std::string> contradiction_;
+  bool compared_ = false;  ///< The number of ranks is known.
+  bool waiting_ = false;   ///< For a connection or an answer.
   // Written by the loop's thread only.
   std::atomic<bool> over_ = false;  ///< Somebody's failure is known.
   std::atomic<bool> connected_ = false;

@@ -42,10 +42,12 @@ class FailureLine {
 
   /// Readable (poll) while Take has something to give. Owned by the line.
   [[nodiscard]] int event_fd() const;
-  /// What a launcher of another node said, at most once; never what we told ourselves.
+  /// What a launcher of another node said, at most once, never what we told ourselves; and that the
+  /// scheduler has another number of ranks.
   [[nodiscard]] std::vector<HeardFailure> Take();
   /// A rank of this node failed: the others hear of it within a second. Our first report counts;
-  /// one that finds no connection is sent as soon as there is one.
+  /// one that finds no connection is sent as soon as there is one. Where the numbers of ranks are
+  /// compared it waits for that: others hear that they differ in place of what came of it.
   void Tell(const std::string& what);
   /// The connection to the scheduler is open.
   [[nodiscard]] bool connected() const;

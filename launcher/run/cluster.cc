@@ -282,11 +282,14 @@ void Cluster::Impl::TakeLine(std::vector<ClusterNews>& news) {
   for (const HeardFailure& heard : line->Take()) {
     failed = true;
     news.push_back(
-        {.kind = ClusterNews::Kind::kFailed,
-         .error =
-             heard.is_contradiction
-                 ? FailCommand("USAGE", heard.text, std::string(kSameNumber)).value()
-                 : FailCommand("RANK_FAILED", heard.text, "look at the log on its node").value()});
+        heard.is_contradiction
+            ? ClusterNews{.kind = ClusterNews::Kind::kContradicts,
+                          .error =
+                              FailCommand("USAGE", heard.text, std::string(kSameNumber)).value()}
+            : ClusterNews{
+                  .kind = ClusterNews::Kind::kFailed,
+                  .error = FailCommand("RANK_FAILED", heard.text, "look at the log on its node")
+                               .value()});
   }
 }
 

@@ -18,10 +18,11 @@ namespace drydock::launcher {
 /// Something that happened to the ranks of a job, wherever they run.
 struct ClusterNews {
   enum class Kind : std::uint8_t {
-    kRegistered,  ///< A rank registered; `id` is its node id.
-    kFormed,      ///< All ranks have registered.
-    kRefused,     ///< A rank was refused; `error` says why. The job goes on.
-    kFailed,      ///< The job cannot go on; `error` says why.
+    kRegistered,   ///< A rank registered; `id` is its node id.
+    kFormed,       ///< All ranks have registered.
+    kRefused,      ///< A rank was refused; `error` says why. The job goes on.
+    kFailed,       ///< The job cannot go on; `error` says why.
+    kContradicts,  ///< The same: the launchers were told different jobs.
   };
   Kind kind = Kind::kRegistered;
   std::string id = {};

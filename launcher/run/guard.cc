@@ -3,7 +3,9 @@
 // hands signals on. The inner one, in a session of its own, does all the work. Both are subreapers
 // (prctl(2), PR_SET_CHILD_SUBREAPER): what loses its parent becomes a child of the nearest one that
 // lives. If the inner one dies, the outer one gets every descendant as its child; if the outer one
-// dies, the kernel tells the inner one (PR_SET_PDEATHSIG).
+// dies, the kernel tells the inner one (PR_SET_PDEATHSIG). In the same way the outer one hears of
+// the end of its own parent where that is Open MPI's mpirun or daemon: killed, or told to stop
+// twice, it leaves its processes behind.
 
 #include "launcher/run/guard.h"
 
@@ -39,6 +41,7 @@ constexpr std::array<int, 6> kHandedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGT
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): see above
 volatile pid_t inner_process = 0;
 volatile std::sig_atomic_t early_signal = 0;  ///< Came before there was an inner process.
+volatile pid_t followed_parent = 0;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 extern "C" void HandOn(int number) {
@@ -52,6 +55,22 @@ extern "C" void HandOn(int number) {
     }
   }
   errno = saved;
+}
+
+/// Comes also when the parent's thread that started us ends.
+extern "C" void StopWithParent(int /*number*/) {
+  if (::getppid() != followed_parent) {
+    HandOn(SIGTERM);
+  }
+}
+
+void FollowParent() {
+  followed_parent = ::getppid();
+  struct sigaction action = {};
+  action.sa_handler = StopWithParent;
+  ::sigaction(kGuardEnded, &action, nullptr);
+  ::prctl(PR_SET_PDEATHSIG, kGuardEnded);
+  StopWithParent(kGuardEnded);  // it may have ended before the last call
 }
 
 void HandSignalsOn() {
@@ -127,6 +146,9 @@ Result<pid_t> EnterGuarded(const Context& context, const GuardNote& note) {
   std::cerr.flush();
   context.stop.Pause();
   HandSignalsOn();
+  if (Variable(context.environment, "OMPI_COMM_WORLD_RANK")) {
+    FollowParent();
+  }
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t outer = ::getpid();
   const pid_t inner = ::fork();
@@ -138,7 +160,7 @@ Result<pid_t> EnterGuarded(const Context& context, const GuardNote& note) {
     Watch(inner, context, note);
   }
   const int failure = errno;
-  for (const int number : {SIGQUIT, SIGTSTP, SIGCONT}) {
+  for (const int number : {SIGQUIT, SIGTSTP, SIGCONT, kGuardEnded}) {
     std::signal(number, SIG_DFL);
   }
   context.stop.Resume();

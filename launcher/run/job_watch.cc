@@ -13,6 +13,15 @@ namespace {
 
 /// Ranks that got SIGQUIT have this long to write down where they are before they are ended.
 constexpr Duration kDumpTime = std::chrono::milliseconds(100);
+/// What the shell makes of a signal that ended its command: 128 + number.
+constexpr int kShellSignal = 128;
+
+/// A rank that ended so may have got the signal that is on its way to us: who stops a job of Slurm
+/// or Open MPI signals all of its processes at once.
+bool MayBeStopped(const ProcessEnd& end) {
+  const int number = end.signalled ? end.value : end.value - kShellSignal;
+  return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+}
 
 Error RankError(const std::string& who, const ProcessEnd& end, const std::string& log_path) {
   const std::string text = who + " ended with " + EndText(end);
@@ -107,6 +116,7 @@ void JobWatch::EndServices(TimePoint now) {
 
 void JobWatch::OnEnded(std::size_t index, ProcessEnd end, TimePoint now) {
   RankRecord& rank = ranks_[index];
+  const bool was_well = !cause_;
   rank.how = end;
   if (!end.signalled && end.value == 0) {
     rank.end = RankEnd::kOk;
@@ -128,6 +138,9 @@ void JobWatch::OnEnded(std::size_t index, ProcessEnd end, TimePoint now) {
   EndServices(now);
   if (late_cause_ && !cause_ && all_ended()) {
     Begin(*late_cause_, now);
+  }
+  if (was_well && cause_ && MayBeStopped(end)) {
+    doubt_until_ = due_at_ = AddSaturated(now, kSameMoment);
   }
 }
 
@@ -206,6 +219,11 @@ void JobWatch::CheckRegistrations(TimePoint now) {
 }
 
 void JobWatch::OnStopSignal(int number, TimePoint now) {
+  if (in_doubt(now)) {
+    cause_.reset();
+    first_failed_.reset();
+  }
+  doubt_until_ = TimePoint::min();
   if (cause_) {
     if (due_ == Order::kKill) {
       due_at_ = now;
@@ -228,6 +246,18 @@ void JobWatch::OnLauncherKilled(TimePoint now) {
 
 void JobWatch::OnCause(Error cause, TimePoint now) {
   Begin(std::move(cause), now);
+}
+
+void JobWatch::OnContradiction(Error cause, TimePoint now) {
+  if (cause_ && sim::StopSignalOf(*cause_)) {
+    return;
+  }
+  if (!cause_) {
+    return Begin(std::move(cause), now);
+  }
+  cause_ = std::move(cause);
+  first_failed_.reset();
+  doubt_until_ = TimePoint::min();
 }
 
 JobWatch::Order JobWatch::NextOrder(TimePoint now) {

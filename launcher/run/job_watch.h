@@ -63,6 +63,9 @@ inline constexpr Duration kEarlyEndNotice = std::chrono::seconds(60);
 /// docs/robustness.md R-24
 inline constexpr Duration kRestartPause = std::chrono::seconds(1);
 
+/// A rank that a signal to stop ended this long before we got one was stopped by the same hand.
+inline constexpr Duration kSameMoment = std::chrono::milliseconds(200);
+
 /// How long a killed process may take to vanish. Source: docs/robustness.md R-59
 inline constexpr Duration kKillTime = std::chrono::seconds(5);
 
@@ -90,12 +93,15 @@ class JobWatch {
   /// All ranks of the job have registered.
   void OnFormed() { formed_ = true; }
   void OnEnded(std::size_t index, ProcessEnd end, TimePoint now);
-  /// SIGINT, SIGTERM or SIGHUP; one that comes while the job is being ended skips the grace.
+  /// SIGINT, SIGTERM or SIGHUP; one that comes while the job is being ended skips the grace. It is
+  /// the cause where a rank got it a moment earlier.
   void OnStopSignal(int number, TimePoint now);
   /// The process that people know as the launcher was killed: no grace.
   void OnLauncherKilled(TimePoint now);
   /// Something outside our ranks ends the job.
   void OnCause(Error cause, TimePoint now);
+  /// The launchers were told different jobs: whatever failed before did so for that.
+  void OnContradiction(Error cause, TimePoint now);
   /// What is due at `now`; each order is given once.
   [[nodiscard]] Order NextOrder(TimePoint now);
   /// A rank that is to be started again at `now`; OnRestarted must follow.
@@ -110,6 +116,8 @@ class JobWatch {
 
   /// No rank runs or is to be started again.
   [[nodiscard]] bool all_ended() const;
+  /// A rank ended by a signal that we may yet get ourselves (kSameMoment).
+  [[nodiscard]] bool in_doubt(TimePoint now) const { return now < doubt_until_; }
   /// The job is being ended.
   [[nodiscard]] bool stopping() const { return cause_.has_value(); }
   /// All ranks have registered.
@@ -145,6 +153,7 @@ class JobWatch {
   bool any_registered_ = false;
   Order due_ = Order::kNone;  ///< The next order, at `due_at_`.
   TimePoint due_at_ = kNever;
+  TimePoint doubt_until_ = TimePoint::min();
   std::vector<std::string> notices_ = {};
   std::optional<std::size_t> first_ok_ = {};  ///< The rank that ended well first.
   TimePoint early_end_at_ = kNever;           ///< When it is spoken of.

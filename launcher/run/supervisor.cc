@@ -175,6 +175,9 @@ void Supervisor::TakeNews() {
       case ClusterNews::Kind::kFailed:
         watch_.OnCause(*news.error, MonotonicNow());
         break;
+      case ClusterNews::Kind::kContradicts:
+        watch_.OnContradiction(*news.error, MonotonicNow());
+        break;
     }
   }
 }
@@ -265,7 +268,7 @@ void Supervisor::FollowLogs() {
 }
 
 void Supervisor::WatchRanks() {
-  while (!watch_.all_ended() && !gave_up_) {
+  while ((!watch_.all_ended() || watch_.in_doubt(MonotonicNow())) && !gave_up_) {
     Obey(watch_.NextOrder(MonotonicNow()));
     RestartRanks();
     Step(kNever);

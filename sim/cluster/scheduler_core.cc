@@ -228,7 +228,12 @@ void SchedulerCore::JudgeRegistration(const Origin& from, std::string_view body,
   const RegistrationVerdict verdict = Judge(request, from, now);
   Announce(verdict, request, out);
   if (verdict.kind == Kind::kRefused) {
-    Reply(from, MessageName::kInvalidNode, RegistrationReply{.error_reason = verdict.reason}, out);
+    // A launcher that was told another number is wrong about that, whatever it was refused for.
+    const bool names_number = options_.members_are_launchers && IsProven(from.peer);
+    Reply(from, MessageName::kInvalidNode,
+          RegistrationReply{.node_num = names_number ? membership_.total() : 0,
+                            .error_reason = verdict.reason},
+          out);
     return;
   }
   if (verdict.kind == Kind::kAccepted) {

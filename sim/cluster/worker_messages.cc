@@ -132,17 +132,17 @@ void WorkerCore::OnRegistrationReply(const FrameView& frame, TimePoint now, Work
   if (!reply) {
     return OnLinkLost(now, out);
   }
-  if (!reply->success) {
-    std::string why(reply->error_reason.empty() ? "its role is not expected" : reply->error_reason);
-    return Fail(ErrorCode::kInvalidArgument, "Worker:refused",
-                "the scheduler refused node '" + identity_.node_id + "': " + std::move(why), out);
-  }
   if (options_->checks_worker_num && reply->node_num != 0 &&
       reply->node_num != options_->worker_num) {
     return Fail(ErrorCode::kInvalidArgument, "Worker:other-number",
                 "the job has " + std::to_string(reply->node_num) + " ranks by its scheduler, and " +
                     std::to_string(options_->worker_num) + " by --worker_num here",
                 out);
+  }
+  if (!reply->success) {
+    std::string why(reply->error_reason.empty() ? "its role is not expected" : reply->error_reason);
+    return Fail(ErrorCode::kInvalidArgument, "Worker:refused",
+                "the scheduler refused node '" + identity_.node_id + "': " + std::move(why), out);
   }
   rank_ = reply->rank_id;
   registered_ = true;

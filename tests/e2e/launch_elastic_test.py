@@ -164,7 +164,7 @@ class ElasticTest(launch.LaunchTest):
         """Status 101, Paddle's ELASTIC_EXIT_CODE: no failure, and not counted."""
         self.write("train.py", TRAIN % "if not os.path.exists('asked'):\n    open('asked', 'w').close()\n    sys.exit(101)")
         node = self.node(2, "--max_restart=0", np="1")
-        self.assertTrue(launch.wait_until(lambda: len(self.rounds(2)) == 2, 40))
+        self.assertTrue(launch.wait_until(lambda: len(self.rounds(2)) == 2))
         self.complete(node)
 
     def test_two_jobs_with_one_id_and_stale_ids(self):
@@ -183,11 +183,11 @@ class ElasticTest(launch.LaunchTest):
         first.kill()
         first.wait()
         self.assertTrue(launch.wait_until(lambda: not self.marked()))
-        self.assertTrue(launch.wait_until(lambda: not any("/nodes/" in key for key in self.own_keys()), 20))
+        self.assertTrue(launch.wait_until(lambda: not any("/nodes/" in key for key in self.own_keys())))
         before = len(self.rounds(2))
         again = self.node(2)
         self.line_with(again, "was used by a job without nodes: it begins anew")
-        self.assertTrue(launch.wait_until(lambda: len(self.rounds(2)) > before, 40))
+        self.assertTrue(launch.wait_until(lambda: len(self.rounds(2)) > before))
         self.complete(again)
 
     def test_bad_input_is_one_line(self):

@@ -187,7 +187,7 @@ class SignalTest(launch.LaunchTest):
         self.assertGreaterEqual(len(self.marked()), 3 * 3 + 1)
         process.kill()
         process.communicate()
-        self.assertTrue(launch.wait_until(lambda: not self.marked(), 5), "processes are left")
+        self.assertTrue(launch.wait_until(lambda: not self.marked()), "processes are left")
         self.assertEqual(json.loads(self.log("msrun_status.json"))["state"], "launcher-died")
 
     def test_descendants_without_our_environment_end_with_a_killed_launcher_jobs11(self):
@@ -229,7 +229,7 @@ class SignalTest(launch.LaunchTest):
         process = self.start(2, STUBBORN)
         process.kill()
         process.communicate()
-        self.assertTrue(launch.wait_until(lambda: not self.marked(), 5), "processes are left")
+        self.assertTrue(launch.wait_until(lambda: not self.marked()), "processes are left")
 
     def test_g13_launcher_at_rest_uses_no_processor_time(self):
         process = self.start(2)

@@ -23,7 +23,7 @@ FIRST = """export TMPDIR=/tmp MS_NODE_TIMEOUT=6
 mpirun --allow-run-as-root --host 10.77.0.1,10.77.0.2 -npernode 1 -mca plm_rsh_agent {agent} -mca oob_tcp_if_include 10.77.0.0/24 \\
   --leave-session-attached -x MS_NODE_TIMEOUT -wdir {folder} {msrun} >mpi.out 2>mpi.err &
 mpi=$!
-wait_until() {{ for ((i = 0; i < 600; ++i)); do if eval "$1"; then return 0; fi; sleep 0.1; done; return 1; }}
+wait_until() {{ for ((i = 0; i < 900; ++i)); do if eval "$1"; then return 0; fi; sleep 0.1; done; return 1; }}
 wait_until '[ -s out/worker_0.log ] && [ -s out/worker_1.log ]' || echo "did not start"
 node=$(pgrep -P $mpi unshare)
 {what}
@@ -42,7 +42,7 @@ class MpirunLossTest(launch.LaunchTest):
                             "net.py"])
         self.write("first.sh", FIRST.format(agent=AGENT, folder=self.folder, msrun=msrun, what=what))
         done = subprocess.run([launch_two_nodes_test.SCRIPT, "bash first.sh", "true"], cwd=self.folder, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.variables(), timeout=150, check=False)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.variables(), timeout=launch.SECONDS, check=False)
         self.assertEqual(self.marked(), [])
         told = self.log("mpi.out") + self.log("mpi.err")
         self.assertIn("statuses 0 0", done.stdout, told)

@@ -94,7 +94,7 @@ class SlurmTest(launch.LaunchTest):
         with open(cls.cluster / (words[0] + ".out"), "ab") as output:
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=cls.environment)
         cls.addClassCleanup(cls.end, process)
-        if not launch.wait_until(comes_up, 30):
+        if not launch.wait_until(comes_up):
             raise unittest.SkipTest("%s does not come up: %s" % (words[0], (cls.cluster / (words[0] + ".out")).read_text()[-300:]))
         return process
 
@@ -204,7 +204,7 @@ class SlurmTest(launch.LaunchTest):
 
     def begun_on_both(self, what):
         process = self.begin_on_both(what)
-        self.assertTrue(launch.wait_until(lambda: all("started" in self.log("out/worker_%d.log" % rank) for rank in (0, 1)), 40))
+        self.assertTrue(launch.wait_until(lambda: all("started" in self.log("out/worker_%d.log" % rank) for rank in (0, 1))))
         return process
 
     def ended(self, process):
@@ -234,7 +234,7 @@ class SlurmTest(launch.LaunchTest):
         self.lose_node(1)
         self.addCleanup(self.start_node, 1)
         # All of ours is over before Slurm knows.
-        self.assertTrue(launch.wait_until(lambda: all(self.name_of(pid) in ("srun", "") for pid in self.marked()), 30))
+        self.assertTrue(launch.wait_until(lambda: all(self.name_of(pid) in ("srun", "") for pid in self.marked())))
         self.declare_down(1)
         status, err = self.ended(process)
         self.assertNotEqual(status, 0, err)
@@ -257,7 +257,8 @@ class SlurmTest(launch.LaunchTest):
         status, err = self.ended(process)
         self.assertNotEqual(status, 0, err)
         self.assertIn("Node failure on n1", err)
-        self.assertIn("error[STOPPED]: stopped by signal TERM", err)
+        # Slurm's signals are not sent at one instant: on a busy machine msrun may wait in vain for its own (200 ms).
+        self.assertRegex(err, r"error\[(STOPPED\]: stopped by signal TERM|RANK_SIGNALLED\]: rank 0 .* signal TERM)")
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ class Client:
 
     def __init__(self, port):
         self.address = ("@%s:%d" % (HOST, port)).encode()
-        self.socket = socket.create_connection((HOST, port), timeout=20)
+        self.socket = socket.create_connection((HOST, port), timeout=120)
 
     def ask(self, name, body):
         """Name and body of the answer; nothing if the connection ended before it was complete."""

@@ -148,11 +148,11 @@ class SpreadTest(launch.LaunchTest):
         words = self.words(NET)
         hosts = [self.begin_host(host, 3, words) for host in (0, 1)]
         # Host 1 has registered its ranks and waits for host 2, which never comes.
-        self.assertTrue(launch.wait_until(lambda: "node number: 11" in self.log("scheduler.log"), 30))
+        self.assertTrue(launch.wait_until(lambda: "node number: 11" in self.log("scheduler.log")))
         hosts[1].send_signal(signal.SIGKILL)
         self.assertTrue(launch.wait_until(lambda: hosts[1].poll() is not None))
         # Its place is free as soon as the scheduler knows; then it is started once more, with the third.
-        self.assertTrue(launch.wait_until(lambda: "is timed out" in self.log("scheduler.log"), 30), self.log("scheduler.log"))
+        self.assertTrue(launch.wait_until(lambda: "is timed out" in self.log("scheduler.log")), self.log("scheduler.log"))
         hosts[1] = self.begin_host(1, 3, words)
         hosts.append(self.begin_host(2, 3, words))
         runs = self.end_hosts(hosts)

@@ -18,7 +18,7 @@ BREAK = """limit = 41
 import pdb; pdb.set_trace()
 Net()(Tensor([[0.5] * 32] * limit, ms.float32))
 """
-SECONDS = 60
+SECONDS = 240
 
 
 def network(tail):

@@ -47,7 +47,8 @@ class PaddleTest(mindspore_job.JobTest):
         self.assert_sums("worker_%d.log")
 
     def test_page_003_parameter_servers(self):
-        self.launch("--server_num=2", "--worker_num=2", HERE / "paddle_servers.py")
+        (self.folder / "ready").mkdir()
+        self.launch("--server_num=2", "--worker_num=2", HERE / "paddle_servers.py", READY=str(self.folder / "ready"))
         for index in (0, 1):
             self.assertIn("SERVER %d of 2" % index, self.text("log/serverlog.%d" % index))
             self.assertIn("TRAINER %d of 2 2" % index, self.text("log/workerlog.%d" % index))

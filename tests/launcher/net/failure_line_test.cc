@@ -93,6 +93,28 @@ TEST(FailureLine, LaunchersThatDisagreeOnTheNumberOfRanksHearBothNumbers_K4) {
   EXPECT_EQ(heard.front().text, "the job has 4 ranks by its scheduler, and 8 by --worker_num here");
 }
 
+// Ranks of a launcher that is wrong about the job fail before it knows that: the others hear why.
+TEST(FailureLine, AReportOfALauncherThatDisagreesSaysThat_K4) {
+  const auto server = Serve({.job = {.worker_num = 4}});
+  const auto other = StartLine(server->endpoint());
+  const auto line = FailureLine::Start({.scheduler = server->endpoint(), .worker_num = 8}).value();
+  line->Tell("rank 5 ended with exit status 1");
+  EXPECT_EQ(
+      NextReports(*other),
+      std::vector<std::string>{"the job has 4 ranks by its scheduler, and 8 by --worker_num here"});
+  EXPECT_TRUE(WaitUntil([&line] { return line->settled(); }));
+}
+
+TEST(FailureLine, AReportOfALauncherThatAgreesComesAfterTheComparison_K4) {
+  const auto server = Serve({.job = {.worker_num = 4}});
+  const auto other = StartLine(server->endpoint());
+  const auto line = FailureLine::Start({.scheduler = server->endpoint(), .worker_num = 4}).value();
+  line->Tell("rank 3 ended with exit status 1");
+  EXPECT_EQ(NextReports(*other), std::vector<std::string>{"rank 3 ended with exit status 1"});
+  EXPECT_TRUE(WaitUntil([&line] { return line->settled(); }));
+  EXPECT_TRUE(line->Take().empty());
+}
+
 TEST(FailureLine, AReportIsOneLineWhoeverWroteIt_Jobs6) {
   const auto server = Serve({.job = {.worker_num = 4}});
   const auto liar = StartLine(server->endpoint());

@@ -165,6 +165,60 @@ TEST(JobWatch, CauseFromOutsideEndsOurRanks) {
   EXPECT_FALSE(watch.first_failed().has_value());
 }
 
+// Slurm and Open MPI signal every process of a job: which of them ends first is chance.
+TEST(JobWatch, ARankThatTheSameHandStoppedAMomentEarlierDidNotFail) {
+  for (const ProcessEnd& end :
+       {kTerminated, ProcessEnd{.signalled = false, .value = 128 + SIGTERM}}) {
+    JobWatch watch = Watch();
+    watch.OnEnded(1, end, At(1000));
+    EXPECT_EQ(watch.NextOrder(At(1000)), Order::kNone);
+    EXPECT_TRUE(watch.in_doubt(At(1199)));
+    watch.OnStopSignal(SIGTERM, At(1199));
+    EXPECT_EQ(StatusOf(*watch.cause()), 128 + SIGTERM);
+    EXPECT_FALSE(watch.first_failed().has_value());
+    EXPECT_EQ(watch.NextOrder(At(1199)), Order::kTerminate);
+    EXPECT_FALSE(watch.in_doubt(At(1199)));
+    watch.OnEnded(0, kTerminated, At(1200));
+    EXPECT_EQ(watch.ranks()[0].end, RankEnd::kEndedByUs);
+  }
+}
+
+TEST(JobWatch, ARankThatIsTerminatedAloneFailsTheJobAMomentLater) {
+  JobWatch watch = Watch({.grace = std::chrono::seconds(10)});
+  watch.OnEnded(1, kTerminated, At(1000));
+  EXPECT_EQ(watch.NextDeadline(), At(1200));
+  EXPECT_EQ(watch.NextOrder(At(1200)), Order::kTerminate);
+  watch.OnStopSignal(SIGTERM, At(1300));
+  EXPECT_EQ(CodeOf(*watch.cause()), "RANK_SIGNALLED");
+  EXPECT_EQ(watch.NextOrder(At(1300)), Order::kKill);  // as any signal while the job is ended
+}
+
+TEST(JobWatch, ARankThatFailsIsNeverInDoubt) {
+  for (const ProcessEnd& end : {kStatus3, ProcessEnd{.signalled = true, .value = SIGKILL}}) {
+    JobWatch watch = Watch();
+    watch.OnEnded(1, end, At(1000));
+    EXPECT_FALSE(watch.in_doubt(At(1000)));
+    watch.OnStopSignal(SIGTERM, At(1001));
+    EXPECT_THAT(watch.first_failed(), Optional(1U));
+  }
+}
+
+TEST(JobWatch, AContradictionExplainsWhatFailedBefore) {
+  JobWatch watch = Watch();
+  watch.OnEnded(1, kStatus3, At(0));
+  watch.OnContradiction(FailCommand("USAGE", "4 ranks there, 8 here").value(), At(1));
+  EXPECT_EQ(CodeOf(*watch.cause()), "USAGE");
+  EXPECT_FALSE(watch.first_failed().has_value());
+  EXPECT_EQ(watch.NextOrder(At(1)), Order::kTerminate);
+}
+
+TEST(JobWatch, AContradictionDoesNotExplainThatTheUserStoppedTheJob) {
+  JobWatch watch = Watch();
+  watch.OnStopSignal(SIGINT, At(0));
+  watch.OnContradiction(FailCommand("USAGE", "4 ranks there, 8 here").value(), At(1));
+  EXPECT_EQ(StatusOf(*watch.cause()), 130);
+}
+
 TEST(EndText, NamesStatusAndSignal) {
   EXPECT_EQ(EndText(kStatus3), "exit status 3");
   EXPECT_EQ(EndText(kTerminated), "signal TERM (15)");

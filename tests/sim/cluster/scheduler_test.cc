@@ -246,6 +246,15 @@ TEST(Scheduler, AClosedConnectionOfALauncherIsALossUnlessAHeartbeatComesOnAnothe
   EXPECT_EQ(scheduler.core().membership().abnormal(), 1U);
 }
 
+TEST(Scheduler, ARefusedLauncherHearsTheNumberOfRanks_K4) {
+  EXPECT_EQ(SchedulerHarness(Job(2)).Register(1, "2").node_num, 0U);  // as MindSpore's
+  SchedulerOptions options = Job(2);
+  options.members_are_launchers = true;
+  EXPECT_EQ(SchedulerHarness(options).Register(1, "2").node_num, 2U);
+  options.proof = std::string(64, 'p');
+  EXPECT_EQ(SchedulerHarness(options).Register(1, "2").node_num, 0U) << "it knows no secret";
+}
+
 TEST(Scheduler, AConnectionThatNeverCarriedAHeartbeatMayClose) {
   SchedulerHarness scheduler(Job(1));
   scheduler.Register(1, "0");

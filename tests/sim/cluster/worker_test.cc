@@ -196,6 +196,18 @@ TEST(Worker, ARefusalIsFinal) {
   EXPECT_NE(worker.core().failure()->message.find("extra"), std::string::npos);
 }
 
+// What it is refused for follows from the numbers that differ, whatever the scheduler saw first.
+TEST(Worker, ARefusalThatNamesAnotherNumberIsAboutThat_K4) {
+  WorkerHarness worker({.worker_num = 32, .checks_worker_num = true});
+  worker.ConnectBoth();
+  worker.Actions();
+  worker.Reply(Channel::kHeartbeat, MessageName::kInvalidNode,
+               RegistrationReply{false, 0, 16, "extra"});
+  EXPECT_EQ(worker.Actions(), (Texts{"close hb", "close biz", "failed Worker:other-number"}));
+  EXPECT_NE(worker.core().failure()->message.find("16 ranks by its scheduler, and 32"),
+            std::string::npos);
+}
+
 TEST(Worker, KeepsTryingToJoinUntilItsTimeIsOver) {
   WorkerHarness worker({.worker_num = 129, .topo_timeout = seconds(7)});
   worker.Actions();
