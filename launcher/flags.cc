@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "launcher/exit_code.h"
 #include "launcher/files.h"
+#include "launcher/typed_words.h"
 
 namespace drydock::launcher {
 namespace {
@@ -29,8 +30,8 @@ std::string Quoted(std::string_view word) {
   return "'" + std::string(word) + "'";
 }
 
-tl::unexpected<Error> WrongValue(std::string message) {
-  return Fail(ErrorCode::kInvalidArgument, std::move(message));
+tl::unexpected<Error> WrongValue(std::string message, std::string hint = {}) {
+  return Fail(ErrorCode::kInvalidArgument, std::move(message), std::move(hint));
 }
 
 /// Words that argparse takes for a flag: a dash and more, unless it is a negative number or its
@@ -86,53 +87,6 @@ Result<std::vector<CLI::ConfigItem>> ItemsOf(const std::string& path, bool is_wa
   }
 }
 
-/// Names that other launchers (torchrun, mpirun, srun, accelerate) give to a flag, or that people
-/// guess, and ours.
-constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
-    {"nproc_per_node", "local_worker_num"},
-    {"npernode", "local_worker_num"},
-    {"ntasks_per_node", "local_worker_num"},
-    {"gpus_per_node", "local_worker_num"},
-    {"N", "local_worker_num"},
-    {"n", "worker_num"},
-    {"np", "worker_num"},
-    {"ntasks", "worker_num"},
-    {"world_size", "worker_num"},
-    {"num_processes", "worker_num"},
-    {"workers", "worker_num"},
-    {"num_workers", "worker_num"},
-    {"gpus", "worker_num"},
-    {"num_gpus", "worker_num"},
-    {"machine_rank", "node_rank"},
-    {"rdzv_endpoint", "master_addr"},
-    {"main_process_ip", "master_addr"},
-    {"host", "master_addr"},
-    {"hostfile", "master_addr"},
-    {"main_process_port", "master_port"},
-    {"port", "master_port"},
-    {"bind_to", "bind_core"},
-    {"map_by", "bind_core"},
-    {"output", "log_dir"},
-    {"output_dir", "log_dir"},
-    {"out", "log_dir"},
-    {"memory", "device_memory"},
-    {"dry_run", "sim_level"},
-    {"dryrun", "sim_level"},
-    {"simulate", "sim_level"},
-    {"level", "sim_level"},
-    {"v", "verbose"},
-    {"q", "quiet"}};
-
-/// The flag of ours that another launcher calls `name`; empty if there is none.
-std::string NameHere(std::string_view name, const std::vector<std::string_view>& ours) {
-  for (const auto& [theirs, here] : kElsewhere) {
-    if (theirs == name && std::ranges::find(ours, here) != ours.end()) {
-      return std::string(here);
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<bool> ReadBoolWord(std::string_view word) {
@@ -154,7 +108,10 @@ Result<std::int64_t> ReadIntWord(std::string_view word) {
   const char* const end = digits.data() + digits.size();
   const auto [stop, failure] = std::from_chars(digits.data(), end, number);
   if (failure != std::errc() || stop != end) {
-    return WrongValue("invalid int value: " + Quoted(word));
+    const std::string ascii = AsciiForm(word);
+    return WrongValue(
+        "invalid int value: " + Quoted(word),
+        ascii != word ? "write the signs of a keyboard: " + ascii : "give a whole number");
   }
   return number;
 }
@@ -234,6 +191,21 @@ Status FlagSet::TakeEnvironment(const Environment& environment) {
     }
   }
   return {};
+}
+
+std::vector<std::string> FlagSet::DoubtfulVariables(const Environment& environment) const {
+  constexpr std::string_view kPrefix = "DRYDOCK_";
+  std::vector<std::string> doubtful;
+  for (const auto& [variable, value] : environment) {
+    if (!variable.starts_with(kPrefix) || value.empty()) {
+      continue;
+    }
+    const std::string meant = FlagMeant(std::string_view(variable).substr(kPrefix.size()), Names());
+    if (!meant.empty() && VariableOf(meant) != variable && Find(meant)->has_variable) {
+      doubtful.push_back(variable + " is not read; did you mean " + VariableOf(meant) + "?");
+    }
+  }
+  return doubtful;
 }
 
 /// Takes what the section of the command has in the configuration file.
@@ -373,6 +345,10 @@ Result<FlagSet::Flag*> FlagSet::Resolve(std::string_view word) {
     }
   }
   const std::vector<std::string_view> names = Names();
+  if (const std::string ascii = AsciiForm(word); ascii != word) {
+    return FailCommand("USAGE", "unrecognized argument: " + std::string(word),
+                       "write the signs of a keyboard: " + ascii);
+  }
   const std::string known = NameHere(name, names);
   const std::string nearest = known.empty() ? NearestWord(name, names) : known;
   return FailCommand(

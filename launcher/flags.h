@@ -66,6 +66,8 @@ class FlagSet {
   [[nodiscard]] const FlagSpec* Find(std::string_view name) const;
   /// True if the flag was given, on the line or elsewhere.
   [[nodiscard]] bool Given(std::string_view name) const;
+  /// Of the variables whose names are nearly those of flags: what to say of each.
+  [[nodiscard]] std::vector<std::string> DoubtfulVariables(const Environment& environment) const;
   /// "name=value" of the flags that were given, by name.
   [[nodiscard]] std::vector<std::string> GivenWords() const;
   /// Where its value comes from: "--join", "DRYDOCK_JOIN", "drydock.toml"; empty if it was not

@@ -11,6 +11,7 @@
 
 #include "launcher/files.h"
 #include "launcher/load_script.h"
+#include "launcher/typed_words.h"
 #include "strategies/document/json_codec.h"
 #include "strategies/document/json_reader.h"
 #include "strategies/operators/known_ops.h"
@@ -33,7 +34,9 @@ strategies::JobConfig BaseJob(const MsrunOptions& options) {
 Result<LoadedJob> LoadDocument(const MsrunOptions& options, const std::string& path) {
   const auto text = ReadFile(path, strategies::JsonLimits().bytes);
   if (!text) {
-    return FailCommand("NO_SCRIPT", text.error().message);
+    std::error_code failure;
+    return FailCommand("NO_SCRIPT", text.error().message,
+                       std::filesystem::exists(path, failure) ? "" : HintForScript(path));
   }
   const std::optional<std::int64_t> world_size =
       options.worker_num_given ? std::optional(options.worker_num) : std::nullopt;
@@ -65,7 +68,9 @@ Status CheckScript(const std::string& path) {
     return {};
   }
   const auto text = ReadFile(path, strategies::JsonLimits().bytes);
-  return text ? Status() : FailCommand("NO_SCRIPT", text.error().message);
+  return text ? Status()
+              : FailCommand("NO_SCRIPT", text.error().message,
+                            std::filesystem::exists(path, failure) ? "" : HintForScript(path));
 }
 
 /// What the script's recompute() of each layer would have recorded (nn/_recompute.py of the

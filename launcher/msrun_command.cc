@@ -42,6 +42,11 @@ class MsrunCommand : public Command {
     if (options.sim_level < 0) {
       return RunJob(options, context);
     }
+    if (flags.Given("local_worker_num") && options.local_worker_num > options.worker_num) {
+      context.log.Warning("--local_worker_num=" + std::to_string(options.local_worker_num) +
+                          " is more than --worker_num=" + std::to_string(options.worker_num) +
+                          ", which a start without --sim_level refuses");
+    }
     if (!flags.Given("sim_level")) {
       context.log.Warning("MS_SIMULATION_LEVEL=" + std::to_string(options.sim_level) +
                           " is set in the environment: this is a dry run, and no rank is started");

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "launcher/exit_code.h"
 #include "launcher/terminal.h"
+#include "launcher/typed_words.h"
 #include "reports/error_document.h"
 #include "reports/field_table.h"
 
@@ -145,6 +146,9 @@ int RunCommand(Command& command, std::span<const std::string> words, const Conte
                                       : "drydock " + std::string(Version()) + "\n");
     return NumberOf(ExitCode::kOk);
   }
+  for (const std::string& doubt : flags.DoubtfulVariables(context.environment)) {
+    context.log.Warning(doubt);
+  }
   const Result<ExitCode> code = command.Run(flags, context);
   return code ? NumberOf(*code) : ReportOnce(code.error(), words, context, err);
 }
@@ -153,10 +157,13 @@ int ReportUnknown(const std::string& name, std::span<const std::string> names, C
                   std::ostream& err) {
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string nearest = NearestWord(name, candidates);
-  const Error error = FailCommand("USAGE", "'" + name + "' is not a command",
-                                  nearest.empty() ? "'drydock --help' lists the commands"
-                                                  : "did you mean '" + nearest + "'?")
-                          .value();
+  std::string hint = HintForCommand(name);
+  if (hint.empty()) {
+    hint =
+        nearest.empty() ? "'drydock --help' lists the commands" : "did you mean '" + nearest + "'?";
+  }
+  const Error error =
+      FailCommand("USAGE", "'" + name + "' is not a command", std::move(hint)).value();
   context.program = kSelf;
   return Report(error, context, err);
 }

@@ -11,6 +11,7 @@
 
 #include "base/descriptor.h"
 #include "launcher/exit_code.h"
+#include "launcher/typed_words.h"
 #include "sim/tracer/child_process.h"
 
 namespace drydock::launcher {
@@ -33,7 +34,8 @@ tl::unexpected<Error> FailScript(const std::string& script, const std::string& r
 Result<std::string> HeadOf(const std::string& script) {
   struct stat facts = {};
   if (::stat(script.c_str(), &facts) != 0) {
-    return FailScript(script, std::error_code(errno, std::generic_category()).message());
+    return FailScript(script, std::error_code(errno, std::generic_category()).message(),
+                      HintForScript(script));
   }
   if (S_ISDIR(facts.st_mode)) {
     return FailScript(script, "is a folder");

@@ -67,6 +67,32 @@ class BadScriptTest(command.CommandTest):
         self.assertEqual(self.msrun("--log_dir=stale", "net.py").status, 6)
         self.assertEqual(sorted(path.name for path in (self.folder / "stale").iterdir()), ["summary.json"])
 
+    def test_interrupted_script_has_its_line_and_no_traceback_of_ours(self):
+        run = self.reject("def f():\n    raise KeyboardInterrupt\nf()\n", r"^net\.py:2(:\d+)?: error: KeyboardInterrupt: the script was interrupted")
+        self.assertNotIn("Traceback", run.err)
+
+    def test_configuration_that_is_legal_python(self):
+        # "epochs: int" is an annotation without a value.
+        self.write("job.yaml", "epochs: int\n")
+        run = self.msrun("--log_dir=out", "job.yaml")
+        self.assert_rejected(run, 6)
+        self.assertIn("job.yaml is not a Python script", run.err)
+        self.assertIn("the Python script that reads it", run.hint())
+
+    def test_interpreter_that_has_what_is_missing_is_named(self):
+        """Two interpreters on the search path; the second has the package."""
+        for name, found in (("first", 1), ("second", 0)):
+            (self.folder / name).mkdir()
+            other = self.folder / name / "python3"
+            # Asked whether it finds the package, it answers by its exit status.
+            other.write_text("#!/bin/sh\nexit %d\n" % found)
+            other.chmod(0o755)
+        self.write("net.py", "import os\nos.environ['PATH'] = %r\nimport no_such_module\n" % ":".join(
+            str(self.folder / name) for name in ("first", "second")))
+        run = self.msrun("--log_dir=out", "net.py")
+        self.assert_rejected(run, 6)
+        self.assertIn("--python=%s" % (self.folder / "second" / "python3"), run.hint())
+
     def test_killed_script(self):
         self.reject("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n", r"signal 9")
 

@@ -26,6 +26,30 @@ class LevelTest(command.CommandTest):
         self.assertEqual(self.report("summary.json", "out")["memory"], [])
 
 
+class NearlyRightTest(command.CommandTest):
+    """Command lines of the first minutes that are off by a little."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("net.py", command.network("((2, 4), (4, 1))"))
+
+    def test_script_named_in_another_case(self):
+        run = self.msrun("--log_dir=out", "Net.py")
+        self.assert_rejected(run, 3)
+        self.assertEqual(run.hint(), "did you mean 'net.py'?")
+
+    def test_signs_of_a_text_processor(self):
+        run = self.msrun("\u2014worker_num\uff1d8", "net.py")
+        self.assert_rejected(run, 3)
+        self.assertEqual(run.hint(), "write the signs of a keyboard: --worker_num=8")
+
+    def test_variable_of_nearly_the_name_and_more_local_ranks_than_ranks(self):
+        run = self.msrun("--worker_num=8", "--local_worker_num=16", "--log_dir=out", "net.py", DRYDOCK_LOGDIR="elsewhere")
+        self.assertEqual(run.status, 0, run.err)
+        self.assertIn("DRYDOCK_LOGDIR is not read; did you mean DRYDOCK_LOG_DIR?", run.err)
+        self.assertIn("--local_worker_num=16 is more than --worker_num=8", run.err)
+
+
 class LogFolderTest(command.CommandTest):
     def setUp(self):
         super().setUp()

@@ -81,7 +81,9 @@ def run_module(name, here):
     if found is None:
         error = FileNotFoundError("script '%s': no such file, and %s has no module of that name" % (name, sys.executable))
         error.drydock_reason = "script:unreadable"
-        error.drydock_hint = "give the path of a Python script" + (
+        import difflib
+        near = difflib.get_close_matches(name + ".py", [file for file in sorted(os.listdir()) if file.endswith(".py")], 1)
+        error.drydock_hint = "did you mean '%s'?" % near[0] if near else "give the path of a Python script" + (
             ", the one that the shell script starts" if name in ("bash", "sh", "zsh", "source") else "")
         raise error
     return runpy.run_module(name, run_name="__main__", alter_sys=True)
@@ -153,7 +155,7 @@ def add_hint(fields, error):
     """Remedies for what often goes wrong outside of the stand-in."""
     from mindspore._drydock import script_kind
     from mindspore._drydock.errors import ZEROS_HINT
-    from mindspore._drydock.packages import folder_with, module_of
+    from mindspore._drydock.packages import folder_with, interpreter_with, module_of
     package = error.name.split(".")[0] if isinstance(error, ModuleNotFoundError) and error.name else ""
     instead = script_kind.hint(sys.argv[0], error)
     if instead:
@@ -181,7 +183,9 @@ def add_hint(fields, error):
             package, "the current folder" if folder == os.curdir else "folder " + folder, folder)
         fields["reason"] = "script:missing-module"
     elif isinstance(error, ModuleNotFoundError) and not fields["hint"]:
-        fields["hint"] = "install '%s' for %s, or choose another interpreter with --python" % (error.name, sys.executable)
+        other = interpreter_with(package)
+        fields["hint"] = "install '%s' for %s, or " % (error.name, sys.executable) + (
+            "use an interpreter that has it: --python=%s" % other if other else "choose another interpreter with --python")
         fields["reason"] = "script:missing-module"
     elif isinstance(error, AttributeError) and hasattr(error, "drydock_missing"):
         from mindspore._drydock import names
@@ -204,6 +208,9 @@ def add_hint(fields, error):
     elif type(error).__name__ == "BdbQuit":
         fields["message"], fields["hint"] = "the debugger was left before the script had ended", "continue with 'c' instead of 'q'"
         fields["reason"] = "script:no-input"
+    elif isinstance(error, KeyboardInterrupt):
+        fields["message"] = fields["message"] or "the script was interrupted"
+        fields["hint"] = fields["hint"] or "Ctrl-C in the debugger and scripts that raise KeyboardInterrupt end a dry run"
     elif isinstance(error, RecursionError):
         fields["reason"] = "script:recursion"
     elif isinstance(error, TypeError) and "torch" in sys.modules and TENSOR_GIVEN_TO_TORCH.search(str(error)):
@@ -288,9 +295,14 @@ def say_framework(result, script):
             "frames": [], "place": None}
 
 
-def say_empty(result):
-    """A network was called, but it has no operators: that, and not that none was called."""
+def say_empty(result, script):
+    """A network was called, but it has no operators, or the file is no script: that, and not that none was called."""
+    from mindspore._drydock import script_kind
     from mindspore._drydock.session import session
+    instead = script_kind.hint(script, None)
+    if instead and not session.programs and not result["error"] and result["exit_code"] == 0:  # "epochs: 3" is legal Python
+        result["error"] = {"family": "user", "type": "SyntaxError", "message": "%s is not a Python script" % os.path.basename(script),
+                           "hint": instead, "reason": "script:not-python", "notes": [], "frames": [], "place": None}
     empty = [program for program in session.programs if not program.node_count and not program.results and not program.constant_results and not program.failed]
     if empty and not result["programs"] and not result["error"] and result["exit_code"] == 0:
         result["error"] = {
@@ -359,8 +371,6 @@ def trace(folder, script, arguments, is_module=False):
             note_late_failure(result, "failed: the script ended with exit status %d after its network was recorded%s" % (
                 result["exit_code"], ": " + result["exit_text"] if result["exit_text"] else ""))
         result["programs"] = collect(folder)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # noqa: B902 (whatever the script raised is its answer)
         result["error"] = error_fields(error)
         add_hint(result["error"], error)
@@ -368,7 +378,7 @@ def trace(folder, script, arguments, is_module=False):
             result["programs"] = collect(folder)
             note_late_failure(result, late_text(result["error"]))
     say_framework(result, script)
-    say_empty(result)
+    say_empty(result, script)
     result["warnings"] = session.warnings
     from mindspore.nn import _recompute
     result["layers"] = _recompute.layers_text()

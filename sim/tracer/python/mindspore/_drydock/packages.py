@@ -1,6 +1,10 @@
-"""Where the package of a script lies, for what to do when an import of it fails."""
+"""Where a package lies, for what to do when an import of it fails."""
 import os
+import subprocess
 import sys
+
+MOST_INTERPRETERS = 4
+SECONDS_EACH = 5
 
 
 def folders_above(path):
@@ -33,3 +37,31 @@ def folder_with(package):
         if os.path.isdir(os.path.join(folder, package)) or os.path.isfile(os.path.join(folder, package + ".py")):
             return from_here(folder)
     return ""
+
+
+def interpreter_with(package):
+    """Another interpreter of the search path that has a package which this one lacks; "" if none of the first few has."""
+    seen, asked = {os.path.realpath(sys.executable)}, 0
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        for name in ("python", "python3"):
+            path = os.path.join(folder, name)
+            if not os.path.isabs(path) or not os.access(path, os.X_OK) or os.path.realpath(path) in seen:
+                continue
+            seen.add(os.path.realpath(path))
+            asked += 1
+            if has_package(path, package):
+                return path
+            if asked == MOST_INTERPRETERS:
+                return ""
+    return ""
+
+
+def has_package(interpreter, package):
+    """Whether an interpreter finds a package, which is not imported."""
+    question = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    try:
+        return subprocess.run([interpreter, "-c", question, package], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, env=environment, timeout=SECONDS_EACH).returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        return False
