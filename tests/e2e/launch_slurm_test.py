@@ -13,6 +13,7 @@ from pathlib import Path
 
 import command
 import launch
+import spread_test
 
 SHOW = """import os
 print("PLACE", *(os.environ.get(name) for name in (
@@ -190,6 +191,21 @@ class SlurmTest(launch.LaunchTest):
         self.assertEqual(sorted(path.name for path in (Path(self.folder) / "jobs.jsonl.out").glob("part-*")), ["part-0-of-2.jsonl", "part-1-of-2.jsonl"])
         merged = subprocess.run([program, "sweep", "--merge", "jobs.jsonl"], cwd=self.folder, capture_output=True, text=True, check=False)
         self.assertEqual((merged.returncode, len(merged.stdout.splitlines())), (0, 5), merged.stderr)
+
+    def test_dry_run_that_both_nodes_play(self):
+        """--sim_spread: what node 0 writes is what one machine writes, to the byte."""
+        done = subprocess.run(["srun", "-N", "2", "--ntasks-per-node=1", command.MSRUN, "--sim_level=1", "--sim_spread", "--worker_num=16",
+                               "--master_addr=127.0.0.1", "--master_port=%d" % launch.free_port(), "--python=" + sys.executable,
+                               "--log_dir=many", str(spread_test.NET)], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=launch.SECONDS, check=False,
+                              env=dict(self.environment, DRYDOCK_TEST_MARK=self.mark, TMPDIR=str(self.temporary)))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(launch.wait_until(lambda: not self.marked()), "processes are left: " + done.stderr)
+        self.assertEqual(done.stdout.count("Played on 2 hosts: 16 ranks registered over 32 connections"), 1, done.stdout)
+        spread = json.loads(self.log("many/spread.json"))
+        self.assertEqual([(host["name"], host["ranks"]) for host in spread["hosts"]], [("n0", "0-7"), ("n1", "8-15")])
+        spread_test.SpreadTest.one_host(self, "--log_dir=one", spread_test.NET)
+        spread_test.SpreadTest.assert_same_reports(self, "many", "one")
 
     def begin_on_both(self, what):
         """A rank on each node; rank 1 does `what`, the other one waits."""
