@@ -32,9 +32,10 @@ class JobMaker {
     ValueId x = Piece(Input({Rows(), Width()}));
     for (std::int64_t layer = 0; layer < layers; ++layer) {
       const std::int64_t part = layer * parts / layers;
+      const bool begins = layer == 0 || part != part_;
+      x = begins ? As("float16", x) : x;  // In the part before, so that it is what passes.
       Enter(part, layer);
-      // Each part of the network has something to train.
-      x = layer == 0 || part != (layer - 1) * parts / layers ? MatMulLayer(x) : x;
+      x = begins ? MatMulLayer(As("float32", x)) : x;  // Each part has something to train.
       for (std::int64_t i = drawn_.Uniform(1, 3); i > 0; --i) {
         x = Layer(x);
         history_.emplace_back(x, part);
@@ -71,7 +72,9 @@ class JobMaker {
 
   void Enter(std::int64_t part, std::int64_t layer) {
     part_ = part;
-    stage_ = static_cast<std::int32_t>(part % shape_.stages);
+    const bool back = shape_.scheduler == "zero_bubble_v" && part >= shape_.stages;
+    const std::int64_t place = part % shape_.stages;
+    stage_ = static_cast<std::int32_t>(back ? shape_.stages - 1 - place : place);
     scope_ = "Default/layer" + std::to_string(layer);
     if (shape_.recompute && drawn_.Chance(2)) {
       scope_ = "recompute_" + scope_;
@@ -144,6 +147,9 @@ class JobMaker {
     DRYDOCK_CHECK(id.has_value());
     Node& node = builder_.mutable_graph().nodes[ToIndex(*id)];
     node.stage = cut_ ? stage_ : -1;
+    if (cut_ && stage_ >= 0 && shape_.parts > 1) {
+      node.segment = static_cast<std::int32_t>(part_ / shape_.stages);
+    }
     if (cut_ && phase == Phase::kForward) {
       Cut(node);
     }
@@ -223,7 +229,14 @@ class JobMaker {
     const bool transpose_b = drawn_.Chance(2);
     const std::int64_t in = ShapeOf(x)[1];
     const ValueId w = Weight(transpose_b ? Shape{out, in} : Shape{in, out});
-    return Emit("MatMul", {x, w}, {{"transpose_b", transpose_b}});
+    const ValueId product =
+        Emit("MatMul", {As("float16", x), As("float16", w)}, {{"transpose_b", transpose_b}});
+    return As("float32", product);
+  }
+
+  /// The same numbers in another type, in jobs with half precision; the executor does not round.
+  ValueId As(const char* type, ValueId x) {
+    return shape_.half ? Emit("Cast", {x}, {{"dtype", type}}) : x;
   }
 
   /// What skips a stage is not drawn: stages then wait for each other (docs/differences.md).

@@ -16,17 +16,19 @@ JobShape DrawShape(Drawn& drawn) {
   }
   if (shape.stages > 1 && drawn.Chance(4)) {
     shape.parts = 2;
-    shape.scheduler = drawn.AnyOf<std::string>({"1f1b", "gpipe", "seqpipe"});
+    shape.scheduler = drawn.AnyOf<std::string>(
+        {"1f1b", "gpipe", "seqpipe", "seqvpp", "seqsmartvpp", "zero_bubble_v"});
   }
   if (shape.stages > 1 && shape.parts == 1 && drawn.Chance(3)) {
-    shape.scheduler = drawn.AnyOf<std::string>({"gpipe", "seqpipe"});
+    shape.scheduler = drawn.AnyOf<std::string>({"gpipe", "seqpipe", "seqsmartvpp"});
   }
   shape.accumulators = shape.micros > 1;
   shape.recompute = drawn.Chance(3);
   shape.clip = drawn.Chance(3);
   shape.momentum = drawn.Chance(2);
   shape.decay = drawn.Chance(3);
-  shape.loss_scale = drawn.Chance(3) ? 1024.0 : 1.0;
+  shape.half = drawn.Chance(3);
+  shape.loss_scale = drawn.Chance(shape.half ? 2 : 3) ? 1024.0 : 1.0;
   return shape;
 }
 
@@ -65,6 +67,7 @@ std::string HowText(const JobShape& shape, const JobConfig& config) {
   text += shape.recompute ? ", recompute" : "";
   text += shape.clip ? ", clip" : "";
   text += shape.decay ? ", decay" : "";
+  text += shape.half ? ", half" : "";
   text += shape.loss_scale > 1 ? ", loss scale" : "";
   text += config.enable_parallel_optimizer
               ? ", sharded optimizer level " + std::to_string(config.optimizer_sharding.level) +

@@ -40,6 +40,7 @@ struct JobShape {
   bool momentum = false;
   bool decay = false;       ///< Of matrices only.
   double loss_scale = 1.0;  ///< Backward begins with it; gradients are divided by it.
+  bool half = false;        ///< Products and what passes between parts are float16.
   std::string scheduler = "1f1b";
 };
 

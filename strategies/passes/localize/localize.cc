@@ -9,6 +9,7 @@
 #include "strategies/passes/localize/forward.h"
 #include "strategies/passes/localize/leaves.h"
 #include "strategies/passes/localize/local_draft.h"
+#include "strategies/passes/localize/result_broadcast.h"
 #include "strategies/passes/localize/stage_programs.h"
 
 /// From a traced program to the program of one rank.
@@ -19,6 +20,7 @@
 ///     gradient         the derivative of what stands there            backward/expand_gradients.cc
 ///     behind it        averaging, clipping, optimizers                behind_gradients.cc
 ///   pipeline stages part: one program for each                    stage_programs.cc
+///     their result goes to all of them, if asked for              result_broadcast.cc
 ///   helpers that only steer these passes are removed                  prepare/rewrite.cc
 ///
 /// Most scripts have each part once; one that trains two networks in turn has them twice. A pass
@@ -108,6 +110,7 @@ Result<std::vector<LocalProgram>> BuildLocalPrograms(const TracedPlan& plan,
   }
   std::vector<LocalProgram> programs;
   for (Graph& graph : graphs) {
+    BroadcastResults(graph, plan.config);
     const StageId stage{static_cast<std::int32_t>(programs.size())};
     programs.push_back(Finish(draft, std::move(graph), stage));
   }

@@ -286,8 +286,6 @@ def _pipeline_section():
     stages = _parallel["pipeline_stages"] if cuts_operators() else 1
     if stages == 1:
         return {"pipeline_stages": 1}
-    if _parallel["pipeline_result_broadcast"]:
-        session.warn_limit("pipeline_result_broadcast: what the last stage returns is not broadcast to the others")
     config = _parallel["pipeline_config"]
     folded = _parallel["pipeline_segments"] > 1
     if folded:
