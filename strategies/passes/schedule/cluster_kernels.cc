@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <set>
 #include <unordered_set>
+#include <utility>
+
+#include "strategies/graph/packed_lists.h"
 
 /// Which kernels are grouped, to be one kernel.
 ///
@@ -50,21 +53,18 @@ constexpr std::size_t kFar = 128;
 
 class Clusterer {
  public:
-  explicit Clusterer(const ClusterGraph& graph)
-      : graph_(graph),
-        inputs_(graph.inputs.size()),
-        users_(graph.inputs.size()),
-        begin_(graph.inputs.size()),
-        group_(graph.inputs.size()),
-        size_(graph.inputs.size(), 1),
-        last_(graph.inputs.size()),
-        seen_(graph.inputs.size(), 0),
-        reaches_(graph.inputs.size()) {
+  explicit Clusterer(ClusterGraph graph)
+      : graph_(std::move(graph)),
+        inputs_(graph_.inputs),
+        users_(UsersOf(inputs_)),
+        begin_(inputs_.size()),
+        group_(inputs_.size()),
+        size_(inputs_.size(), 1),
+        last_(inputs_.size()),
+        seen_(inputs_.size(), 0),
+        reaches_(inputs_.size()) {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      inputs_[i].insert(graph.inputs[i].begin(), graph.inputs[i].end());
-      for (const std::size_t input : graph.inputs[i]) {
-        users_[input].push_back(i);
-      }
+      SortOnce(inputs_[i]);
       group_[i] = i;
       begin_[i] = i;
       last_[i] = i;
@@ -78,6 +78,9 @@ class Clusterer {
         continue;
       }
       std::vector<std::size_t> candidates = Candidates(i);
+      if (candidates.size() < 2) {
+        continue;
+      }
       RemoveFar(i, candidates);
       RemoveCircles(candidates);
       RemoveLooseItems(candidates);
@@ -85,16 +88,51 @@ class Clusterer {
         Merge(candidates);
       }
     }
-    std::vector<std::vector<std::size_t>> members(inputs_.size());
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      members[Find(i)].push_back(i);
-    }
-    std::erase_if(members, [](const std::vector<std::size_t>& group) { return group.empty(); });
-    return members;
+    return Groups();
   }
 
  private:
   enum class Step : std::uint8_t { kFollow, kStop };
+  using Positions = std::vector<std::uint32_t>;
+
+  static PackedLists<std::uint32_t> UsersOf(const std::vector<Positions>& inputs) {
+    std::vector<std::uint32_t> count(inputs.size(), 0);
+    for (const Positions& read : inputs) {
+      for (const std::uint32_t input : read) {
+        ++count[input];
+      }
+    }
+    PackedLists<std::uint32_t> users(count);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      for (const std::uint32_t input : inputs[i]) {
+        users.Append(input, static_cast<std::uint32_t>(i));
+      }
+    }
+    return users;
+  }
+
+  /// Ascending, each once.
+  static void SortOnce(Positions& positions) {
+    std::ranges::sort(positions);
+    positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+  }
+
+  std::vector<std::vector<std::size_t>> Groups() {
+    std::vector<std::vector<std::size_t>> groups;
+    std::vector<std::size_t> number(inputs_.size(), 0);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const std::size_t first = Find(i);  // The least member.
+      if (size_[first] == 1 && !Joins(i)) {
+        continue;
+      }
+      if (first == i) {
+        number[i] = groups.size();
+        groups.emplace_back();
+      }
+      groups[number[first]].push_back(i);
+    }
+    return groups;
+  }
 
   [[nodiscard]] bool Joins(std::size_t i) const { return graph_.joins[i] || graph_.is_item[i]; }
 
@@ -110,18 +148,19 @@ class Clusterer {
     return i;
   }
 
-  const std::set<std::size_t>& Inputs(std::size_t group) {
-    std::set<std::size_t>& inputs = inputs_[group];
-    for (auto it = inputs.begin(); it != inputs.end();) {
-      const std::size_t now = Find(*it);
-      if (now != *it) {
-        it = inputs.erase(it);
-        inputs.insert(now);
-      } else {
-        ++it;
-      }
+  /// Groups that a group reads, ascending.
+  const Positions& Inputs(std::size_t group) {
+    Positions& inputs = inputs_[group];
+    bool changed = false;
+    for (std::uint32_t& input : inputs) {
+      const auto now = static_cast<std::uint32_t>(Find(input));
+      changed = changed || now != input || now == group;
+      input = now;
     }
-    inputs.erase(group);
+    if (changed) {
+      SortOnce(inputs);
+      std::erase(inputs, static_cast<std::uint32_t>(group));
+    }
     return inputs;
   }
 
@@ -138,7 +177,7 @@ class Clusterer {
       }
       seen_[group] = walk_;
       if (visit(group) == Step::kFollow) {
-        const std::set<std::size_t>& inputs = Inputs(group);
+        const Positions& inputs = Inputs(group);
         open_.insert(open_.end(), inputs.begin(), inputs.end());
       }
     }
@@ -215,7 +254,7 @@ class Clusterer {
                                    std::unordered_set<std::size_t>& free) {
     std::vector<std::size_t> reached;
     std::unordered_set<std::size_t> visited;
-    const std::vector<std::size_t> inputs(Inputs(base).begin(), Inputs(base).end());
+    const Positions inputs = Inputs(base);
     for (const std::size_t input : inputs) {
       if (left.contains(input)) {
         continue;
@@ -244,7 +283,7 @@ class Clusterer {
   void RemoveLooseItems(std::vector<std::size_t>& candidates) {
     const std::set<std::size_t> all(candidates.begin(), candidates.end());
     std::erase_if(candidates, [&](std::size_t group) {
-      return graph_.is_item[group] && !all.contains(*Inputs(group).begin());
+      return graph_.is_item[group] && !all.contains(Inputs(group).front());
     });
   }
 
@@ -262,18 +301,19 @@ class Clusterer {
       group_[other] = first;
       last_[first] = std::max(last_[first], last_[other]);
       size_[first] += size_[other];
-      inputs_[first].insert(inputs_[other].begin(), inputs_[other].end());
-      inputs_[other].clear();
+      inputs_[first].insert(inputs_[first].end(), inputs_[other].begin(), inputs_[other].end());
+      inputs_[other] = {};
       size_[other] = 0;
     }
+    SortOnce(inputs_[first]);
     begin_[first] = begin;
     reaches_.Raise(begin, last_[first]);
   }
 
-  const ClusterGraph& graph_;
-  std::vector<std::set<std::size_t>> inputs_;    ///< Per group.
-  std::vector<std::vector<std::size_t>> users_;  ///< Per position.
-  std::vector<std::size_t> begin_;  ///< Per group: its first member that others may read.
+  ClusterGraph graph_;
+  std::vector<Positions>& inputs_;    ///< Per group, ascending.
+  PackedLists<std::uint32_t> users_;  ///< Per position.
+  std::vector<std::size_t> begin_;    ///< Per group: its first member that others may read.
   std::vector<std::size_t> group_;
   std::vector<std::size_t> size_;
   std::vector<std::size_t> last_;  ///< Per group: its last member.
@@ -286,8 +326,8 @@ class Clusterer {
 
 }  // namespace
 
-std::vector<std::vector<std::size_t>> ClusterKernels(const ClusterGraph& graph) {
-  return Clusterer(graph).Run();
+std::vector<std::vector<std::size_t>> ClusterKernels(ClusterGraph graph) {
+  return Clusterer(std::move(graph)).Run();
 }
 
 }  // namespace drydock::strategies

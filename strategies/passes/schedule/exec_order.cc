@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <deque>
 #include <optional>
+#include <span>
 #include <utility>
+
+#include "strategies/graph/packed_lists.h"
 
 /// The order of kernels.
 ///
@@ -30,7 +33,7 @@ class ExecOrderBuilder {
  public:
   explicit ExecOrderBuilder(const KernelGraph& graph)
       : graph_(graph),
-        users_(graph.nodes.size()),
+        users_(Room(graph)),
         waits_for_(graph.nodes.size(), 0),
         used_by_(graph.nodes.size(), 0),
         trivial_(graph.nodes.size(), Trivial::kUnknown) {}
@@ -49,6 +52,17 @@ class ExecOrderBuilder {
 
  private:
   enum class Trivial : std::uint8_t { kUnknown, kYes, kNo };
+
+  /// Per node: how many read it, and one kernel that is held back.
+  static std::vector<std::uint32_t> Room(const KernelGraph& graph) {
+    std::vector<std::uint32_t> room(graph.nodes.size(), 1);
+    for (const KernelNode& node : graph.nodes) {
+      for (const KernelId input : node.inputs) {
+        ++room[Index(input)];
+      }
+    }
+    return room;
+  }
 
   [[nodiscard]] static std::size_t Index(KernelId id) { return static_cast<std::size_t>(id); }
   [[nodiscard]] bool IsReal(KernelId id) const { return graph_.at(id).kind == KernelKind::kKernel; }
@@ -77,7 +91,7 @@ class ExecOrderBuilder {
         if (IsTrivial(input)) {
           continue;
         }
-        users_[Index(input)].push_back(id);
+        users_.Append(Index(input), id);
         ++waits_for_[Index(id)];
         ++used_by_[Index(input)];
         if (!seen[Index(input)]) {
@@ -128,7 +142,7 @@ class ExecOrderBuilder {
     }
     const KernelId held = independent_.back();
     independent_.pop_back();
-    users_[Index(kernel)].push_back(held);
+    users_.Append(Index(kernel), held);
     ++waits_for_[Index(held)];
   }
 
@@ -148,7 +162,7 @@ class ExecOrderBuilder {
     for (; !independent_.empty(); independent_.pop_back()) {
       enter(independent_.back());
       while (!path.empty()) {
-        const std::vector<KernelId>& users = users_[Index(path.back().node)];
+        const std::span<const KernelId> users = users_[Index(path.back().node)];
         if (path.back().next == users.size()) {
           path.pop_back();
           continue;
@@ -209,7 +223,7 @@ class ExecOrderBuilder {
 
   void Enqueue(KernelId id, std::deque<KernelId>& queue, bool collectives_first) {
     std::vector<KernelId> later;
-    const std::vector<KernelId>& users = users_[Index(id)];
+    const std::span<const KernelId> users = users_[Index(id)];
     for (const KernelId user : users) {
       if (waits_for_[Index(user)] == 0 || --waits_for_[Index(user)] > 0) {
         continue;
@@ -226,7 +240,7 @@ class ExecOrderBuilder {
   }
 
   const KernelGraph& graph_;
-  std::vector<std::vector<KernelId>> users_;
+  PackedLists<KernelId> users_;
   std::vector<std::int32_t> waits_for_;
   std::vector<std::int32_t> used_by_;
   std::vector<Trivial> trivial_;

@@ -243,12 +243,13 @@ class GraphKernelFuser {
 
   void Cluster() {
     const std::vector<KernelId> order = graph_.Order();
-    std::vector<std::size_t> position(graph_.size(), 0);
+    std::vector<std::uint32_t> position(graph_.size(), 0);
     ClusterGraph clusters;
+    clusters.inputs.reserve(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
-      position[IndexOf(order[i])] = i;
+      position[IndexOf(order[i])] = static_cast<std::uint32_t>(i);
       const KernelNode& node = graph_.at(order[i]);
-      clusters.inputs.emplace_back();
+      clusters.inputs.emplace_back().reserve(node.inputs.size());
       for (const KernelId input : node.inputs) {
         if (!IsLeaf(graph_.at(input).kind)) {
           clusters.inputs.back().push_back(position[IndexOf(input)]);
@@ -260,13 +261,14 @@ class GraphKernelFuser {
       clusters.is_item.push_back(item);
       clusters.part.push_back(kernel < parts_.size() ? parts_[kernel] : 0);
     }
-    const std::vector<std::vector<KernelId>> users = graph_.UsersIn(order);
-    for (const std::vector<std::size_t>& members : ClusterKernels(clusters)) {
+    const std::vector<bool> joins = clusters.joins;
+    const PackedLists<KernelId> users = graph_.UsersIn(order);
+    for (const std::vector<std::size_t>& members : ClusterKernels(std::move(clusters))) {
       std::vector<KernelId> kernels;
       for (const std::size_t member : members) {
         kernels.push_back(order[member]);
       }
-      if (clusters.joins[members.front()] && BecomesOne(kernels)) {
+      if (joins[members.front()] && BecomesOne(kernels)) {
         Fuse(kernels, users);
       }
     }
@@ -363,7 +365,7 @@ class GraphKernelFuser {
     }
   }
 
-  void Fuse(const std::vector<KernelId>& kernels, const std::vector<std::vector<KernelId>>& users) {
+  void Fuse(const std::vector<KernelId>& kernels, const PackedLists<KernelId>& users) {
     const std::set<KernelId> inside(kernels.begin(), kernels.end());
     Group group;
     std::string name;

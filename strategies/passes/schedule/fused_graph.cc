@@ -10,7 +10,16 @@
 /// the leaves come first, as they were, then what the result of the step needs.
 namespace drydock::strategies {
 
+FusedGraph::FusedGraph(KernelGraph graph)
+    : graph_(std::move(graph)), instead_(graph_.nodes.size(), kNoKernel) {
+  leaf_.reserve(graph_.nodes.size());
+  for (const KernelNode& node : graph_.nodes) {
+    leaf_.push_back(IsLeaf(node.kind));
+  }
+}
+
 KernelId FusedGraph::Add(KernelNode node) {
+  leaf_.push_back(IsLeaf(node.kind));
   graph_.nodes.push_back(std::move(node));
   instead_.push_back(kNoKernel);
   return KernelId{static_cast<std::int32_t>(graph_.nodes.size()) - 1};
@@ -48,21 +57,27 @@ BasicProgram* FusedGraph::ProgramOf(KernelId id) {
 std::vector<KernelId> FusedGraph::Order() const {
   struct Place {
     KernelId node = kNoKernel;
-    std::size_t next = 0;  ///< Operand to look at.
+    const KernelId* next = nullptr;  ///< Operand to look at.
+    const KernelId* end = nullptr;
   };
   std::vector<KernelId> order;
-  std::vector<bool> done(graph_.nodes.size(), false);
+  order.reserve(graph_.nodes.size());
+  std::vector<bool> done = leaf_;
+  std::vector<Place> path;
+  const auto enter = [&](KernelId id) {
+    if (!done[IndexOf(id)]) {
+      const std::vector<KernelId>& inputs = at(id).inputs;
+      path.push_back({.node = id, .next = inputs.data(), .end = inputs.data() + inputs.size()});
+    }
+  };
   std::vector<KernelId> roots = {graph_.result};
   roots.insert(roots.end(), graph_.after_step.begin(), graph_.after_step.end());
   for (const KernelId root : roots) {
-    std::vector<Place> path = {{.node = root}};
+    enter(root);
     while (!path.empty()) {
       Place& place = path.back();
-      const KernelNode& node = at(place.node);
-      if (done[IndexOf(place.node)] || IsLeaf(node.kind)) {
-        path.pop_back();
-      } else if (place.next < node.inputs.size()) {
-        path.push_back({.node = node.inputs[place.next++]});
+      if (place.next != place.end) {
+        enter(*place.next++);
       } else {
         done[IndexOf(place.node)] = true;
         order.push_back(place.node);
@@ -73,11 +88,17 @@ std::vector<KernelId> FusedGraph::Order() const {
   return order;
 }
 
-std::vector<std::vector<KernelId>> FusedGraph::UsersIn(std::span<const KernelId> order) const {
-  std::vector<std::vector<KernelId>> users(graph_.nodes.size());
+PackedLists<KernelId> FusedGraph::UsersIn(std::span<const KernelId> order) const {
+  std::vector<std::uint32_t> count(graph_.nodes.size(), 0);
   for (const KernelId id : order) {
     for (const KernelId input : at(id).inputs) {
-      users[IndexOf(input)].push_back(id);
+      ++count[IndexOf(input)];
+    }
+  }
+  PackedLists<KernelId> users(count);
+  for (const KernelId id : order) {
+    for (const KernelId input : at(id).inputs) {
+      users.Append(IndexOf(input), id);
     }
   }
   return users;
@@ -130,7 +151,7 @@ std::vector<KernelId> FusedGraph::Items(KernelId kernel) {
 
 void FusedGraph::DropUnread() {
   const std::vector<KernelId> order = Order();
-  const std::vector<std::vector<KernelId>> users = UsersIn(order);
+  const PackedLists<KernelId> users = UsersIn(order);
   for (auto& [id, program] : programs_) {
     const KernelNode& node = at(id);
     const bool items = std::ranges::all_of(users[IndexOf(id)], [this](KernelId user) {

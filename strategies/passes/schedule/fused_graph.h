@@ -9,6 +9,7 @@
 
 #include "strategies/graph/kept_constant.h"
 #include "strategies/graph/kernel_graph.h"
+#include "strategies/graph/packed_lists.h"
 #include "strategies/operators/basic_program.h"
 
 namespace drydock::strategies {
@@ -22,8 +23,7 @@ namespace drydock::strategies {
 /// nodes come behind, what they stand for is looked up.
 class FusedGraph {
  public:
-  explicit FusedGraph(KernelGraph graph)
-      : graph_(std::move(graph)), instead_(graph_.nodes.size(), kNoKernel) {}
+  explicit FusedGraph(KernelGraph graph);
 
   [[nodiscard]] KernelNode& at(KernelId id) { return graph_.at(id); }
   [[nodiscard]] const KernelNode& at(KernelId id) const { return graph_.at(id); }
@@ -48,7 +48,7 @@ class FusedGraph {
   /// them.
   [[nodiscard]] std::vector<KernelId> Order() const;
   /// Per node: the nodes of `order` that read it.
-  [[nodiscard]] std::vector<std::vector<KernelId>> UsersIn(std::span<const KernelId> order) const;
+  [[nodiscard]] PackedLists<KernelId> UsersIn(std::span<const KernelId> order) const;
 
   /// From now on a kernel does what `program` says with `operands`; what it does not need is left
   /// out.
@@ -69,6 +69,7 @@ class FusedGraph {
 
   KernelGraph graph_;
   std::vector<KernelId> instead_;  ///< Per node, kNoKernel: itself.
+  std::vector<bool> leaf_ = {};    ///< Per node: nothing computes it.
   std::map<KernelId, BasicProgram> programs_ = {};
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -26,6 +25,7 @@ class WaitSpreader {
   void Run() {
     ReadMembers();
     const std::size_t count = graph_.size();
+    waited_.assign(count, false);
     for (std::size_t i = 0; i < count; ++i) {
       const KernelId id{static_cast<std::int32_t>(i)};
       if (graph_.at(id).kind == KernelKind::kUpdateState) {
@@ -74,8 +74,12 @@ class WaitSpreader {
     const std::vector<KernelId> inputs = graph_.at(id).inputs;
     for (std::size_t i = 1; i < inputs.size(); ++i) {
       // What a state before waited for already is not waited for again.
-      if (graph_.at(inputs[i]).kind != KernelKind::kKernel || waited_.insert(inputs[i]).second) {
+      const bool kernel = graph_.at(inputs[i]).kind == KernelKind::kKernel;
+      if (!kernel || !waited_[IndexOf(inputs[i])]) {
         AppendSpread(inputs[i], spread);
+      }
+      if (kernel) {
+        waited_[IndexOf(inputs[i])] = true;
       }
     }
     graph_.at(id).inputs = std::move(spread);
@@ -96,13 +100,13 @@ class WaitSpreader {
   }
 
   FusedGraph& graph_;
-  std::set<KernelId> waited_ = {};  ///< Kernels that a state waits for.
+  std::vector<bool> waited_ = {};  ///< Per node: a kernel that a state waits for.
 };
 
 /// Who reads results of one kernel besides states.
 class WaitExtender {
  public:
-  WaitExtender(FusedGraph& graph, const std::vector<std::vector<KernelId>>& users)
+  WaitExtender(FusedGraph& graph, const PackedLists<KernelId>& users)
       : graph_(graph), users_(users) {}
 
   void Extend(KernelId id) {
@@ -186,7 +190,7 @@ class WaitExtender {
   }
 
   FusedGraph& graph_;
-  const std::vector<std::vector<KernelId>>& users_;
+  const PackedLists<KernelId>& users_;
   std::vector<KernelId> items_ = {};  ///< Per result: the node that takes it out.
   std::vector<bool> waits_ = {};      ///< A state waits for it.
   std::vector<bool> read_ = {};       ///< Others read it.
@@ -201,7 +205,7 @@ void SpreadWaits(FusedGraph& graph) {
 void ExtendWaits(FusedGraph& graph) {
   WaitSpreader::JoinItems(graph);
   const std::vector<KernelId> order = graph.Order();
-  const std::vector<std::vector<KernelId>> users = graph.UsersIn(order);
+  const PackedLists<KernelId> users = graph.UsersIn(order);
   WaitExtender extender(graph, users);
   for (const KernelId id : order) {
     if (graph.ProgramOf(id) != nullptr && graph.at(id).results.size() > 1) {

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "strategies/operators/collective_facts.h"
 
@@ -33,10 +35,7 @@ class StreamAssignment {
         local_(local),
         order_(order),
         streams_(order.size(), 0),
-        reads_(order.size()),
-        sends_(order.size()),
-        receives_(order.size()),
-        used_on_(graph.nodes.size()) {}
+        reads_begin_(order.size() + 1, 0) {}
 
   std::vector<Launch> Run() && {
     FindStreams();
@@ -55,6 +54,12 @@ class StreamAssignment {
   }
 
  private:
+  /// A collective, and a kernel that waits for it; positions in the order.
+  struct FirstRead {
+    std::size_t from = 0;
+    std::size_t to = 0;
+  };
+
   void FindStreams() {
     std::map<GroupPattern, std::int32_t> of_group;
     for (std::size_t i = 0; i < order_.size(); ++i) {
@@ -63,9 +68,12 @@ class StreamAssignment {
         const auto next = static_cast<std::int32_t>(of_group.size()) + 1;
         streams_[i] = of_group.emplace(node.group.value_or({}), next).first->second;
       }
-      reads_[i] = TensorsRead(graph_, order_[i]);
+      const std::vector<KernelOperand> read = TensorsRead(graph_, order_[i]);
+      reads_.insert(reads_.end(), read.begin(), read.end());
+      reads_begin_[i + 1] = reads_.size();
     }
     stream_count_ = of_group.size() + 1;
+    used_on_.assign(graph_.nodes.size() * stream_count_, false);
     unseen_.assign(stream_count_, std::vector<bool>(stream_count_, false));
   }
 
@@ -85,28 +93,48 @@ class StreamAssignment {
     }
     std::set<std::pair<std::size_t, std::int32_t>> seen;
     for (std::size_t i = 0; i < order_.size(); ++i) {
-      for (const KernelOperand& operand : reads_[i]) {
+      for (const KernelOperand& operand : Reads(i)) {
         const std::size_t from = position[static_cast<std::size_t>(operand.node)];
         if (from == order_.size() || streams_[from] == 0 || streams_[from] == streams_[i]) {
           continue;
         }
         if (seen.insert({from, streams_[i]}).second) {
-          AddEvent(from, i);
+          events_to_.push_back({.from = from, .to = i});
         }
         if (streams_[i] != 0) {
           collectives_read_.insert({i, streams_[from]});
         }
       }
     }
+    events_ = static_cast<std::int32_t>(events_to_.size());
+    for (std::size_t event = 0; event < events_to_.size(); ++event) {
+      sent_.push_back(event);
+    }
+    std::ranges::stable_sort(sent_, {},
+                             [this](std::size_t event) { return events_to_[event].from; });
   }
 
-  void AddEvent(std::size_t from, std::size_t to) {
-    const std::int32_t event = events_++;
-    sends_[from].push_back({.kind = Launch::Kind::kSend, .stream = streams_[from], .event = event});
-    receives_[to].push_back({.kind = Launch::Kind::kReceive,
-                             .stream = streams_[to],
-                             .event = event,
-                             .other = streams_[from]});
+  [[nodiscard]] std::span<const KernelOperand> Reads(std::size_t i) const {
+    return {reads_.data() + reads_begin_[i], reads_begin_[i + 1] - reads_begin_[i]};
+  }
+
+  /// Events that the kernel at a position waits for.
+  void Receive(std::size_t i) {
+    for (; received_ < events_to_.size() && events_to_[received_].to == i; ++received_) {
+      launches_.push_back({.kind = Launch::Kind::kReceive,
+                           .stream = streams_[i],
+                           .event = static_cast<std::int32_t>(received_),
+                           .other = streams_[events_to_[received_].from]});
+    }
+  }
+
+  /// Events that wait for the kernel at a position.
+  void Send(std::size_t i) {
+    for (; sends_done_ < sent_.size() && events_to_[sent_[sends_done_]].from == i; ++sends_done_) {
+      launches_.push_back({.kind = Launch::Kind::kSend,
+                           .stream = streams_[i],
+                           .event = static_cast<std::int32_t>(sent_[sends_done_])});
+    }
   }
 
   /// `waiting` waits for all that `stream` was given.
@@ -120,7 +148,7 @@ class StreamAssignment {
 
   void Issue(std::size_t i) {
     const std::int32_t stream = streams_[i];
-    launches_.insert(launches_.end(), receives_[i].begin(), receives_[i].end());
+    Receive(i);
     if (stream != 0) {
       Meet(0, stream);
       for (auto read = collectives_read_.lower_bound({i, 0});
@@ -134,14 +162,14 @@ class StreamAssignment {
     if (graph_.at(order_[i]).update) {
       MeetReaders(i);
     }
-    for (const KernelOperand& operand : reads_[i]) {
-      used_on_[Storage(operand.node)].insert(stream);
+    for (const KernelOperand& operand : Reads(i)) {
+      used_on_[Storage(operand.node) * stream_count_ + static_cast<std::size_t>(stream)] = true;
     }
     for (std::size_t s = 0; s < stream_count_; ++s) {
       unseen_[s][static_cast<std::size_t>(stream)] = static_cast<std::int32_t>(s) != stream;
     }
     launches_.push_back({.kernel = order_[i], .stream = stream});
-    launches_.insert(launches_.end(), sends_[i].begin(), sends_[i].end());
+    Send(i);
   }
 
   /// Messages between stages: computation waits for what was sent and received before.
@@ -152,10 +180,11 @@ class StreamAssignment {
 
   /// What this kernel writes or reads may still be read by a collective.
   void MeetReaders(std::size_t i) {
-    for (const KernelOperand& operand : reads_[i]) {
-      const std::set<std::int32_t> users = used_on_[Storage(operand.node)];
-      for (const std::int32_t user : users) {
-        if (user != streams_[i] && Unseen(streams_[i], user)) {
+    for (const KernelOperand& operand : Reads(i)) {
+      const std::size_t storage = Storage(operand.node) * stream_count_;
+      for (std::size_t s = 0; s < stream_count_; ++s) {
+        const auto user = static_cast<std::int32_t>(s);
+        if (used_on_[storage + s] && user != streams_[i] && Unseen(streams_[i], user)) {
           Meet(user, streams_[i]);
         }
       }
@@ -181,13 +210,16 @@ class StreamAssignment {
   const KernelGraph& graph_;
   const Graph& local_;
   const std::vector<KernelId>& order_;
-  std::vector<std::int32_t> streams_;              ///< Per position in the order.
-  std::vector<std::vector<KernelOperand>> reads_;  ///< Per position in the order.
-  std::vector<std::vector<Launch>> sends_;         ///< Behind the kernel at a position.
-  std::vector<std::vector<Launch>> receives_;      ///< Before the kernel at a position.
+  std::vector<std::int32_t> streams_;  ///< Per position in the order.
+  std::vector<KernelOperand> reads_ = {};
+  std::vector<std::size_t> reads_begin_;   ///< Per position in the order: its first in reads_.
+  std::vector<FirstRead> events_to_ = {};  ///< Per event, in the order of the readers.
+  std::vector<std::size_t> sent_ = {};     ///< Events in the order of the kernels waited for.
+  std::size_t received_ = 0;               ///< Events that are launched.
+  std::size_t sends_done_ = 0;             ///< Of sent_.
   /// Position of a collective, stream of a collective that it reads.
   std::set<std::pair<std::size_t, std::int32_t>> collectives_read_ = {};
-  std::vector<std::set<std::int32_t>> used_on_;  ///< Per node: streams that read it so far.
+  std::vector<bool> used_on_ = {};  ///< Per node and stream: it read the node so far.
   /// Per stream: other streams that were given work since this one waited for them.
   std::vector<std::vector<bool>> unseen_ = {};
   std::size_t stream_count_ = 1;

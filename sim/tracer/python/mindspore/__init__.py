@@ -4,10 +4,11 @@ import sys
 if sys.version_info < (3, 8):
     raise ImportError("Drydock's dry run needs Python 3.8 or newer")
 
-from mindspore._drydock import lazy as _lazy, release as _release, side_imports as _side_imports  # noqa: E402
+from mindspore._drydock import large_arrays as _large_arrays, lazy as _lazy, release as _release, side_imports as _side_imports  # noqa: E402
 
 _lazy.install()
 _side_imports.install()
+_large_arrays.install()
 
 from mindspore import ops  # noqa: E402  (before common.tensor users)
 from mindspore import mint, nn, parallel, train  # noqa: E402,F401
