@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "strategies/graph/kept_constant.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/passes/backward/in_order.h"
@@ -35,6 +37,7 @@ class BlockCopier {
   void Copy(const RecomputedBlock& block) {
     copies_.clear();
     waiting_.clear();
+    read_.clear();
     const std::size_t first_copy = graph_.nodes.size();
     for (const NodeId id : block.again) {
       CopyNode(id, block);
@@ -43,7 +46,13 @@ class BlockCopier {
     for (const NodeId reader : block.readers) {
       first_reader = std::min(first_reader, ToIndex(reader));
       for (ValueId& input : graph_.nodes[ToIndex(reader)].inputs) {
-        input = CopyOf(input);
+        input = ReadCopy(input);
+      }
+    }
+    for (const NodeId id : block.again) {
+      const Node& node = graph_.at(id);
+      if (!node.entry->recomputed_as.empty() && !read_.contains(CopyOf(node.outputs.front()))) {
+        graph_.nodes[ToIndex(id)].attrs.insert_or_assign(std::string(kCopyUnread), true);
       }
     }
     for (std::size_t n = first_copy; n < graph_.nodes.size(); ++n) {
@@ -64,6 +73,14 @@ class BlockCopier {
     return found == copies_.end() ? id : found->second;
   }
 
+  ValueId ReadCopy(ValueId id) {
+    const ValueId copy = CopyOf(id);
+    if (copy != id) {
+      read_.insert(copy);
+    }
+    return copy;
+  }
+
   ValueId AddResult(const Value& like, std::int32_t index) {
     const ValueId id{static_cast<std::int32_t>(graph_.values.size())};
     graph_.values.push_back({.kind = ValueKind::kOutput,
@@ -78,7 +95,7 @@ class BlockCopier {
     bool reads_copies = false;
     for (ValueId& input : copy.inputs) {
       reads_copies = reads_copies || CopyOf(input) != input;
-      input = CopyOf(input);
+      input = ReadCopy(input);
     }
     const auto first =
         std::ranges::find_if(copy.inputs, [](ValueId input) { return input != kNoValue; });
@@ -137,6 +154,7 @@ class BlockCopier {
 
   Graph& graph_;
   std::map<ValueId, ValueId> copies_ = {};   ///< Of the block: results and their copies.
+  std::set<ValueId> read_ = {};              ///< Copies that somebody reads.
   std::map<ValueId, ValueId> waiting_ = {};  ///< Of the block: values and what waits for gradients.
   std::map<std::size_t, std::vector<std::size_t>> unread_ = {};
 };

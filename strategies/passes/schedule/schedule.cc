@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "strategies/graph/kept_constant.h"
 #include "strategies/passes/schedule/branches_first.h"
 #include "strategies/passes/schedule/dataflow_order.h"
 #include "strategies/passes/schedule/delay.h"
@@ -53,6 +54,9 @@ Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config,
   const bool piped = config.pipeline_stages > 1 && config.micro_batches > 1;
   if (piped || StageCallsSharedGraph(local)) {
     MakeMasksOnce(lowered, local);
+  }
+  if (StageCallsSharedGraph(local)) {  // Its kernels are made once, for all calls.
+    ShareConstantsOfMicroBatches(lowered.graph);
   }
   if (HasSeedOfEach(local, config, piped)) {
     RepeatSeeds(lowered, local);

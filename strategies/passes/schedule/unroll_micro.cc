@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "strategies/graph/kept_constant.h"
+
 /// From the kernels of one micro batch to those of all.
 ///
 /// A program is compiled for one micro batch. What depends on its piece of the batch is there once
@@ -37,7 +39,8 @@ class Unrolling {
         count_(static_cast<std::size_t>(count)),
         parts_(rolled_.graph.nodes.size(), Part::kBefore),
         moved_(rolled_.graph.nodes.size(), kNoKernel),
-        each_(rolled_.graph.nodes.size(), 0) {}
+        each_(rolled_.graph.nodes.size(), 0),
+        repeated_(rolled_.graph.nodes.size(), false) {}
 
   Result<UnrolledProgram> Run(bool ordered) && {
     DRYDOCK_RETURN_IF_ERROR(FindParts());
@@ -45,6 +48,7 @@ class Unrolling {
     for (std::size_t m = 0; m < count_; ++m) {
       CopyEach(m, ordered);
     }
+    RepeatUnread();
     Move(Part::kAfter);
     UnrolledProgram program{.ends = Ends()};
     if (ordered) {
@@ -217,11 +221,24 @@ class Unrolling {
     return result;
   }
 
-  /// Constants that the back end makes for a kernel are there for each copy of it; recorded of
-  /// accumulation, not of pipelines.
-  [[nodiscard]] bool IsOwnConstant(KernelId id) const {
+  /// Constants that the back end makes for a kernel are there for each copy of it: recorded of
+  /// accumulation, of pipelines some of them (graph/kept_constant.h).
+  [[nodiscard]] bool IsOwnConstant(KernelId id, bool own_constants) const {
     const KernelNode& node = out_.at(id);
-    return node.kind == KernelKind::kConstant && node.micro_use == MicroUse::kEach;
+    return node.kind == KernelKind::kConstant && node.micro_use == MicroUse::kEach &&
+           (own_constants || IsRepeatedForMicroBatches(node));
+  }
+
+  /// Where no copy of a kernel reads the constant of its micro batch, it stays all the same.
+  void RepeatUnread() {
+    for (std::size_t n = 0; n < parts_.size(); ++n) {
+      if (parts_[n] == Part::kBefore && !repeated_[n] &&
+          IsRepeatedForMicroBatches(out_.at(moved_[n]))) {
+        for (std::size_t m = 1; m < count_; ++m) {
+          KeepUnread(out_, Add(KernelNode(out_.at(moved_[n]))));
+        }
+      }
+    }
   }
 
   void CopyEach(std::size_t m, bool own_constants) {
@@ -235,9 +252,10 @@ class Unrolling {
       const std::size_t from = pieces == rolled_.copies.end() ? n : Index(pieces->second[m]);
       KernelNode node = last ? std::move(rolled_.graph.nodes[from]) : rolled_.graph.nodes[from];
       for (KernelId& input : node.inputs) {
-        input = MapOf(input, m);
-        if (own_constants && m > 0 && IsOwnConstant(input)) {
+        const KernelId rolled = std::exchange(input, MapOf(input, m));
+        if (m > 0 && IsOwnConstant(input, own_constants)) {
           input = Add(KernelNode(out_.at(input)));
+          repeated_[Index(rolled)] = true;
         }
       }
       node.micro = static_cast<std::int32_t>(m);
@@ -285,6 +303,7 @@ class Unrolling {
   std::vector<Part> parts_;         ///< Per rolled node.
   std::vector<KernelId> moved_;     ///< Per rolled node that is there once: where.
   std::vector<std::int32_t> each_;  ///< Per rolled node of each micro batch: its number.
+  std::vector<bool> repeated_;      ///< Per rolled constant: copies of kernels read their own.
   std::size_t each_count_ = 0;
   std::vector<KernelId> copied_ = {};   ///< Per micro batch and such a node: where.
   std::vector<KernelId> skipped_ = {};  ///< Ascending.

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -7,6 +9,7 @@
 #include "base/text.h"
 #include "strategies/graph/kept_constant.h"
 #include "strategies/operators/kernel_builder.h"
+#include "strategies/operators/known_ops.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
@@ -18,6 +21,9 @@
 /// slices drop the same.
 namespace drydock::strategies {
 namespace {
+
+/// Attribute of a Dropout that got a seed of its own.
+constexpr std::string_view kNumbered = "numbered";
 
 Result<double> KeepProbability(const AttrMap& attrs) {
   return FloatAttr(attrs, "keep_prob", 0.5);
@@ -35,12 +41,22 @@ Result<std::vector<TensorType>> InferDropout(const OpView& op) {
   return std::vector<TensorType>{op.inputs[0], op.inputs[0]};
 }
 
+/// One more than there are operators with a number of their own so far.
+std::int64_t NextSeed(const LocalizeContext& context) {
+  return 1 + std::ranges::count_if(context.builder.graph().nodes,
+                                   [](const Node& node) { return node.attrs.contains(kNumbered); });
+}
+
 /// Ranks that repeat the same calculation must drop the same elements: seeds of 0 (= any) become
-/// one number, the same on all ranks and different for every operator of a program.
+/// one number, the same on all ranks and different for every operator of a program. The operator is
+/// made anew for that, and what was said of the old one (that it makes the result of a recomputed
+/// Cell, which is kept) is not said of the new one.
 Status FixSeeds(const LocalizeContext& context, AttrMap& attrs) {
   DRYDOCK_TRY(const Seeds seeds, SeedsOf(attrs, "Seed0", "Seed1"));
   if (seeds.first == 0 && seeds.second == 0 && context.sharding.loss_divisor > 1) {
-    attrs["Seed0"] = attrs["Seed1"] = FreshSeed(context);
+    attrs["Seed0"] = attrs["Seed1"] = NextSeed(context);
+    attrs[std::string(kNumbered)] = true;
+    attrs.erase(std::string(kRecompute));
   }
   return {};
 }
@@ -100,18 +116,26 @@ std::int64_t MaskBytes(std::int64_t elements) {
 /// x * mask / keep_prob; the number is a constant of its own.
 KernelId DoMaskKernel(KernelBuilder& builder, KernelId x, KernelId mask) {
   const KernelId keep = builder.Constant({.shape = {}, .dtype = DType::kFloat32}, "");
+  RepeatForMicroBatches(builder.graph(), keep);
   return builder.Kernel(
       {.name = "DropoutDoMask", .inputs = {x, mask, keep}, .results = {builder.TypeOf(x)}});
 }
 
-/// The operator's own numbers stay when it has become kernels: the probability, and one more of
-/// each.
+/// The operator's own numbers stay when it has become kernels: the probability, the seeds, and in
+/// each micro batch one more for every time that it is computed.
 void KeepNumbers(const LowerContext& context) {
   KernelGraph& graph = context.builder.graph();
-  if (const auto keep = context.node.attrs.find("keep_prob"); keep != context.node.attrs.end()) {
-    KeepUnread(graph, context.builder.Argument(keep->second));
+  for (const std::string_view number : {"keep_prob", "Seed0", "Seed1"}) {
+    if (const auto said = context.node.attrs.find(number); said != context.node.attrs.end()) {
+      KeepUnread(graph, context.builder.Argument(said->second));
+    }
   }
-  KeepUnread(graph, context.builder.Constant({.shape = {}, .dtype = DType::kFloat32}, ""));
+  const int own = context.node.attrs.contains(kCopyUnread) ? 2 : 1;
+  for (int i = 0; i < own; ++i) {
+    const KernelId number = context.builder.Constant({.shape = {}, .dtype = DType::kFloat32}, "");
+    KeepUnread(graph, number);
+    RepeatForMicroBatches(graph, number);
+  }
 }
 
 /// On Ascend the mask is made first, one bit per element.
@@ -120,10 +144,13 @@ Result<std::vector<KernelId>> LowerDropout(const LowerContext& context) {
   const Shape& shape = context.InputType(0).shape;
   DRYDOCK_TRY(const std::int64_t elements, ElementCount(shape));
   const TensorType extents = {.shape = {std::ssize(shape)}, .dtype = DType::kInt64};
+  const KernelId size = builder.Constant(extents, "");
+  const KernelId keep = builder.Constant({.shape = {}, .dtype = DType::kFloat32}, "");
+  RepeatForMicroBatches(builder.graph(), size);
+  RepeatForMicroBatches(builder.graph(), keep);
   const KernelId mask =
       builder.Kernel({.name = "DropoutGenMask",
-                      .inputs = {builder.Constant(extents, ""),
-                                 builder.Constant({.shape = {}, .dtype = DType::kFloat32}, "")},
+                      .inputs = {size, keep},
                       .results = {{.shape = {MaskBytes(elements)}, .dtype = DType::kUInt8}},
                       // It reads nothing of the micro batch, but each has its own.
                       .micro_use = MicroUse::kEach});
