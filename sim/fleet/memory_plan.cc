@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -195,7 +196,8 @@ class PlanBuilder {
     }
   }
 
-  /// True if a kernel reads a parameter that is written in the branch, other than to cast it.
+  /// True if a kernel reads a parameter that is written in the branch, other than to cast it; a
+  /// fused one may begin with that cast.
   [[nodiscard]] bool ReadsWeight(const KernelNode& node, const std::vector<bool>& written) const {
     const bool casts = node.origin != strategies::kNoNode && local_.at(node.origin).entry->is_cast;
     return !casts && std::ranges::any_of(node.inputs, [&](KernelId input) {
@@ -203,6 +205,22 @@ class PlanBuilder {
       return load.kind == KernelKind::kLoad &&
              written[static_cast<std::size_t>(load.inputs.front())];
     });
+  }
+
+  /// Parameters that the branch writes and that something in front of it reads other than to cast
+  /// them, per node.
+  [[nodiscard]] std::vector<bool> WrittenAndRead() const {
+    std::set<ValueId> read;
+    for (const strategies::Node& node : local_.nodes) {
+      if (!node.entry->is_cast && !node.attrs.contains(strategies::kConditional)) {
+        read.insert(node.inputs.begin(), node.inputs.end());
+      }
+    }
+    std::vector<bool> written = WrittenInBranch();
+    for (std::size_t n = 0; n < written.size(); ++n) {
+      written[n] = written[n] && read.contains(graph_.nodes[n].results.front().value);
+    }
+    return written;
   }
 
   /// Per node: a parameter that a side of the branch writes.
@@ -247,7 +265,7 @@ class PlanBuilder {
     if (end < 0) {
       return;
     }
-    const std::vector<bool> written = WrittenInBranch();
+    const std::vector<bool> written = WrittenAndRead();
     for (std::int32_t k = 0; k < end; ++k) {
       const PlannedKernel& kernel = plan_.kernels[static_cast<std::size_t>(k)];
       if (ReadsWeight(graph_.nodes[kernel.tag], written)) {

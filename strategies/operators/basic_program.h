@@ -54,6 +54,7 @@ std::vector<std::size_t> Tidy(BasicProgram& program);
 enum class FusedTypes : std::uint8_t {
   kFloats,         ///< All of one floating-point type.
   kFloatsOrInt32,  ///< Or 32-bit integers.
+  kMixed,          ///< Of floating-point types that may differ, or all 32-bit integers.
   kFirst,          ///< The first operand and the result alike, floating point.
   kFirstOrInt32,   ///< Or 32-bit integers.
   kCompared,       ///< The first operand is floating point or a 32-bit integer.

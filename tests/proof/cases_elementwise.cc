@@ -61,10 +61,10 @@ ProofCase DependCase(Draw& draw) {
   return one;
 }
 
-PROOF_CASES_OF(Anywhere, AnywhereCase, "Abs", "Asinh", "Atan", "Ceil", "Cos", "Erf", "Erfc",
-               "FastGeLU", "Floor", "GeLU", "HSigmoid", "Identity", "IsFinite", "Neg", "OnesLike",
-               "ReLU", "Rint", "Sigmoid", "SiLU", "Sign", "Sin", "Softplus", "Square", "Tanh",
-               "Trunc", "ZerosLike", "ZerosLikeExt");
+PROOF_CASES_OF(Anywhere, AnywhereCase, "Abs", "Asinh", "Atan", "Ceil", "Contiguous", "Cos", "Erf",
+               "Erfc", "FastGeLU", "Floor", "GeLU", "HSigmoid", "Identity", "IsFinite", "Neg",
+               "OnesLike", "ReLU", "Rint", "Sigmoid", "SiLU", "Sign", "Sin", "Softplus", "Square",
+               "Tanh", "Trunc", "ZerosLike", "ZerosLikeExt");
 
 /// No gradient passes, whatever the slope.
 ProofCase StopGradientCase(Draw& draw) {

@@ -60,6 +60,19 @@ TEST(SimplifyGraph, SpreadNumberIsOneConstantAndItsQuotientAKernel) {
   EXPECT_EQ(spread.number, 0.5);
 }
 
+// As MindSpore, whose tensors are compared by what they hold: two halves of one table, which two
+// layers reshape alike, are computed once.
+TEST(SimplifyGraph, TableOfUnknownContentsIsReshapedOnce) {
+  Network net;
+  const ValueId table = *net.builder.AddConstant({.shape = {4, 6}, .dtype = kF32}, std::nullopt);
+  const AttrMap flat = {{"shape", std::vector<std::int64_t>{24}}};
+  const ValueId first = net.Apply("Reshape", {table}, flat);
+  const ValueId second = net.Apply("Reshape", {table}, flat);
+  const Graph graph = net.Returning({net.Apply("Exp", {first}), net.Apply("Exp", {second})});
+  ASSERT_EQ(OpsOf(graph), Ops({"Exp", "Exp"}));
+  EXPECT_EQ(graph.nodes[0].inputs, graph.nodes[1].inputs);
+}
+
 TEST(SimplifyGraph, ExponentialOfConstantStaysKernel) {
   Network net;
   const Graph graph = net.Returning({net.Apply("Exp", {net.Number(0)})});

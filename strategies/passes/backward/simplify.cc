@@ -228,9 +228,24 @@ class Simplifier {
       return false;
     }
     const ValueId from = node.outputs.front();
+    const auto same =
+        contents ? unknown_.end() : std::ranges::find_if(unknown_, [&](const Unknown& one) {
+          return one.entry == node.entry && one.inputs == node.inputs && one.attrs == node.attrs &&
+                 builder_.TypeOf(one.result) == type;
+        });
+    if (same != unknown_.end()) {
+      Replace(from, same->result);
+      Drop(n);
+      return true;
+    }
+    const bool known = contents.has_value();
     const Result<ValueId> to = builder_.AddConstant(type, std::move(contents));
     Grow();
     if (to) {
+      if (!known) {
+        unknown_.push_back(
+            {.entry = node.entry, .inputs = node.inputs, .attrs = node.attrs, .result = *to});
+      }
       Replace(from, *to);
       Drop(n);
     }
@@ -320,8 +335,17 @@ class Simplifier {
     return true;
   }
 
+  /// A constant whose contents are not known: the same work on the same operands gives the same.
+  struct Unknown {
+    const OpEntry* entry = nullptr;
+    std::vector<ValueId> inputs = {};
+    AttrMap attrs = {};
+    ValueId result = kNoValue;
+  };
+
   GraphBuilder builder_;
   ConstantWork work_;
+  std::vector<Unknown> unknown_ = {};
   std::set<ValueId> worked_out_ = {};  ///< Constants that were results of operators.
   bool changes_operators_ = false;     ///< Only forms by another operator are taken.
   std::vector<bool> keep_;

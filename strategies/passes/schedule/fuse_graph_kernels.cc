@@ -199,6 +199,12 @@ class GraphKernelFuser {
         [&](KernelId input) { return IsNumber(input) || TypeOf(input).dtype == dtype; });
   }
 
+  [[nodiscard]] bool TensorsAreFloats(const KernelNode& node, std::size_t count) const {
+    return std::all_of(node.inputs.begin(),
+                       node.inputs.begin() + static_cast<std::ptrdiff_t>(count),
+                       [&](KernelId input) { return IsFloat(TypeOf(input).dtype); });
+  }
+
   [[nodiscard]] bool TypesFit(const KernelNode& node, const BasicFacts& facts) const {
     const DType made = node.results.front().type.dtype;
     const DType read = TypeOf(node.inputs.front()).dtype;
@@ -209,6 +215,9 @@ class GraphKernelFuser {
         return IsFloat(made) && TensorsAre(node, 0, count, made);
       case FusedTypes::kFloatsOrInt32:
         return number && TensorsAre(node, 0, count, made);
+      case FusedTypes::kMixed:
+        return (IsFloat(made) && TensorsAreFloats(node, count)) ||
+               (number && TensorsAre(node, 0, count, made));
       case FusedTypes::kFirst:
         return IsFloat(made) && read == made;
       case FusedTypes::kFirstOrInt32:

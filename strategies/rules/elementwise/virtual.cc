@@ -110,6 +110,12 @@ DRYDOCK_OP(Cast, .family = "elementwise_unary", .signature = "Cast()(input, #dty
            .runs_late = true, .evaluate = EvaluateCast, .flops = NoFlops, .cost = CostFamily::kCast,
            .example = "(dtype='float16')((4, 6))", .is_cast = true);
 
+/// A copy whose elements lie side by side, of whatever slice is there.
+DRYDOCK_OP(Contiguous, .family = "elementwise_unary", .signature = "Contiguous()(input)",
+           .kind = OpKind::kTransparent, .infer = InferSame, .shard = ShardElementwise,
+           .gradient = GradientPassedOn, .evaluate = EvaluateCopy, .flops = NoFlops,
+           .cost = CostFamily::kCast);
+
 // ---- Views --------------------------------------------------------------------------------------
 
 /// The value, not before the other operands; those that a second run waits for are one tuple.

@@ -138,9 +138,9 @@ DRYDOCK_BASIC(Add, .tensors = 2, .types = FusedTypes::kFloatsOrInt32, .number = 
               .simplify = SimplifyAdd);
 DRYDOCK_BASIC(Sub, .tensors = 2, .types = FusedTypes::kFloatsOrInt32, .number = DifferenceOf,
               .simplify = SimplifySub);
-DRYDOCK_BASIC(Mul, .tensors = 2, .types = FusedTypes::kFloatsOrInt32, .number = ProductOf,
+DRYDOCK_BASIC(Mul, .tensors = 2, .types = FusedTypes::kMixed, .number = ProductOf,
               .simplify = SimplifyMul);
-DRYDOCK_BASIC(Div, .tensors = 2, .number = QuotientOf);
+DRYDOCK_BASIC(Div, .tensors = 2, .types = FusedTypes::kMixed, .number = QuotientOf);
 DRYDOCK_BASIC(RealDiv, .tensors = 2, .number = QuotientOf, .simplify = SimplifyRealDiv);
 DRYDOCK_BASIC(Maximum, .tensors = 2, .types = FusedTypes::kFloatsOrInt32);
 DRYDOCK_BASIC(Minimum, .tensors = 2, .types = FusedTypes::kFloatsOrInt32);

@@ -180,6 +180,16 @@ Net()(x)
 """)
         self.assertEqual(self.ops(run), ["Cast", "Add"])
 
+    def test_product_takes_tensors_of_two_types(self):
+        # Mul has no group of types in its signature since MindSpore 2.8 (mindspore.ops.auto_generate of the wheels).
+        run = self.trace(NET + """
+class Net(nn.Cell):
+    def construct(self, x):
+        return x * Tensor(shape=(6,), dtype=ms.float16)
+Net()(x)
+""")
+        self.assertEqual(self.ops(run), ["Mul"])
+
     def test_number_takes_the_type_of_the_tensor(self):
         run = self.trace(NET + """
 class Net(nn.Cell):

@@ -2,7 +2,7 @@
 
 Source: mindspore ops/infer, "Dtype groups".
 """
-from mindspore._drydock import values
+from mindspore._drydock import release, values
 from mindspore.common import dtype as mstype
 from mindspore.common.parameter import Parameter
 from mindspore.common.tensor import Tensor
@@ -12,6 +12,8 @@ _BOTH = frozenset((
     "Gcd", "Outer", "Maximum", "Minimum", "Equal", "NotEqual", "Less", "LessEqual", "Greater",
     "GreaterEqual", "LogicalAnd", "LogicalOr", "AddExt", "SubExt", "Mod", "SquaredDifference",
     "BitwiseAnd", "BitwiseOr", "BitwiseXor", "DivNoNan", "TruncateDiv", "TruncateMod", "Xdivy"))
+# Operators that take two tensors of different types as they are, and the first release of MindSpore in which they do.
+_MIXED = {"Mul": (2, 8), "Div": (2, 9), "DivMod": (2, 9), "Equal": (2, 9), "Less": (2, 9)}
 _POSITIONS = {"Select": (1, 2)}
 _WRITTEN = frozenset(("Assign", "AssignAdd", "AssignSub"))
 
@@ -20,6 +22,11 @@ def _group(op, operands):
     if op in _BOTH or op in _WRITTEN:
         return range(min(2, len(operands)))
     return _POSITIONS.get(op, ())
+
+
+def _takes_both(op, operands):
+    since = _MIXED.get(op)
+    return since is not None and all(isinstance(value, Tensor) for value in operands[:2]) and release.at_least(*since)
 
 
 def _number_type(number):
@@ -57,7 +64,7 @@ def prepare(op, operands, cast):
 
     `cast(tensor, dtype)` records the cast of a tensor.
     """
-    target = common_type(op, operands)
+    target = None if _takes_both(op, operands) else common_type(op, operands)
     if target is None:
         return operands, {}
     operands, dtypes = list(operands), {}
