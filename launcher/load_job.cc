@@ -9,9 +9,11 @@
 
 #include <fmt/format.h>
 
+#include "launcher/exit_code.h"
 #include "launcher/files.h"
 #include "launcher/load_script.h"
 #include "launcher/typed_words.h"
+#include "sim/memory/device_memory.h"
 #include "strategies/document/json_codec.h"
 #include "strategies/document/json_reader.h"
 #include "strategies/operators/known_ops.h"
@@ -185,20 +187,44 @@ Result<LoadedJob> LoadFromScript(const MsrunOptions& options, const ScriptCall& 
   return job;
 }
 
+/// `--search` in place of the script's search; operators that it gives a strategy keep it.
+Status ApplySearch(strategies::SearchMode search, strategies::JobConfig& job) {
+  if (!strategies::CutsOperators(job.mode)) {
+    return FailCommand(
+        "USAGE",
+        fmt::format("argument --search: parallel_mode is {}, in which no operator is "
+                    "cut",
+                    strategies::ParallelModeName(job.mode)),
+        "set parallel_mode=\"auto_parallel\" in the script, or leave --search out");
+  }
+  job.mode = strategies::ParallelMode::kAutoParallel;
+  job.search_mode = search;
+  return {};
+}
+
 /// What the command line says overrides the script.
-void ApplyFlags(const MsrunOptions& options, strategies::JobConfig& job) {
+Status ApplyFlags(const MsrunOptions& options, strategies::JobConfig& job) {
   job.compat = options.compat.value_or(job.compat);
   job.redistribution = options.redistribution.value_or(job.redistribution);
   if (!options.device_memory.empty()) {
     job.max_device_memory = options.device_memory;
   }
+  if (options.search) {
+    DRYDOCK_RETURN_IF_ERROR(ApplySearch(*options.search, job));
+  }
+  if (job.search_mode == strategies::SearchMode::kOptimal) {
+    DRYDOCK_TRY(const sim::DeviceMemory device, sim::DeviceOfSetting(job.max_device_memory));
+    job.search_limit_bytes = device.ms_used_bytes;
+  }
+  return {};
 }
 
-void ApplyFlags(const MsrunOptions& options, LoadedJob& job) {
+Status ApplyFlags(const MsrunOptions& options, LoadedJob& job) {
   for (strategies::TracedNetwork& network : job.traced.networks) {
-    ApplyFlags(options, network.config);
+    DRYDOCK_RETURN_IF_ERROR(ApplyFlags(options, network.config));
   }
   job.settings = job.traced.networks.front().config;
+  return {};
 }
 
 /// Number of words in front of the script, which is there: flags of the interpreter that change
@@ -255,7 +281,7 @@ Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context,
   if (options.compat) {
     job.compat_from = options.compat_from;
   }
-  ApplyFlags(options, job);
+  DRYDOCK_RETURN_IF_ERROR(ApplyFlags(options, job));
   DRYDOCK_RETURN_IF_ERROR(CheckFleetSize(job.settings.world_size));
   return job;
 }
@@ -265,7 +291,7 @@ Result<LoadedJob> LoadRecomputed(const MsrunOptions& options, const Context& con
   LoadedJob job{.subject = options.script, .compat_from = "default"};
   DRYDOCK_RETURN_IF_ERROR(ProgramReader(recording, true, context, job).Run());
   job.layers = recording.outcome.layers;
-  ApplyFlags(options, job);
+  DRYDOCK_RETURN_IF_ERROR(ApplyFlags(options, job));
   return job;
 }
 

@@ -301,6 +301,13 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
               DRYDOCK_TRY(o.redistribution, strategies::ParseRedistributionSearch(word));
               return {};
             });
+  flags.Add({"search", "MODE",
+             "who cuts what shard() leaves open: optimal, dynamic_programming, "
+             "recursive_programming or sharding_propagation (the script's)"},
+            [&o](std::string_view word) -> Status {
+              DRYDOCK_TRY(o.search, strategies::ParseSearchMode(word));
+              return {};
+            });
   flags.Add({"ir_style", "r2.0|2025", "look of the IR dumps that save_graphs asks for (r2.0)"},
             [&o](std::string_view word) -> Status {
               DRYDOCK_TRY(o.ir_style, reports::ParseIrStyle(word));
@@ -451,8 +458,8 @@ Status CheckMasterOfOthers(const MsrunOptions& o) {
 Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
   for (const std::string_view name :
        {"sim_rank_id", "detail", "devices_per_node", "html", "sqlite", "sarif", "annotations",
-        "export", "fail_on_memory", "strict", "redistribution", "trace_timeout", "hardware",
-        "jitter", "workspaces", "sim_spread", "dump_all_ranks"}) {
+        "export", "fail_on_memory", "strict", "redistribution", "search", "trace_timeout",
+        "hardware", "jitter", "workspaces", "sim_spread", "dump_all_ranks"}) {
     if (flags.Given(name)) {
       return FailUsage("argument --" + std::string(name) + ": applies to dry runs only",
                        "add --sim_level=1");

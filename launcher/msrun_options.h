@@ -110,6 +110,7 @@ struct MsrunOptions {
       {};  ///< "58GB": memory of one device; empty: the script's or the default.
   std::optional<strategies::CompatRelease> compat = {};
   std::optional<strategies::RedistributionSearch> redistribution = {};
+  std::optional<strategies::SearchMode> search = {};  ///< Instead of the script's.
   std::string hardware = {};           ///< Profile by name or file; empty: by the device target.
   std::string workspaces = {};         ///< Table of drydock calibrate, from level 2 on.
   std::int64_t jitter = -1;            ///< Seed; -1: no jitter.

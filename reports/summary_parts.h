@@ -90,6 +90,55 @@ struct StrategyReport {
   }
 };
 
+struct FoundStrategyReport {
+  std::string name = {};
+  std::string paste = {};
+  std::int64_t count = 1;
+  std::optional<PlaceReport> place = {};
+
+  static constexpr std::string_view kTypeName = "FoundStrategy";
+  static constexpr std::string_view kMeaning = "A strategy that the search found, to be pasted.";
+  template <typename Visitor>
+  static void Fields(Visitor& field) {
+    field("operator", &FoundStrategyReport::name, "The operator's own name.");
+    field("paste", &FoundStrategyReport::paste, "What to write behind the operator.");
+    field("count", &FoundStrategyReport::count, "Operators of this line that take it.");
+    field("place", &FoundStrategyReport::place, "Line of the script that applies it.");
+  }
+};
+
+struct SearchReport {
+  double cost = 0;
+  double lower_bound = 0;
+  double gap = 0;
+  std::int64_t estimated_bytes = 0;
+  std::int64_t limit_bytes = 0;
+  bool fits = true;
+  std::optional<double> dynamic_programming_cost = {};
+  std::optional<double> recursive_programming_cost = {};
+  std::vector<FoundStrategyReport> strategies = {};
+
+  static constexpr std::string_view kTypeName = "Search";
+  static constexpr std::string_view kMeaning = "What --search=optimal found.";
+  template <typename Visitor>
+  static void Fields(Visitor& field) {
+    field("cost", &SearchReport::cost,
+          "Bytes that a rank computes on, plus 400 times those it sends (50 times on GPUs).");
+    field("lower_bound", &SearchReport::lower_bound, "No strategies that fit cost less.");
+    field("gap", &SearchReport::gap,
+          "How much more than the bound that is, as a part of the bound; 0: nothing is better.");
+    field("estimated_bytes", &SearchReport::estimated_bytes,
+          "Memory that these strategies need, as the search estimates it; `memory` has the peak.");
+    field("limit_bytes", &SearchReport::limit_bytes, "What it may be; 0: anything.");
+    field("fits", &SearchReport::fits, "False: no strategies were found that fit.");
+    field("dynamic_programming_cost", &SearchReport::dynamic_programming_cost,
+          "The cost of what that search finds.");
+    field("recursive_programming_cost", &SearchReport::recursive_programming_cost,
+          "The cost of what that search finds.");
+    field("strategies", &SearchReport::strategies, "What to paste, by line.");
+  }
+};
+
 struct ScriptRunReport {
   std::int64_t rank = 0;
   std::string ranks = {};

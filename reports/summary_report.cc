@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
+#include <tuple>
 
 #include "base/checked.h"
 #include "base/text.h"
@@ -84,6 +86,47 @@ std::vector<StrategyReport> ListStrategies(const LocalProgram& program) {
     }
   }
   return list;
+}
+
+/// The strategies that the search found, those of one line and operator once.
+std::vector<FoundStrategyReport> ListFound(const strategies::TracedPlan& plan) {
+  std::vector<FoundStrategyReport> list;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> known;
+  for (std::size_t i = 0; i < plan.plans.size(); ++i) {
+    const strategies::Node& node = plan.traced.nodes[i];
+    if (plan.plans[i].source != StrategySource::kPropagated) {
+      continue;
+    }
+    FoundStrategyReport found = {
+        .name = node.op,
+        .paste = ".shard(" + StrategyText(plan.plans[i].sharding->strategy) + ")",
+        .place = PlaceReportOf(plan.traced, node)};
+    const auto [it, is_new] =
+        known.try_emplace({ShortPlaceText(found.place), found.name, found.paste}, list.size());
+    if (is_new) {
+      list.push_back(std::move(found));
+    } else {
+      ++list[it->second].count;
+    }
+  }
+  return list;
+}
+
+std::optional<SearchReport> SearchOf(const strategies::TracedPlan& plan) {
+  if (!plan.search) {
+    return std::nullopt;
+  }
+  const strategies::SearchOutcome& search = *plan.search;
+  const double above = search.cost - search.lower_bound;
+  return SearchReport{.cost = search.cost,
+                      .lower_bound = search.lower_bound,
+                      .gap = above > 0 ? above / std::max(1.0, search.lower_bound) : 0,
+                      .estimated_bytes = static_cast<std::int64_t>(search.bytes),
+                      .limit_bytes = static_cast<std::int64_t>(search.limit_bytes),
+                      .fits = search.fits,
+                      .dynamic_programming_cost = search.dynamic_cost,
+                      .recursive_programming_cost = search.recursive_cost,
+                      .strategies = ListFound(plan)};
 }
 
 std::vector<DiagnosticReport> ListDiagnostics(
@@ -246,6 +289,7 @@ SummaryReport BuildSummary(const RunFacts& facts, const sim::DryRunResult& resul
                                                 .message_bytes = result.fleet.message_bytes},
                            .operators = CountSources(program),
                            .strategies = ListStrategies(program),
+                           .search = SearchOf(*program.from),
                            .redistributions = program.redistribution_count,
                            .agreement = communication.agreement,
                            .communication = communication.total,

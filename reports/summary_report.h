@@ -35,6 +35,7 @@ struct SummaryReport {
   std::int64_t trainable_parameter_count = 0;
   std::vector<SourceCountReport> operators = {};
   std::vector<StrategyReport> strategies = {};
+  std::optional<SearchReport> search = {};
   std::int64_t redistributions = 0;
   std::optional<AgreementReport> agreement = {};
   std::optional<CommunicationTotal> communication = {};
@@ -75,6 +76,7 @@ struct SummaryReport {
           "Of these, those that get a gradient.");
     field("operators", &SummaryReport::operators, "Who decided the strategies.");
     field("strategies", &SummaryReport::strategies, "The strategy of every operator that has one.");
+    field("search", &SummaryReport::search, "What --search=optimal found; null without it.");
     field("redistributions", &SummaryReport::redistributions,
           "Places where a producer's layout had to be turned into a consumer's.");
     field("agreement", &SummaryReport::agreement, "Whether the ranks agree on every collective.");

@@ -27,6 +27,8 @@ constexpr std::size_t kShownCauses = 3;
 constexpr std::size_t kNameColumns = 32;
 constexpr std::size_t kRanksColumns = 24;
 constexpr std::size_t kTrialIndent = 19;
+constexpr std::size_t kShownFound = 24;  ///< Strategies that a search found.
+constexpr double kNothing = 1e-9;        ///< Gaps below are rounding.
 
 using Row = std::vector<std::string>;
 
@@ -131,6 +133,42 @@ void AddOperators(Page& page, const SummaryReport& summary) {
                            sources.empty() ? "nobody" : sources, summary.redistributions,
                            summary.redistributions == 1 ? "" : "s"),
                kIndent);
+}
+
+/// What the cost of another search is beside ours: "dynamic_programming 1.25 x".
+std::string BesideOurs(std::string_view name, const std::optional<double>& cost, double ours) {
+  return cost ? fmt::format(", {} {:.3g} x", name, *cost / std::max(1.0, ours)) : "";
+}
+
+/// What the search found, how good that is, and what to paste.
+void AddSearch(Page& page, const SearchReport& search) {
+  page.Blank();
+  const std::string proof = search.gap < kNothing
+                                ? "nothing costs less"
+                                : fmt::format("at most {:.3g} % above the least", 100 * search.gap);
+  page.Wrapped(
+      fmt::format(
+          "search: cost {:.4g}, {}{}{}", search.cost, proof,
+          BesideOurs("dynamic_programming", search.dynamic_programming_cost, search.cost),
+          BesideOurs("recursive_programming", search.recursive_programming_cost, search.cost)),
+      kIndent, "1");
+  if (search.limit_bytes > 0) {
+    page.Wrapped(fmt::format("  memory by the search's estimate: {} of {}{}",
+                             BytesText(search.estimated_bytes), BytesText(search.limit_bytes),
+                             search.fits ? "" : "; nothing that fits was found"),
+                 2 * kIndent);
+  }
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < std::min(kShownFound, search.strategies.size()); ++i) {
+    const FoundStrategyReport& item = search.strategies[i];
+    rows.push_back({ShortPlaceText(item.place), item.name, item.paste,
+                    item.count > 1 ? fmt::format("{} times", item.count) : ""});
+  }
+  page.Lines(TableLines(rows, {}, kIndent));
+  if (search.strategies.size() > kShownFound) {
+    page.Line(fmt::format("  and {} more in summary.json, search.strategies",
+                          search.strategies.size() - kShownFound));
+  }
 }
 
 std::string FirstRank(const RankClassReport& item) {
@@ -348,6 +386,9 @@ std::string TerminalSummary(const SummaryReport& summary, const std::optional<Me
   AddTrials(page, summary.trials);
   if (!summary.error) {
     AddOperators(page, summary);
+  }
+  if (summary.search) {
+    AddSearch(page, *summary.search);
   }
   if (memory) {
     AddMemory(page, *memory);

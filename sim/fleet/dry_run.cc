@@ -31,15 +31,6 @@ Status CheckOptions(const JobProgram& job, const DryRunOptions& options) {
   return {};
 }
 
-Result<DeviceMemory> DeviceOf(const JobProgram& job) {
-  if (job.config.max_device_memory.empty()) {
-    return SimulatedDevice(std::nullopt);
-  }
-  DRYDOCK_TRY(const std::int64_t limit_bytes,
-              ParseGigabytes(job.config.max_device_memory, "max_device_memory"));
-  return SimulatedDevice(limit_bytes);
-}
-
 const PlannedKernel& KernelAtPeak(const MemoryPlan& plan, const MemoryProfile& profile) {
   return plan.KernelsOf(profile.at_step)[static_cast<std::size_t>(profile.at_kernel)];
 }
@@ -261,7 +252,7 @@ Result<DryRunResult> DryRun(JobProgram job, const DryRunOptions& options,
                             const Executor& executor) {
   DRYDOCK_RETURN_IF_ERROR(CheckOptions(job, options));
   DryRunResult result{.job = std::move(job), .options = options};
-  DRYDOCK_TRY(result.device, DeviceOf(result.job));
+  DRYDOCK_TRY(result.device, DeviceOfSetting(result.job.config.max_device_memory));
   result.classes = ClassesAskedFor(result.job, options);
   DRYDOCK_RETURN_IF_ERROR(AccountClasses(result, executor));
   result.agreement = CheckAgreement(result.job);
@@ -279,7 +270,7 @@ Result<std::vector<ClassMemory>> AccountRanks(JobProgram job, const DryRunOption
                                               const Executor& executor) {
   DRYDOCK_RETURN_IF_ERROR(CheckOptions(job, options));
   DryRunResult result{.job = std::move(job), .options = options};
-  DRYDOCK_TRY(result.device, DeviceOf(result.job));
+  DRYDOCK_TRY(result.device, DeviceOfSetting(result.job.config.max_device_memory));
   result.classes = ClassesAskedFor(result.job, options);
   std::erase_if(result.classes, [&](const ClassMemory& item) {
     return strategies::CountRanks(strategies::Common(item.ranks, ranks)) == 0;

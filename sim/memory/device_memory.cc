@@ -97,6 +97,15 @@ DeviceMemory SimulatedDevice(std::optional<std::int64_t> limit_bytes) {
       .ms_used_bytes = share / kHugePageBytes * kHugePageBytes - kExtraReservedBytes};
 }
 
+Result<DeviceMemory> DeviceOfSetting(std::string_view max_device_memory) {
+  if (max_device_memory.empty()) {
+    return SimulatedDevice(std::nullopt);
+  }
+  DRYDOCK_TRY(const std::int64_t limit_bytes,
+              ParseGigabytes(max_device_memory, "max_device_memory"));
+  return SimulatedDevice(limit_bytes);
+}
+
 std::optional<std::int64_t> LimitOnChip(ChipFamily chip, std::optional<std::int64_t> limit_bytes,
                                         std::optional<std::int64_t> variable_memory_bytes) {
   if (limit_bytes && *limit_bytes <= ChipLimitBytes(chip)) {

@@ -43,6 +43,10 @@ inline constexpr std::int64_t kSimulatedDeviceBytes = 64 * kGiB;
 /// Source: mindspore ccsrc/plugin/res_manager/ascend/mem_manager
 [[nodiscard]] DeviceMemory SimulatedDevice(std::optional<std::int64_t> limit_bytes);
 
+/// The same of a job's `max_device_memory`, empty if it has none.
+/// @error as ParseGigabytes
+[[nodiscard]] Result<DeviceMemory> DeviceOfSetting(std::string_view max_device_memory);
+
 /// Chips whose limits MindSpore knows.
 enum class ChipFamily : std::uint8_t { kAscend910, kAscend910B, kAscend910C, kAscend310P };
 

@@ -41,14 +41,6 @@ Result<Enum> ParseName(std::string_view text, const std::array<std::string_view,
                    "'" + std::string(text) + "' is not a " + std::string(what), hint);
 }
 
-/// A setting that is legal and not handled; scripts find the line that gives it by the reason.
-tl::unexpected<Error> Unhandled(std::string reason, std::string message, std::string hint) {
-  return tl::unexpected(Error{.code = ErrorCode::kUnsupported,
-                              .message = std::move(message),
-                              .hint = std::move(hint),
-                              .reason = std::move(reason)});
-}
-
 Status CheckWorldSize(std::int64_t n) {
   if (n <= 0) {
     return FailInput("job:world-size",
@@ -204,12 +196,6 @@ Status ValidateJob(const JobConfig& config) {
                      "set parallel_mode=\"semi_auto_parallel\", or pipeline_stages=1");
   }
   DRYDOCK_RETURN_IF_ERROR(CheckOptimizerSharding(config.optimizer_sharding));
-  if (config.mode == ParallelMode::kAutoParallel && config.search_mode == SearchMode::kOptimal) {
-    return Unhandled(
-        "job:search-mode",
-        "search_mode '" + std::string(SearchModeName(config.search_mode)) + "' is not handled yet",
-        "use search_mode=\"sharding_propagation\"");
-  }
   if (config.dataset.kind == DatasetStrategy::Kind::kFullBatch && !CutsOperators(config.mode)) {
     return FailInput("job:full-batch",
                      "full_batch needs semi_auto_parallel or auto_parallel, but parallel_mode is " +

@@ -93,6 +93,7 @@ struct JobConfig {  // NOLINT(clang-analyzer-optin.performance.Padding)
   CompatRelease compat = {};
   std::string device_target = "Ascend";  ///< "Ascend", "GPU" or "CPU".
   std::string max_device_memory = {};    ///< "58GB" as the script gave it; empty if not.
+  std::int64_t search_limit_bytes = 0;   ///< What SearchMode::kOptimal may fill; 0: anything.
   std::int32_t save_graphs = 0;          ///< 0..3
   std::string save_graphs_path = ".";
   std::string jit_level = "O0";    ///< "O0", or "O1": kernels are fused.

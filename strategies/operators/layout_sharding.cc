@@ -150,9 +150,17 @@ class AxisCollector {
   }
 
   /// The device axes of the first rule axis stand in front, those behind them cut the second one.
+  /// Which of the two is known already, by another dimension, says where one ends.
   Status TakeJoined(std::size_t input, std::size_t dim) {
     const DimAxes& axes = rule_.inputs[input][dim];
     const std::vector<std::int64_t>& map = layouts_[input].tensor_map[dim];
+    const std::vector<std::int64_t>& last = devices_[static_cast<std::size_t>(axes[1])];
+    if (where_[static_cast<std::size_t>(axes[0])].empty() && !last.empty() &&
+        last.size() <= map.size() && std::equal(last.rbegin(), last.rend(), map.rbegin())) {
+      devices_[static_cast<std::size_t>(axes[0])].assign(map.begin(), map.end() - std::ssize(last));
+      where_[static_cast<std::size_t>(axes[0])] = CutText(layouts_, view_, input, dim);
+      return {};
+    }
     const std::vector<std::int64_t>& outer = devices_[static_cast<std::size_t>(axes[0])];
     if (outer.size() > map.size() || !std::equal(outer.begin(), outer.end(), map.begin())) {
       return FailLayout(view_, "axis",
@@ -369,7 +377,9 @@ Result<OpSharding> TryLayouts(const OpEntry& entry, const OpView& view,
   OpSharding sharding{.device_matrix = layouts.front().device_matrix,
                       .interleave = layouts.front().interleave};
   std::ranges::transform(layouts, std::back_inserter(sharding.strategy), CutsOf);
-  DRYDOCK_TRY(const ShardRule rule, RuleOf(entry, view, sharding.strategy, devices));
+  OpView with_layouts = view;
+  with_layouts.in_layouts = &layouts;
+  DRYDOCK_TRY(const ShardRule rule, RuleOf(entry, with_layouts, sharding.strategy, devices));
   DRYDOCK_TRY(AxisDevices axis_devices, AxisCollector(rule, view, layouts).Collect());
   if (entry.accepts_out_layout) {
     TakeResultAxes(rule, sharding, out_layouts, axis_devices);

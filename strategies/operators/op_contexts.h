@@ -23,6 +23,8 @@ struct OpView {
   const Strategy* out_strategy = nullptr;  ///< Cuts of the outputs if the user gave them.
   std::int64_t device_count = 0;           ///< Ranks of the stage while sharding, else 0.
   std::uint64_t absent = 0;  ///< Bit i: tensor i of the call is optional and was not given.
+  /// Layouts that cut the operator, if they were given in place of a strategy.
+  const std::vector<TensorLayout>* in_layouts = nullptr;
 };
 
 /// Position of tensor `operand` of the call among the tensors that are there; -1 if it was not

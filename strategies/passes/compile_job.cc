@@ -57,6 +57,7 @@ Status Choose(TracedPlan& plan, std::vector<Region>& regions, RankId rank) {
   DRYDOCK_TRY(Assignment assignment, ChooseStrategies(plan.traced, regions, plan.config));
   plan.plans = std::move(assignment.plans);
   plan.diagnostics = std::move(assignment.diagnostics);
+  plan.search = assignment.search;
   DRYDOCK_RETURN_IF_ERROR(GiveRows(plan, rank));
   CountUnknown(plan.traced, plan.diagnostics);
   return {};

@@ -49,6 +49,18 @@ struct HandCut {
   RankExpr part = {};                        ///< Number of the part that a rank has.
 };
 
+/// What SearchMode::kOptimal found, and how good that is. Costs are bytes that a rank computes on,
+/// plus those it sends times a weight (docs/sharding.md).
+struct SearchOutcome {
+  double cost = 0;
+  double lower_bound = 0;  ///< No strategies that fit cost less: `cost` if nothing can be better.
+  double bytes = 0;        ///< Estimated memory of the fullest stage's ranks.
+  double limit_bytes = 0;  ///< What it may be; 0: anything.
+  bool fits = true;
+  std::optional<double> dynamic_cost = {};    ///< What dynamic programming finds, by these costs.
+  std::optional<double> recursive_cost = {};  ///< The same of recursive programming.
+};
+
 /// A network of the script and what was decided about it: under which settings, who is cut how.
 struct TracedPlan {
   JobConfig config = {};
@@ -58,6 +70,7 @@ struct TracedPlan {
   /// Tables whose rows differ between ranks. All other members describe ranks whose part has as
   /// many rows as the compiled rank's; for them the table is modelled as equal parts of that size.
   std::vector<HandCut> hand_cuts = {};
+  std::optional<SearchOutcome> search = {};
 };
 
 /// How many rows a rank has of each table in `hand_cuts`: ranks that have equally many run the same

@@ -151,6 +151,18 @@ def message_of(error):
     return str(error)
 
 
+def _where_is(path):
+    """Where a file that is not there was looked for, and where one of its name is."""
+    name = os.path.basename(path)
+    beside = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), name)
+    if name and os.path.exists(beside) and not os.path.isabs(path):
+        return "'%s' is in the folder of the script, but is looked for in %s: start msrun there, or give the whole path" % (
+            name, os.getcwd())
+    if os.path.isabs(path):
+        return "put the file there, or give the path of one that is there"
+    return "it is looked for in %s, where msrun was started: give the whole path, or start msrun in its folder" % os.getcwd()
+
+
 def add_hint(fields, error):
     """Remedies for what often goes wrong outside of the stand-in."""
     from mindspore._drydock import script_kind
@@ -198,6 +210,8 @@ def add_hint(fields, error):
         fields["hint"] = fields["hint"] or ("two modules import each other: move one of the imports into the function that needs it, "
                                             "or what both need into a third module")
         fields["reason"] = "script:circular-import"
+    elif isinstance(error, FileNotFoundError) and error.filename and not fields["hint"]:
+        fields["hint"] = _where_is(str(error.filename))
     elif isinstance(error, SyntaxError):
         fields["reason"] = "script:syntax"
     elif of_zeros(error):

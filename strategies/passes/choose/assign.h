@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace drydock::strategies {
 struct Assignment {
   std::vector<NodePlan> plans = {};
   std::vector<Diagnostic> diagnostics = {};
+  std::optional<SearchOutcome> search = {};
 };
 
 /// Number of ranks as the rule engine wants it.

@@ -1,6 +1,7 @@
 #include "strategies/passes/choose/choose.h"
 
 #include "strategies/passes/choose/dynamic_search.h"
+#include "strategies/passes/choose/optimal_search.h"
 #include "strategies/passes/choose/propagate.h"
 #include "strategies/passes/choose/recursive_search.h"
 
@@ -8,7 +9,7 @@
 ///
 ///   the user's strategies and the data set's        assign.cc
 ///   auto_parallel: what a search finds for others   propagate.cc, recursive_search.cc,
-///                                                   dynamic_search.cc
+///                                                   dynamic_search.cc, optimal_search.cc
 ///   outputs of an evaluation become data parallel   here
 ///   the batch-parallel default for the rest         assign.cc
 ///
@@ -36,6 +37,9 @@ Status Search(const Graph& graph, const std::vector<Region>& regions, const JobC
   }
   if (config.search_mode == SearchMode::kDynamicProgramming) {
     return SearchDynamically(graph, regions, config, assignment);
+  }
+  if (config.search_mode == SearchMode::kOptimal) {
+    return SearchOptimally(graph, regions, config, assignment);
   }
   return PropagateStrategies(graph, regions, config, assignment);
 }

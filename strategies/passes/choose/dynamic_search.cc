@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "strategies/operators/recursive_facts.h"
+#include "strategies/passes/choose/choice_tables.h"
 #include "strategies/passes/choose/cost_graph.h"
 #include "strategies/passes/choose/cost_memory.h"
 #include "strategies/passes/choose/dynamic_costs.h"
@@ -28,11 +29,6 @@
 /// Source: mindspore/ccsrc/frontend/parallel/step_auto_parallel.cc (ParallelStrategySearch)
 namespace drydock::strategies {
 namespace {
-
-/// How much more a byte sent costs than a byte computed; on GPUs 50.
-double CommunicationWeight(const JobConfig& config) {
-  return config.device_target == "GPU" ? 50 : 400;
-}
 
 class DynamicSearch {
  public:

@@ -10,6 +10,7 @@
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
 #include "strategies/rules/matmul/matmul_form.h"
+#include "strategies/rules/matmul/nd_product.h"
 
 /// Matrix products. With x [*b, m, k] and y [*b, k, n] the iteration space is [*b, m, k, n];
 /// cutting k leaves partial sums, which an AllReduce completes - or a ReduceScatter on dimension 0,
@@ -60,8 +61,7 @@ Result<ShardRule> ShardMatMul(const OpView& op, const Strategy& strategy) {
   DRYDOCK_TRY(const Transposes transposes, TransposesOf(*op.attrs));
   DRYDOCK_TRY(const bool nd_tp, BoolAttr(*op.attrs, "enable_nd_tp", false));
   if (nd_tp) {
-    return UnsupportedForm(
-        op, "attribute 'enable_nd_tp' of '" + std::string(op.op) + "' is not handled");
+    return NdProductRule(op, transposes);
   }
   if (IsGatherForm(op, strategy, op.device_count)) {
     const TensorAxes axes = AxesInOrder(2);
@@ -139,6 +139,11 @@ Result<ValueId> EmitSideBySide(const LocalizeContext& context, ValueId value, st
 Result<std::vector<ValueId>> LocalizeMatMul(const LocalizeContext& context) {
   const OpSharding& sharding = context.sharding;
   NodeSpec spec = context.spec;
+  DRYDOCK_TRY(const bool nd_tp, BoolAttr(spec.attrs, "enable_nd_tp", false));
+  if (nd_tp) {
+    DRYDOCK_TRY(const Transposes transposes, TransposesOf(spec.attrs));
+    return LocalizeNdProduct(context, transposes);
+  }
   if (sharding.axis_groups.size() == 2) {  // only the gather form has two axes
     DRYDOCK_TRY(const ValueId rows, EmitGather(context, spec.inputs[0], sharding.axis_groups[1]));
     DRYDOCK_TRY(spec.inputs[0], EmitSideBySide(context, rows, GroupSize(sharding.axis_groups[1])));

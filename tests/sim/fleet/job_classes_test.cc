@@ -123,12 +123,19 @@ strategies::TracedNetwork SumNetwork(bool all_reduce) {
           .config = {.world_size = 4, .mode = strategies::ParallelMode::kStandAlone}};
 }
 
-/// One whose strategies another search finds, which is not handled.
+/// One whose layout gives each rank two parts of an operator that is not handled so.
 strategies::TracedNetwork NetworkBeyondLimits() {
-  strategies::TracedNetwork network = SumNetwork(true);
-  network.config.mode = strategies::ParallelMode::kAutoParallel;
-  network.config.search_mode = strategies::SearchMode::kOptimal;
-  return network;
+  GraphBuilder builder("beyond");
+  const ValueId x = *builder.AddInput("x", {.shape = {8, 4}});
+  const NodeId wider = *builder.AddNode({.op = "ExpandDims",
+                                         .inputs = {*builder.Emit({.op = "Exp", .inputs = {x}})},
+                                         .attrs = {{"axis", 0}}});
+  strategies::Node& node = builder.mutable_graph().nodes[ToIndex(wider)];
+  node.in_layout = std::vector<strategies::TensorLayout>{
+      {.device_matrix = {4, 2}, .tensor_map = {{1, 0}, {}}, .interleave = 2}};
+  builder.SetOutputs({node.outputs.front()});
+  return {.graph = builder.graph(),
+          .config = {.world_size = 4, .mode = strategies::ParallelMode::kSemiAutoParallel}};
 }
 
 TEST(CompileJob, EveryClassRunsItsProgramsInTheOrderOfTheScript) {

@@ -15,6 +15,7 @@ guards = []        # (function of the rank, outcome)
 guard_places = []  # text of the place, same order
 leaked_to_text = False
 _seen = set()
+_speaking = {}  # which branches of the script only say something
 
 
 def _note(evaluate, outcome, key):
@@ -35,7 +36,7 @@ def _note_branch(evaluate, outcome, key):
     frame = sys._getframe(2)
     if frames.is_user_file(frame.f_code.co_filename):
         from mindspore._drydock import spoken  # here, since it is rarely needed
-        if spoken.only_speaks(frame):
+        if spoken.only_speaks(frame, _speaking):
             return
     _note(evaluate, outcome, key)
 

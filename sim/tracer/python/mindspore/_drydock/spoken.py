@@ -31,18 +31,18 @@ def _branches(filename):
     return tuple(node for node in ast.walk(tree) if isinstance(node, ast.If))
 
 
-_known = {}  # (code, instruction) -> answer
+def only_speaks(frame, known):
+    """True if the question that `frame` asks just now decides only what is printed or logged.
 
-
-def only_speaks(frame):
-    """True if the question that `frame` asks just now decides only what is printed or logged."""
+    `known` is the caller's: answers so far, by code and instruction.
+    """
     code = frame.f_code
     if not hasattr(code, "co_positions"):
         return False
     key = code, frame.f_lasti
-    if key not in _known:
-        _known[key] = _only_speaks(frame)
-    return _known[key]
+    if key not in known:
+        known[key] = _only_speaks(frame)
+    return known[key]
 
 
 def _only_speaks(frame):

@@ -8,6 +8,7 @@ from mindspore.common import dtype as mstype
 from mindspore.common.parameter import Parameter  # noqa: F401  (scripts take them from here)
 from mindspore.common.tensor import Tensor  # noqa: F401
 from mindspore.parallel import _strategy_files
+from mindspore.train import _checkpoint_files
 
 
 def _update_param(param, new_param, strict_load=False):
@@ -22,14 +23,30 @@ def export(net, *inputs, file_name="model", file_format="MINDIR", **kwargs):
     session.warn("models are not exported in a dry run")
 
 
-def load_checkpoint(ckpt_file_name, net=None, *args, **kwargs):
-    if not os.path.exists(ckpt_file_name):
+def load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None, dec_mode="AES-GCM", specify_prefix=None,
+                    *args, **kwargs):
+    """The parameters of a file by name, without their contents; of a missing file none, since the real job may have it."""
+    if not os.path.isfile(ckpt_file_name):
         session.warn("checkpoint '%s' does not exist; the dry run goes on without it" % ckpt_file_name)
-    return {}
+        return {}
+    if dec_key is not None:
+        return {}  # encrypted
+    try:
+        found = _checkpoint_files.parameters_of(ckpt_file_name)
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
+        raise user_error(ValueError, "load_checkpoint:file", "'%s' is not a checkpoint: %s" % (ckpt_file_name, error),
+                         "give a file that save_checkpoint() wrote, or none: a dry run needs no weights") from None
+    without, only = ((given,) if isinstance(given, str) else tuple(given or ()) for given in (filter_prefix, specify_prefix))
+    return {name: Parameter(Tensor(shape=shape, dtype=tensor_to_ms_type.get(kind, mstype.float32)), name)
+            for name, shape, kind in found if not name.startswith(without) and (not only or name.startswith(only))}
 
 
 def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):
-    return [], []
+    """Names of the network that the checkpoint lacks, and the other way round; values are not taken over."""
+    if not parameter_dict or not hasattr(net, "parameters_and_names"):
+        return [], []
+    own = [parameter.name for _, parameter in net.parameters_and_names()]
+    return [name for name in own if name not in parameter_dict], [name for name in parameter_dict if name not in set(own)]
 
 
 def load_distributed_checkpoint(network, *args, **kwargs):
