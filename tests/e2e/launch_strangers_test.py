@@ -37,7 +37,7 @@ def registration(node_id, address):
 
 
 def connect(port, source):
-    return socket.create_connection(("127.0.0.1", port), timeout=10, source_address=(source, 0))
+    return socket.create_connection(("127.0.0.1", port), timeout=60, source_address=(source, 0))
 
 
 class StrangersTest(launch.LaunchTest):
@@ -131,13 +131,13 @@ class StrangersTest(launch.LaunchTest):
         with connect(port, STRANGER) as stranger:
             batch = registration("x" * 200, STRANGER) * 200
             stranger.sendall(registration("0", STRANGER) + registration("1", STRANGER))
-            end = time.monotonic() + 2
-            stranger.settimeout(5)
-            while time.monotonic() < end:
+            begin = time.monotonic()
+            stranger.settimeout(60)
+            while time.monotonic() < begin + 2:
                 stranger.sendall(batch)
                 stranger.recv(1 << 20)
         # 20 lines of some 500 bytes a second.
-        self.assertLess(os.stat(self.folder / "out/scheduler.log").st_size, 100_000)
+        self.assertLess(os.stat(self.folder / "out/scheduler.log").st_size, 80_000 + 10_000 * (time.monotonic() - begin))
         self.assertIn("further registrations were refused", self.log("out/scheduler.log"))
 
     def test_launchers_need_the_jobs_secret_jobs6(self):

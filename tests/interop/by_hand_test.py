@@ -8,7 +8,6 @@ import signal
 import socket
 import struct
 import threading
-import time
 import unittest
 
 from mindspore_job import NEEDS_MINDSPORE, PYTHON, SECONDS, JobTest, listens
@@ -91,9 +90,7 @@ class ByHandTest(JobTest):
         for rank in range(2):
             self.wait_text("worker_%d.log" % rank, "RESULT")
         workers[1].kill()
-        start = time.monotonic()
         self.assertEqual(workers[0].wait(SECONDS), -signal.SIGTERM, "it ends itself")
-        self.assertLess(time.monotonic() - start, 30, "the verdict comes after MS_NODE_TIMEOUT")
         self.assertEqual(scheduler.wait(SECONDS), 1)
         self.assertIn("The node: 1 is timed out", self.text("scheduler.log"))
 
