@@ -129,25 +129,24 @@ void AddState(const TrainingJob& job, const Plan& plan, const Held& held, StageM
   }
 }
 
-/// Copies of weights as products take them, and gathered ones that wait for their casts.
+/// Copies of weights as products take them: they live through the step below level 3, where
+/// optimizer parallelism gathers them for every pass instead.
 double GatheredBytes(const TrainingJob& job, const Plan& plan, const Held& held) {
   const Storage& storage = job.storage;
-  const bool gathers = plan.optimizer_level >= 1;
-  const bool casts = storage.computed < storage.weight;
-  if (!gathers && !casts) {
+  if (plan.optimizer_level < 1 && storage.computed >= storage.weight) {
     return 0;
   }
-  const double copies = storage.computed * held.whole;
-  if (plan.pipeline > 1 || plan.recompute != Recompute::kFull) {
-    return copies;
+  if (plan.pipeline > 1 || plan.optimizer_level < 3) {
+    return storage.computed * held.whole;
   }
-  const double layers = held.whole - held.weights.ends;
-  if (plan.optimizer_level >= 3) {  // layers are gathered anew by the recomputation
-    return storage.computed * held.weights.ends + storage.weight * held.weights.layer;
-  }
-  // Casts are repeated by the recomputation, which keeps what they read.
-  const double sources = gathers && casts ? storage.weight * layers : 0;
-  return sources + (MicroBatches(job, plan) > 1 ? copies : storage.computed * held.weights.ends);
+  return plan.recompute == Recompute::kFull ? storage.computed * held.weights.table : 0;
+}
+
+/// Logits of a rank.
+double LogitsOf(const TrainingJob& job, const Plan& plan) {
+  const double tokens = Real(job.sequence) * Real(plan.micro_batch) / Real(plan.context);
+  const double heads = 1 + 0.4 * Real(job.model.prediction_layers);  // each has logits of its own
+  return heads * Real(job.model.vocabulary) * tokens / Real(plan.tensor);
 }
 
 /// Bytes for each logit at the loss.
@@ -155,24 +154,49 @@ double LogitBytes(const TrainingJob& job, const Plan& plan) {
   if (plan.pipeline > 1) {
     return plan.interleave > 1 ? 1.83 * job.logit_bytes : job.logit_bytes;
   }
-  const double half_sums = job.storage.gradient < kWhole && MicroBatches(job, plan) > 1 ? 4 : 0;
-  return job.logit_bytes + half_sums + (MicroBatches(job, plan) > 1 ? 4.5 : 2.5);
+  const bool several = MicroBatches(job, plan) > 1;
+  if (plan.optimizer_level >= 3) {
+    return job.logit_bytes + (several ? 8 : 4.5);
+  }
+  const double half_sums = job.storage.gradient < kWhole && several ? 4 : 0;
+  return job.logit_bytes + half_sums + (several ? 4.5 : 2.5);
 }
 
 double LossBytes(const TrainingJob& job, const Plan& plan, const Held& held) {
   const double tokens = Real(job.sequence) * Real(plan.micro_batch) / Real(plan.context);
-  const double heads = 1 + 0.4 * Real(job.model.prediction_layers);  // each has logits of its own
-  double bytes = 2 * kHalfBytes * Real(job.model.hidden) * tokens + heads * LogitBytes(job, plan) *
-                                                                        Real(job.model.vocabulary) *
-                                                                        tokens / Real(plan.tensor);
-  if (plan.pipeline == 1 && plan.optimizer_level == 2 && MicroBatches(job, plan) > 1) {
-    // Gradients of the micro batch before are scattered behind the forward pass.
-    bytes += job.storage.gradient * (held.whole - held.weights.table + held.cut);
-  }
+  double bytes = 2 * kHalfBytes * Real(job.model.hidden) * tokens +
+                 LogitBytes(job, plan) * LogitsOf(job, plan);
   if (plan.optimizer_level >= 3 && MicroBatches(job, plan) > 1) {
     bytes += job.storage.computed * (held.weights.ends - held.weights.table);
   }
   return bytes;
+}
+
+/// Without stages a step of several micro batches may need more elsewhere than at the loss: where a
+/// micro batch begins at level 3 and all its weights are gathered, or where it ends at level 2 with
+/// all gradients whole. They wait to be added up; other collectives in between would let go of
+/// them.
+void RaiseToOtherMoments(const TrainingJob& job, const Plan& plan, const Held& held,
+                         StageMemory& memory) {
+  if (plan.pipeline > 1 || MicroBatches(job, plan) == 1) {
+    return;
+  }
+  const Storage& storage = job.storage;
+  const double table = storage.computed * held.weights.table;
+  const bool alone = plan.tensor == 1 && plan.context == 1 && plan.expert == 1;
+  const double at_loss = memory.activations + memory.borders + memory.gathered;
+  StageMemory other = memory;
+  other.activations = other.borders = 0;
+  other.gathered = storage.computed * held.whole;
+  if (plan.optimizer_level >= 3) {
+    other.borders = 0.8 * job.logit_bytes * LogitsOf(job, plan) + table;
+  } else if (plan.optimizer_level == 2 && alone) {
+    const double summed = 1 - held.weights.table / std::max(held.whole, 1.0);
+    other.transient = storage.gradient * (held.whole + held.cut * summed) + table;
+  }
+  if (other.borders + other.transient + other.gathered > at_loss) {
+    memory = other;
+  }
 }
 
 /// Where the backward pass of a stage without a loss begins: gradients of the largest matrices,
@@ -199,6 +223,7 @@ StageMemory MindsporeMemoryOf(const TrainingJob& job, const JobFacts& facts, con
   memory.activations = under_way;
   if (last) {
     memory.borders = LossBytes(job, plan, held);
+    RaiseToOtherMoments(job, plan, held, memory);
     return memory;
   }
   // Either the first layer of the backward pass, or behind its last one the table's gradient.

@@ -27,7 +27,7 @@ MINDSPORE = {"storage": "mindspore-fp32", "attention": "fused", "attention_sum_b
 ASSUMED = {
     "korthikanti": MEGATRON_2021, "ptdp-zero3": {**MEGATRON_2021, "one_ring": True, "overlap_data": True}, "ptdp": MEGATRON_2021, "bloom-176B": {**MEGATRON_DEEPSPEED, "storage": "bloom-bf16"}, "bloom": MEGATRON_DEEPSPEED, "mtnlg": MEGATRON_DEEPSPEED,
     "vtrain": {**MEGATRON_2021, "host_layer_seconds": 0.9e-3},
-    "megatron": MEGATRON, "bridge": MEGATRON, "dgxc": MEGATRON, "moe-zoo": MEGATRON, "llama1": MEGATRON,
+    "megatron": MEGATRON, "nemo": MEGATRON, "bridge": MEGATRON, "dgxc": MEGATRON, "moe-zoo": MEGATRON, "llama1": MEGATRON,
     "torchtitan": TORCH, "llm-foundry": TORCH, "mindformers": MINDSPORE, "mindspore": MINDSPORE, "ms-": MINDSPORE,
     "ds-": MEGATRON,
 }
@@ -41,11 +41,17 @@ def _llama(hidden, layers, heads, kv, ffn, vocab, **more):
             "num_key_value_heads": kv, "intermediate_size": ffn, "vocab_size": vocab, **more}
 
 
+def _gpt(hidden, layers, heads):
+    return {"model_type": "gpt2", "n_embd": hidden, "n_layer": layers, "n_head": heads, "n_inner": 4 * hidden, "vocab_size": 51200, "n_positions": 2048}
+
+
 NAMED = {
     "llama2-7b": _llama(4096, 32, 32, 32, 11008, 32000), "llama2-13b": _llama(5120, 40, 40, 40, 13824, 32000),
     "llama2-70b": _llama(8192, 80, 64, 8, 28672, 32000), "llama3-8b": _llama(4096, 32, 32, 8, 14336, 128256),
     "llama3-70b": _llama(8192, 80, 64, 8, 28672, 128256), "llama3.1-405b": _llama(16384, 126, 128, 8, 53248, 128256),
     "llama-7b": _llama(4096, 32, 32, 32, 11008, 32000), "llama-13b": _llama(5120, 40, 40, 40, 13824, 32000),
+    "mixtral-8x7b": {**_llama(4096, 32, 32, 8, 14336, 32000), "model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2},
+    "gpt3-5b": _gpt(4096, 24, 32), "gpt3-20b": _gpt(6144, 44, 48), "gpt3-175b": _gpt(12288, 96, 96),
     "qwen3-235b-a22b": {**_llama(4096, 94, 64, 4, 12288, 151936), "model_type": "qwen3_moe", "head_dim": 128, "num_experts": 128,
                         "num_experts_per_tok": 8, "moe_intermediate_size": 1536},
     "deepseek-v3": {"model_type": "deepseek_v3", "hidden_size": 7168, "num_hidden_layers": 61, "num_attention_heads": 128,
@@ -352,7 +358,7 @@ def _figures(series, row, shape, part):
         if parallel.get("local_batch") is None:
             raise NotModelled("the batch is not printed")
         parallel = _local(parallel)
-    if source.startswith(("bridge", "dgxc", "moe-zoo", "megatron")):
+    if source.startswith(("bridge", "nemo", "dgxc", "moe-zoo", "megatron")):
         parallel["zero"] = 1
     more = _regime(row)
     rows = []

@@ -30,6 +30,8 @@ PLANS = (
     ("Llama", 8, 64, 4096, "dp8 tp1 pp1 cp1 vpp1 mb1 op0 none", ()), ("Llama", 8, 64, 4096, "dp8 tp1 pp1 cp1 vpp1 mb1 op1 none", ()),
     ("Llama", 8, 64, 4096, "dp8 tp1 pp1 cp1 vpp1 mb1 op1 full", ()), ("Llama", 8, 64, 4096, "dp8 tp1 pp1 cp1 vpp1 mb1 op2 none", ()),
     ("Llama", 8, 64, 4096, "dp8 tp1 pp1 cp1 vpp1 mb1 op3 none", ()), ("Llama", 8, 64, 4096, "dp4 tp2 pp1 cp1 vpp1 mb1 op1 sp none", ()),
+    ("Llama", 8, 64, 4096, "dp8 tp1 pp1 cp1 vpp1 mb1 op2 full", ()), ("Llama", 8, 64, 4096, "dp8 tp1 pp1 cp1 vpp1 mb1 op3 full", ()),
+    ("Llama", 8, 32, 8192, "dp2 tp4 pp1 cp1 vpp1 mb1 op2 sp none", ()), ("Llama", 8, 32, 8192, "dp2 tp1 pp1 cp4 vpp1 mb1 op3 none", ()),
     ("Llama", 8, 8, 4096, "dp8 tp1 pp1 cp1 vpp1 mb1 op1 full", ()), ("Llama", 16, 64, 4096, "dp2 tp2 pp4 cp1 vpp1 mb1 op0 full", ()),
     ("Llama", 16, 64, 4096, "dp2 tp2 pp4 cp1 vpp1 mb1 op1 none", ()), ("Llama", 16, 64, 4096, "dp2 tp2 pp4 cp1 vpp1 mb1 op2 none", ()),
     ("Llama", 16, 64, 4096, "dp2 tp2 pp4 cp1 vpp2 mb1 op1 none", ()), ("Llama", 16, 32, 8192, "dp2 tp2 pp2 cp2 vpp1 mb1 op1 none", ()),

@@ -1,6 +1,8 @@
 #include "strategies/passes/schedule/schedule.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "strategies/graph/kept_constant.h"
@@ -47,6 +49,23 @@ void MakeMasksOnce(LoweredProgram& rolled, const Graph& local) {
   }
 }
 
+/// Where gradients are scattered for each micro batch (levels 2 and 3 of a sharded optimizer) a
+/// micro batch ends when they are added up: the next would hold them whole otherwise, as recorded.
+void EndBehindSums(LoweredProgram& rolled, const Graph& local) {
+  const KernelGraph& graph = rolled.graph;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const KernelNode& kernel = graph.nodes[n];
+    if (kernel.kind != KernelKind::kKernel || kernel.origin == kNoNode) {
+      continue;
+    }
+    const Node& node = local.at(kernel.origin);
+    if (node.phase == Phase::kBackward && node.entry->kind == OpKind::kUpdate &&
+        node.entry->unordered_effect) {
+      rolled.micro_batch_ends.push_back(KernelId{static_cast<std::int32_t>(n)});
+    }
+  }
+}
+
 }  // namespace
 
 Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config, StageId stage) {
@@ -60,6 +79,9 @@ Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config,
   }
   if (HasSeedOfEach(local, config, piped)) {
     RepeatSeeds(lowered, local);
+  }
+  if (!piped && config.enable_parallel_optimizer && config.optimizer_sharding.level >= 2) {
+    EndBehindSums(lowered, local);
   }
   DRYDOCK_TRY(UnrolledProgram unrolled,
               UnrollMicroBatches(std::move(lowered), config.micro_batches, !piped));

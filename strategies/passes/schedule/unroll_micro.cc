@@ -22,7 +22,9 @@
 /// micro batch waits for the state behind that: such states are there for each micro batch.
 ///
 /// Order: micro batch m begins when the backward pass of m - 1 is done with the first operator that
-/// has a parameter: piece m reads Depend(batch, MakeTuple(these kernels)).
+/// has a parameter: piece m reads Depend(batch, MakeTuple(these kernels)). So does what is there
+/// for each micro batch and needs nothing of its piece: weights that are gathered again for each
+/// (level 3 of a sharded optimizer) would all be gathered at once otherwise, and wait.
 ///
 /// Linear in kernels times micro batches; nothing but numbers of nodes is looked up.
 /// Source: mindspore/ccsrc/frontend/parallel/graph_util/grad_accumulation_utils.cc
@@ -100,6 +102,7 @@ class Unrolling {
       each_[n] = parts_[n] == Part::kEach ? static_cast<std::int32_t>(each_count_++) : 0;
     }
     SkipOtherPieces();
+    FindFree();
     copied_.resize(each_count_ * count_, kNoKernel);
     // With room for what orders them: memory that is not written to costs nothing.
     const std::size_t nodes = parts_.size() + each_count_ * (count_ - 1);
@@ -137,6 +140,23 @@ class Unrolling {
       }
     }
     return first;
+  }
+
+  /// Kernels of each micro batch that read nothing of it, but what is computed or a parameter.
+  void FindFree() {
+    for (std::size_t n = 0; n < parts_.size(); ++n) {
+      const std::vector<KernelId>& inputs = Node(n).inputs;
+      const auto of_each = [this](KernelId input) { return PartOf(input) == Part::kEach; };
+      const auto constant = [this](KernelId input) {
+        return rolled_.graph.at(input).kind == KernelKind::kConstant;
+      };
+      if (parts_[n] == Part::kEach && Node(n).kind == KernelKind::kKernel && !inputs.empty() &&
+          !constant(inputs.front()) && std::ranges::none_of(inputs, of_each) &&
+          !rolled_.copies.contains(KernelId{static_cast<std::int32_t>(n)}) &&
+          !std::ranges::binary_search(skipped_, KernelId{static_cast<std::int32_t>(n)})) {
+        free_.push_back(n);
+      }
+    }
   }
 
   /// Only the first of several pieces stands for them; the others are copied with it.
@@ -278,11 +298,16 @@ class Unrolling {
   void OrderMicroBatches(const std::vector<std::vector<KernelId>>& ends) {
     for (std::size_t m = 1; m < count_ && !rolled_.micro_batch_ends.empty(); ++m) {
       const KernelId all = Add({.kind = KernelKind::kMakeTuple, .inputs = ends[m - 1]});
+      const auto wait = [&](KernelId kernel) {
+        const KernelId operand = out_.at(kernel).inputs.front();
+        const KernelId depend = Add({.kind = KernelKind::kDepend, .inputs = {operand, all}});
+        out_.at(kernel).inputs.front() = depend;
+      };
       for (const auto& [first, kernels] : rolled_.copies) {
-        const KernelId piece = Copied(Index(first), m);
-        const KernelId batch = out_.at(piece).inputs.front();
-        const KernelId depend = Add({.kind = KernelKind::kDepend, .inputs = {batch, all}});
-        out_.at(piece).inputs.front() = depend;
+        wait(Copied(Index(first), m));
+      }
+      for (const std::size_t n : free_) {
+        wait(Copied(n, m));
       }
     }
   }
@@ -307,6 +332,7 @@ class Unrolling {
   std::size_t each_count_ = 0;
   std::vector<KernelId> copied_ = {};   ///< Per micro batch and such a node: where.
   std::vector<KernelId> skipped_ = {};  ///< Ascending.
+  std::vector<std::size_t> free_ = {};  ///< Ascending.
 };
 
 }  // namespace
