@@ -11,6 +11,9 @@
 namespace drydock::sim {
 namespace {
 
+/// Of scripts whose own arguments are missing or wrong.
+constexpr int kExitOfArgparse = 2;
+
 using nlohmann::json;
 
 constexpr std::int64_t kResultVersion = 1;
@@ -64,7 +67,8 @@ Error ErrorFrom(const json& value) {
     error.message = text;
   } else if (family == "user") {
     error.code = ErrorCode::kInvalidArgument;
-    error.message = text.empty() ? type : type + ": " + text;
+    const bool is_one = type.empty() || text.empty();
+    error.message = is_one ? type + text : type + ": " + text;
   } else {
     error.code = ErrorCode::kInternal;
     error.message = "the recording of the script failed: " + type + ": " + text;
@@ -151,7 +155,10 @@ tl::unexpected<Error> NothingTraced(std::int64_t exit_code, const std::string& e
     return FailInput("script:exit",
                      "the script ended with exit status " + std::to_string(exit_code) + " before " +
                          (has_programs ? "its training step" : "a network") + " was recorded" +
-                         (exit_text.empty() ? "" : ": " + exit_text));
+                         (exit_text.empty() ? "" : ": " + exit_text),
+                     exit_code == kExitOfArgparse && exit_text.empty()
+                         ? "what the script takes stands behind it: msrun [flags] net.py --data=..."
+                         : "");
   }
   return FailInput(
       "script:nothing-traced", "the script came to its end without calling a network",

@@ -93,6 +93,14 @@ class BadScriptTest(command.CommandTest):
         self.assert_rejected(run, 6)
         self.assertIn("--python=%s" % (self.folder / "second" / "python3"), run.hint())
 
+    def test_arguments_that_the_script_wants(self):
+        run = self.reject("import argparse\np = argparse.ArgumentParser()\np.add_argument('--data', required=True)\np.parse_args()\n", r"required: --data")
+        self.assertIn("msrun [flags] net.py", run.hint())
+
+    def test_main_that_is_never_called(self):
+        run = self.reject("def main():\n    pass\n", r"error\[NOTHING_TRACED\]: the script came to its end without calling a network")
+        self.assertIn("main() is defined but never called", run.hint())
+
     def test_killed_script(self):
         self.reject("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n", r"signal 9")
 

@@ -12,6 +12,7 @@ import sys
 
 RESULT_VERSION = 1
 NO_SUCH_NAME = re.compile(r"cannot import name '(\w+)' from '(mindspore[\w.]*)'")
+ADDRESS = re.compile(r" at 0x[0-9a-f]+>")  # another one in each run
 TENSOR_GIVEN_TO_TORCH = re.compile(r"(must be|expected) Tensor\b.*\b(not|got) (Tensor|Parameter)\b")
 
 
@@ -148,7 +149,7 @@ def message_of(error):
         return str(error.args[0])
     if isinstance(error, ImportError) and NO_SUCH_NAME.match(str(error)):
         return NO_SUCH_NAME.match(str(error)).group()  # without the path of the stand-in
-    return str(error)
+    return ADDRESS.sub(">", str(error))
 
 
 def _where_is(path):
@@ -165,7 +166,7 @@ def _where_is(path):
 
 def add_hint(fields, error):
     """Remedies for what often goes wrong outside of the stand-in."""
-    from mindspore._drydock import script_kind
+    from mindspore._drydock import remedies, script_kind
     from mindspore._drydock.errors import ZEROS_HINT
     from mindspore._drydock.packages import folder_with, interpreter_with, module_of
     package = error.name.split(".")[0] if isinstance(error, ModuleNotFoundError) and error.name else ""
@@ -232,6 +233,7 @@ def add_hint(fields, error):
                           "outside convert it with torch.from_numpy(tensor.asnumpy())")
         fields["reason"] = "script:tensor-of-mindspore"
     fields["reason"] = fields["reason"] or "script:exception"
+    fields["hint"] = fields["hint"] or remedies.hint(error, (fields["place"] or {}).get("text", ""))
 
 
 def complete_programs():
@@ -274,29 +276,9 @@ def late_text(fields):
     return text + ("; " + fields["hint"] if fields["hint"] else "")
 
 
-OTHER_FRAMEWORKS = re.compile(rb"^\s*(?:import|from)\s+(torch|paddle|tensorflow|jax)\b", re.MULTILINE)
-
-
-def other_framework(script):
-    """Name of the framework that a script uses instead of mindspore; "" if it uses mindspore or none."""
-    folders = (os.path.dirname(os.path.abspath(script)) + os.sep, os.getcwd() + os.sep)
-    here = os.path.dirname(os.path.abspath(__file__)) + os.sep
-    found = ""
-    for path in [script] + [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]:
-        real = os.path.abspath(path) if path else ""
-        if not real.startswith(folders) or real.startswith(here) or not os.path.isfile(real):
-            continue
-        with open(real, "rb") as file:
-            source = file.read()
-        if b"mindspore" in source:
-            return ""
-        match = OTHER_FRAMEWORKS.search(source)
-        found = found or (match.group(1).decode() if match else "")
-    return found
-
-
 def say_framework(result, script):
     """A script of another framework has no dry run: that, instead of what it fails at here."""
+    from mindspore._drydock.script_kind import other_framework
     from mindspore._drydock.session import session
     name = "" if session.programs or not os.path.isfile(script) else other_framework(script)
     if name:
@@ -310,19 +292,22 @@ def say_framework(result, script):
 
 
 def say_empty(result, script):
-    """A network was called, but it has no operators, or the file is no script: that, and not that none was called."""
-    from mindspore._drydock import script_kind
+    """A script that gave nothing to compile: why, where more is known than that no network was called."""
+    from mindspore._drydock import remedies, script_kind
     from mindspore._drydock.session import session
-    instead = script_kind.hint(script, None)
-    if instead and not session.programs and not result["error"] and result["exit_code"] == 0:  # "epochs: 3" is legal Python
-        result["error"] = {"family": "user", "type": "SyntaxError", "message": "%s is not a Python script" % os.path.basename(script),
-                           "hint": instead, "reason": "script:not-python", "notes": [], "frames": [], "place": None}
-    empty = [program for program in session.programs if not program.node_count and not program.results and not program.constant_results and not program.failed]
-    if empty and not result["programs"] and not result["error"] and result["exit_code"] == 0:
-        result["error"] = {
-            "family": "user", "type": "RuntimeError", "message": "the network that the script calls has no operators",
-            "hint": "nothing is computed or communicated: a network whose result an operator computes has something to report",
-            "reason": "script:nothing-traced", "notes": [], "frames": [], "place": None}
+    if result["programs"] or result["error"] or result["exit_code"] != 0:
+        return
+    message, hint, reason = "", "", "script:nothing-traced"
+    if any(not program.node_count and not program.results and not program.constant_results and not program.failed for program in session.programs):
+        message = "the network that the script calls has no operators"
+        hint = "nothing is computed or communicated: a network whose result an operator computes has something to report"
+    elif not session.programs and script_kind.hint(script, None):  # "epochs: 3" is legal Python
+        message, hint, reason = "%s is not a Python script" % os.path.basename(script), script_kind.hint(script, None), "script:not-python"
+    elif not session.programs and remedies.is_main_forgotten(script):
+        message, hint = "the script came to its end without calling a network", "main() is defined but never called: end the script with main()"
+    if message:
+        result["error"] = {"family": "user", "type": "", "message": message, "hint": hint, "reason": reason,
+                           "notes": [], "frames": [], "place": None}
 
 
 def collect(folder):

@@ -44,6 +44,22 @@ TEST(TraceResult, NoProgramIsNothingTraced) {
   EXPECT_EQ(result.error().reason, "script:nothing-traced");
 }
 
+// argparse ends with 2, and has said on stderr what is missing.
+TEST(TraceResult, ScriptsWhoseArgumentsAreMissingAreToldWhereTheyStand) {
+  const auto result = ReadTraceResult(
+      R"({"version":1,"error":null,"exit_code":2,"programs":[],"covered_ranks":[[0,7]]})");
+  ASSERT_FALSE(result.has_value());
+  EXPECT_THAT(result.error().hint, HasSubstr("msrun [flags] net.py"));
+}
+
+TEST(TraceResult, AnErrorWithoutAClassIsItsMessage) {
+  const auto result = ReadTraceResult(
+      R"({"version":1,"exit_code":0,"programs":[],"covered_ranks":[[0,7]],
+          "error":{"family":"user","type":"","message":"main() was not called","reason":"x"}})");
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().message, "main() was not called");
+}
+
 TEST(TraceResult, ExitStatusOfTheScriptIsReported) {
   const auto result = ReadTraceResult(
       R"({"version":1,"error":null,"exit_code":3,"programs":[],"covered_ranks":[[0,7]]})");

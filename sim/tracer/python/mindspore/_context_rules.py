@@ -118,8 +118,23 @@ def need(kind, where, key, value):
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         raise user_error(TypeError, "%s:%s-type" % (where, key), "'%s' must be of type %s, not %s"
-                         % (key, " or ".join(k.__name__ for k in kinds), type(value).__name__))
+                         % (key, " or ".join(k.__name__ for k in kinds), type(value).__name__), _as_one_of(kinds, key, value))
     return value
+
+
+def _as_one_of(kinds, key, value):
+    """A hint with a value of another type as one of those that are taken: True for "True", a tuple for a list."""
+    import ast
+    if isinstance(value, list) and tuple in kinds:
+        return "write a tuple: %s=%r" % (key, tuple(value))
+    try:
+        meant = ast.literal_eval(value) if isinstance(value, str) else value
+    except (SyntaxError, ValueError):
+        meant = {"true": True, "false": False}.get(value.lower())
+    if isinstance(meant, float) and meant.is_integer() and float not in kinds:
+        meant = int(meant)
+    right = isinstance(meant, kinds) and meant is not value and isinstance(meant, bool) == (bool in kinds and bool is type(meant))
+    return "write %s=%r" % (key, meant) if right else ""
 
 
 OFFLOAD_DEFAULTS = {"offload_disk_size": 512 << 30}
@@ -168,7 +183,7 @@ def check_context(key, value):
     where = "context"
     if key not in CONTEXT_DEFAULTS:
         raise user_error(ValueError, "context:unknown-key", "no context setting is called '%s'" % key,
-                         nearest(key, CONTEXT_DEFAULTS))
+                         "it is a setting of set_auto_parallel_context()" if key in PARALLEL_DEFAULTS else nearest(key, CONTEXT_DEFAULTS))
     if key in _CONTEXT_TYPES:
         need(_CONTEXT_TYPES[key], where, key, value)
     if key in _CONTEXT_CHOICES:
@@ -194,7 +209,7 @@ def check_parallel(key, value, mode):
     where = "auto-parallel-context"
     if key not in PARALLEL_DEFAULTS or key == "full_batch_is_set":
         raise user_error(ValueError, where + ":unknown-key", "no auto-parallel setting is called '%s'" % key,
-                         nearest(key, PARALLEL_DEFAULTS))
+                         "it is a setting of set_context()" if key in CONTEXT_DEFAULTS else nearest(key, PARALLEL_DEFAULTS))
     if key in _BOOLS:
         return need(bool, where, key, value)
     if key in _TEXTS:

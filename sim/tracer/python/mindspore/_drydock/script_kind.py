@@ -1,4 +1,4 @@
-"""What a file is that was given as a script and is not one in Python: told by its ending, its first line, its first bytes."""
+"""What a file is that was given as a script: of Python or not, told by its ending, its first line, its first bytes; and of which framework."""
 import os
 import re
 import sys
@@ -14,6 +14,7 @@ _BY_ENDING = {
 }
 _SHELLS = re.compile(rb"^#!\s*\S*(?:/|\benv\s+)(?:ba|z|k|da|c|tc|fi)?sh\b")
 _UNFINISHED = re.compile(r"partially initialized module '([^']+)'")
+_OTHER_FRAMEWORKS = re.compile(rb"^\s*(?:import|from)\s+(torch|paddle|tensorflow|jax)\b", re.MULTILINE)
 _MAGIC = re.compile(r"^\s*(?:%%?[a-z]|![a-z.])")  # %matplotlib, !pip
 
 
@@ -46,3 +47,21 @@ def hint(path, error):
     if isinstance(error, SyntaxError) and error.text and _MAGIC.match(error.text):
         return "'%s' is a command of notebooks: leave it out of the script, or %s" % (error.text.split()[0], _NOTEBOOK)
     return ""
+
+
+def other_framework(script):
+    """Name of the framework that a script uses instead of mindspore; "" if it uses mindspore or none."""
+    folders = (os.path.dirname(os.path.abspath(script)) + os.sep, os.getcwd() + os.sep)
+    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+    found = ""
+    for path in [script] + [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]:
+        real = os.path.abspath(path) if path else ""
+        if not real.startswith(folders) or real.startswith(here) or not os.path.isfile(real):
+            continue
+        with open(real, "rb") as file:
+            source = file.read()
+        if b"mindspore" in source:
+            return ""
+        match = _OTHER_FRAMEWORKS.search(source)
+        found = found or (match.group(1).decode() if match else "")
+    return found

@@ -134,7 +134,7 @@ def create_group(group, rank_ids, options=None):
     rank_ids = list(rank_ids)
     if not groups.is_sound(rank_ids):
         raise user_error(ValueError, "communication:rank-ids", "rank_ids must hold different ranks below %d, not %s"
-                         % (session.world_size, groups.ranks_at(rank_ids, session.rank_number)))
+                         % (session.world_size, groups.ranks_at(rank_ids, session.rank_number)), "ranks are 0 to %d" % (session.world_size - 1))
     session.groups[group] = rank_ids
 
 

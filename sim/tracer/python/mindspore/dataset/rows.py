@@ -58,5 +58,6 @@ def check_names(names, count, what):
             raise user_error(TypeError, "dataset:column-name", "column names of %s must be texts, not %r" % (what, name))
     if len(names) != count:
         raise user_error(RuntimeError, "dataset:column-count",
-                         "%s has %d column names but its rows have %d columns" % (what, len(names), count))
+                         "%s has %d column names but its rows have %d columns" % (what, len(names), count),
+                         "give one name for each column; a row with several is a tuple")
     return names

@@ -168,7 +168,8 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
     # -- calls --------------------------------------------------------------------------------------
     def construct(self, *inputs, **kwargs):
         raise user_error(AttributeError, "Cell:no-construct",
-                         "%s has no construct() method" % type(self).__name__)
+                         "%s has no construct() method" % type(self).__name__,
+                         "rename its forward() to construct()" if hasattr(type(self), "forward") else "define construct(self, ...), which computes the result")
 
     def __call__(self, *args, **kwargs):
         if session.depth > 0:

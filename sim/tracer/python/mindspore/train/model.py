@@ -232,7 +232,8 @@ def _as_tuple(row):
 
 def _check_count(name, value, allow=None):
     if isinstance(value, bool) or not isinstance(value, int):
-        raise user_error(TypeError, "Model:%s-type" % name, "%s must be a whole number, not %r" % (name, value))
+        raise user_error(TypeError, "Model:%s-type" % name, "%s must be a whole number, not %r" % (name, value),
+                         "did you swap the arguments? train(epoch, train_dataset)" if name == "epoch" and hasattr(value, "create_dict_iterator") else "")
     if value < 1 and value != allow:
         raise user_error(ValueError, "Model:%s-range" % name, "%s must be positive, not %d" % (name, value))
 

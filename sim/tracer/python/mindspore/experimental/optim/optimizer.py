@@ -65,7 +65,7 @@ def _groups(params):
     items = list(params)
     if not items:
         raise user_error(ValueError, "Optimizer:no-params", "an optimizer got an empty list of parameters",
-                         "is requires_grad of every parameter False?")
+                         "is requires_grad of every parameter False, or no weight a mindspore.Parameter?")
     return items if isinstance(items[0], dict) else [{"params": items}]
 
 

@@ -36,7 +36,7 @@ class Groups:
         items = list(parameters)
         if not items:
             raise user_error(ValueError, owner + ":no-params", "%s got an empty list of parameters" % owner,
-                             "is requires_grad of every parameter False?")
+                             "is requires_grad of every parameter False, or no weight a mindspore.Parameter?")
         self.given = isinstance(items[0], dict)
         self.order = None  # places in the list of all parameters, where order_params says another order
         if self.given:

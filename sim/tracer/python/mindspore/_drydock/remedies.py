@@ -1,0 +1,165 @@
+"""What to do about mistakes that Python itself reports: it says what is wrong, seldom what would be right.
+
+`Primitive.shard() got an unexpected keyword argument 'in_strategies'` gives "did you mean 'in_strategy'?"; `os.environ["LOCAL_RANK"]`
+gives where ranks are to be had; an `，` of a Chinese input method gives the `,` of a keyboard. Looked at only when a script has failed.
+"""
+import difflib
+import gc
+import inspect
+import os
+import re
+import sys
+import types
+import unicodedata
+
+_UNKNOWN_ARGUMENT = re.compile(r"^([\w.<>]+)\(\) got an unexpected keyword argument '(\w+)'")
+_WRONG_COUNT = re.compile(r"^([\w.<>]+)\(\) (?:missing \d+ required|takes (?:from )?\d+|takes no)")
+_NO_ATTRIBUTE = re.compile(r"^'(\w+)' object has no attribute '(\w+)'")
+_ASKED_VARIABLE = re.compile(r"(?:getenv|environ\.get)\(\s*['\"](\w+)['\"]\s*\)")
+_OF_A_RANK = re.compile(r"RANK|WORLD_SIZE|_SIZE$|TASKS|PROCID|LOCALID|TRAINER")
+_WRONG_SIGN = re.compile(r"invalid (?:non-printable )?character (?:'.' \()?U\+([0-9A-F]{4,5})")
+_OF_NUMPY = re.compile(r"\b(?:np|numpy)\.(\w+)\(")
+_KEYBOARD = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-", "\u2212": "-", "\u3001": ",", "\u3002": ".",
+             "\u3010": "[", "\u3011": "]", "\u00d7": "*"}
+_OF_PRIMITIVES = ("shard", "add_prim_attr", "recompute", "set_device", "set_stage")
+_OF_TENSORS = {"backward": "gradients are results of mindspore.value_and_grad(function, None, weights)", "numpy": "did you mean 'asnumpy'?",
+               "detach": "use mindspore.ops.stop_gradient(tensor)", "cuda": "mindspore.set_device() says where networks run",
+               "cpu": "mindspore.set_device() says where networks run", "npu": "mindspore.set_device() says where networks run",
+               "requires_grad_": "weights are Parameters, with requires_grad=True", "zero_": "use mindspore.ops.zeros_like(tensor)"}
+_MOST_SHOWN = 8
+
+
+def hint(error, line):
+    """A remedy, "" if none is known; `line` is the text of the line that failed."""
+    for look in (_argument, _attribute, _variable, _sign, _file, _numpy, _size):
+        found = look(error, line)
+        if found:
+            return found
+    return ""
+
+
+def _functions(name):
+    """The functions that Python calls by this name in its messages: "Primitive.shard", before Python 3.10 "shard"."""
+    return [thing for thing in gc.get_objects() if isinstance(thing, types.FunctionType)
+            and name in (thing.__qualname__, thing.__name__ if sys.version_info < (3, 10) else "")]
+
+
+def _names(function):
+    """Names of the arguments that are to be given and of those that may be."""
+    needed, others = [], []
+    for place, one in enumerate(inspect.signature(function).parameters.values()):
+        if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) or (place == 0 and one.name in ("self", "cls")):
+            continue
+        (needed if one.default is one.empty else others).append(one.name)
+    return needed, others
+
+
+def _argument(error, line):
+    message = str(error)
+    unknown, count = _UNKNOWN_ARGUMENT.match(message), _WRONG_COUNT.match(message)
+    if not isinstance(error, TypeError) or not (unknown or count):
+        return ""
+    name = (unknown or count).group(1)
+    signatures = {tuple(map(tuple, _names(function))) for function in _functions(name)}
+    if unknown:
+        known = sorted({each for needed, others in signatures for each in needed + others})
+        near = difflib.get_close_matches(unknown.group(2), known, 1)
+        if near:
+            return "did you mean '%s'?" % near[0]
+    if len(signatures) != 1:
+        return ""
+    needed, others = signatures.pop()
+    shown = ", ".join(needed + tuple("%s=..." % one for one in others[:_MOST_SHOWN]) + (("...",) if len(others) > _MOST_SHOWN else ()))
+    return "its arguments are (%s)" % shown if shown else "it takes no arguments"
+
+
+def _attribute(error, line):
+    found = _NO_ATTRIBUTE.match(str(error)) if isinstance(error, AttributeError) else None
+    if not found:
+        return ""
+    owner, name = found.groups()
+    if owner in ("function", "method") and name in _OF_PRIMITIVES:
+        return "functions have no '%s': it belongs to primitives, for instance ops.MatMul().shard(...); mindspore.ops.shard() cuts functions" % name \
+            if name == "shard" else "functions have no '%s': it belongs to primitives and cells" % name
+    if owner in ("Tensor", "Parameter") and name in _OF_TENSORS:
+        return _OF_TENSORS[name]
+    thing = getattr(error, "obj", None)  # from Python 3.10 on
+    if thing is None or not type(thing).__module__.startswith("mindspore"):
+        return ""
+    if name == "set_strategy":
+        return "did you mean 'shard'?"
+    near = difflib.get_close_matches(name, [one for one in dir(type(thing)) if not one.startswith("_")], 1)
+    return "did you mean '%s'?" % near[0] if near else ""
+
+
+def _last_file(error):
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame.f_code.co_filename if trace is not None else ""
+
+
+def _variable(error, line):
+    """A variable of the environment that is not there: of another launcher, or one of the user's own."""
+    name = ""
+    if isinstance(error, KeyError) and error.args and ("environ" in line or _last_file(error) in (os.__file__, "<frozen os>")):
+        name = str(error.args[0])
+    elif isinstance(error, (TypeError, AttributeError)) and "NoneType" in str(error):
+        asked = _ASKED_VARIABLE.search(line)
+        name = asked.group(1) if asked and asked.group(1) not in os.environ else ""
+    if not name:
+        return ""
+    if _OF_A_RANK.search(name):
+        return "'%s' is not set; take the rank from mindspore.communication.get_rank() and the number of ranks from get_group_size(), " \
+            "or from RANK_ID and RANK_SIZE" % name
+    return "'%s' is not set in the environment: %s=... in front of msrun sets it" % (name, name)
+
+
+def _sign(error, line):
+    """A sign that a text processor or an input method made wide, where Python stumbles, or one place beside (`1，2`)."""
+    if not isinstance(error, SyntaxError):
+        return ""
+    named = _WRONG_SIGN.search(str(error))
+    at = (error.offset or 1) - 1
+    for sign in [chr(int(named.group(1), 16))] if named else (error.text or "")[max(at - 1, 0):at + 2]:
+        narrow = _KEYBOARD.get(sign) or unicodedata.normalize("NFKC", sign)
+        if narrow != sign and narrow.isascii():
+            return "write an ordinary space instead" if narrow == " " else "write '%s' instead of '%s'" % (narrow, sign)
+    return ""
+
+
+def _file(error, line):
+    """A file that is beside the script, or one that is not where relative paths begin."""
+    path = error.filename if isinstance(error, FileNotFoundError) and isinstance(error.filename, str) else ""
+    if not path or os.path.isabs(path):
+        return ""
+    folder = os.path.dirname(os.path.abspath(sys.argv[0]))
+    if os.path.exists(os.path.join(folder, path)):
+        return "it is in the folder of the script, but paths begin in the current folder: cd %s; msrun [flags] %s" % (
+            os.path.relpath(folder), os.path.basename(sys.argv[0]))
+    return "paths begin in the current folder, %s" % os.getcwd()
+
+
+def _numpy(error, line):
+    if not isinstance(error, TypeError) or "does not support ufuncs" not in str(error):
+        return ""
+    import mindspore.ops
+    found = _OF_NUMPY.search(line)
+    same = found.group(1) if found and hasattr(mindspore.ops, found.group(1)) else ""
+    return "networks compute with operators, not with numpy: use mindspore.ops" + ("." + same if same else "")
+
+
+def _size(error, line):
+    """A script that insists on a number of ranks."""
+    asks = re.search(r"group_size|world_size|device_num|RANK_SIZE|rank_num", line)
+    return "--worker_num=N says how many ranks the job has" if isinstance(error, AssertionError) and asks else ""
+
+
+def is_main_forgotten(script):
+    """True if a script that ended without a network defines main() and has no other line that names it."""
+    function = vars(sys.modules["__main__"]).get("main")
+    if not isinstance(function, types.FunctionType) or function.__module__ != "__main__" or not os.path.isfile(script):
+        return False
+    with open(script, "rb") as file:
+        source = file.read().decode("utf-8", "replace")
+    return not re.search(r"^(?!\s*(?:async\s+)?def\b).*\bmain\b", source, re.MULTILINE)

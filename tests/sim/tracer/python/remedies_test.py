@@ -1,0 +1,88 @@
+"""Mistakes of the first minutes that Python reports: each has a remedy."""
+import sys
+import unittest
+
+from helper import TraceTest
+
+HEAD = "import os\nimport mindspore as ms\nfrom mindspore import nn, ops, Tensor\n"
+
+
+class Remedies(TraceTest):
+    def hint(self, source, kind=None):
+        error = self.error(HEAD + source)
+        if kind:
+            self.assertEqual(error["type"], kind)
+        self.assertEqual(error["family"], "user")
+        return error["hint"]
+
+    @unittest.skipIf(sys.version_info < (3, 10), "Python names the class of a method from 3.10 on")
+    def test_arguments_that_are_not_there(self):
+        self.assertEqual(self.hint("ops.MatMul().shard(in_strategies=((2, 1), (1, 4)))\n", "TypeError"), "did you mean 'in_strategy'?")
+
+    @unittest.skipIf(sys.version_info < (3, 10), "Python names the class of a method from 3.10 on")
+    def test_too_few_and_too_many_arguments(self):
+        self.assertIn("(epoch, train_dataset, ", self.hint("ms.Model(nn.Dense(2, 2)).train(1)\n", "TypeError"))
+        self.assertEqual(self.hint("def f(a, b=1):\n    pass\nf(1, 2, 3)\n", "TypeError"), "its arguments are (a, b=...)")
+        self.assertEqual(self.hint("nn.Dense(2, 2).recompute(True)\n", "TypeError"), "it takes no arguments")
+
+    def test_strategies_of_functions_and_of_old_scripts(self):
+        self.assertIn("ops.MatMul().shard(...)", self.hint("ops.matmul.shard(((2, 1), (1, 4)))\n", "AttributeError"))
+
+    @unittest.skipIf(sys.version_info < (3, 10), "Python keeps the object of an AttributeError from 3.10 on")
+    def test_strategies_by_their_old_name(self):
+        self.assertEqual(self.hint("ops.MatMul().set_strategy(((2, 1), (1, 4)))\n", "AttributeError"), "did you mean 'shard'?")
+
+    def test_what_tensors_have_in_pytorch(self):
+        self.assertIn("value_and_grad", self.hint("Tensor([[1., 2.]]).backward()\n", "AttributeError"))
+
+    def test_variables_of_other_launchers_and_of_the_user(self):
+        self.assertIn("get_rank()", self.hint("rank = int(os.environ['SLURM_PROCID'])\n", "KeyError"))
+        self.assertIn("get_rank()", self.hint("rank = int(os.getenv('SLURM_PROCID'))\n", "TypeError"))
+        self.assertIn("MY_DATA=... in front of msrun", self.hint("open(os.environ['MY_DATA'])\n", "KeyError"))
+        self.assertEqual(self.hint("x = {}['MY_DATA']\n", "KeyError"), "")
+
+    @unittest.skipIf(sys.version_info < (3, 10), "Python names the character from 3.10 on")
+    def test_signs_of_a_chinese_input_method(self):
+        # U+FF0C is the wide form of U+002C, the comma.
+        self.assertEqual(self.hint("x = (1\uff0c 2)\n", "SyntaxError"), "write ',' instead of '\uff0c'")
+        self.assertEqual(self.hint("x = [(1)\uff0c 2]\n", "SyntaxError"), "write ',' instead of '\uff0c'")
+        self.assertEqual(self.hint("x = \u201cAscend\u201d\n", "SyntaxError"), "write '\"' instead of '\u201c'")
+        self.assertEqual(self.hint("x = 1\u3000+ 2\n", "SyntaxError"), "write an ordinary space instead")
+
+    def test_files_beside_the_script_and_nowhere(self):
+        self.assertIn("paths begin in the current folder", self.hint("open('no_such.yaml')\n", "FileNotFoundError"))
+
+    def test_numpy_inside_of_a_network(self):
+        hint = self.hint("import numpy as np\nclass Net(nn.Cell):\n    def construct(self, x):\n        return np.maximum(x, 0)\n"
+                         "Net()(Tensor([1., 2.]))\n", "TypeError")
+        self.assertIn("mindspore.ops.maximum", hint)
+
+    def test_number_of_ranks_that_a_script_insists_on(self):
+        self.assertIn("--worker_num=N", self.hint("assert ms.communication.get_group_size() == 12345\n", "AssertionError"))
+
+    def test_settings_of_the_other_function_and_values_in_quotes(self):
+        for source, hint in (
+                ("set_auto_parallel_context(device_target='Ascend')", "it is a setting of set_context()"),
+                ("set_context(parallel_mode='semi_auto_parallel')", "it is a setting of set_auto_parallel_context()"),
+                ("set_auto_parallel_context(gradients_mean='True')", "write gradients_mean=True"),
+                ("set_auto_parallel_context(gradients_mean='true')", "write gradients_mean=True"),
+                ("set_auto_parallel_context(pipeline_stages='2')", "write pipeline_stages=2"),
+                ("set_auto_parallel_context(pipeline_stages=2.0)", "write pipeline_stages=2"),
+                ("set_auto_parallel_context(pipeline_stages=2.5)", ""),
+                ("set_auto_parallel_context(gradients_mean='perhaps')", ""),
+                ("set_auto_parallel_context(dataset_strategy=[(8, 1), (8, 1)])", "write a tuple: dataset_strategy=((8, 1), (8, 1))")):
+            self.assertEqual(self.hint("ms.%s\n" % source), hint, source)
+
+    def test_main_that_is_not_called(self):
+        error = self.error(HEAD + "def main():\n    nn.Dense(2, 2)(Tensor([[1., 2.]]))\n")
+        self.assertEqual(error["reason"], "script:nothing-traced")
+        self.assertIn("main() is defined but never called", error["hint"])
+
+    def test_messages_hold_no_addresses(self):
+        message = self.error(HEAD + "ms.Model(nn.Dense(2, 2)).train(object(), 1)\n")["message"]
+        self.assertNotIn("0x", message)
+        self.assertIn("object object>", message)
+
+
+if __name__ == "__main__":
+    unittest.main()
