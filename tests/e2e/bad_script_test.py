@@ -94,7 +94,10 @@ class BadScriptTest(command.CommandTest):
         self.assertIn("--python=%s" % (self.folder / "second" / "python3"), run.hint())
 
     def test_arguments_that_the_script_wants(self):
-        run = self.reject("import argparse\np = argparse.ArgumentParser()\np.add_argument('--data', required=True)\np.parse_args()\n", r"required: --data")
+        self.write("net.py", "import argparse\np = argparse.ArgumentParser()\np.add_argument('--data', required=True)\np.parse_args()\n")
+        run = self.msrun("--log_dir=out", "net.py")
+        self.assertEqual(run.status, 6)
+        self.assertIn("required: --data", run.err)
         self.assertIn("msrun [flags] net.py", run.hint())
 
     def test_main_that_is_never_called(self):

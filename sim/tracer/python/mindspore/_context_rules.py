@@ -127,6 +127,8 @@ def _as_one_of(kinds, key, value):
     import ast
     if isinstance(value, list) and tuple in kinds:
         return "write a tuple: %s=%r" % (key, tuple(value))
+    if key == "mode":
+        return "write mode=mindspore.GRAPH_MODE"
     try:
         meant = ast.literal_eval(value) if isinstance(value, str) else value
     except (SyntaxError, ValueError):
@@ -165,7 +167,7 @@ def check_offload(key, value):
 def _choice(where, key, value, choices):
     if value not in choices:
         raise user_error(ValueError, "%s:%s" % (where, key), "'%s' cannot be %r" % (key, value),
-                         nearest(value, choices) or "known: " + ", ".join(map(str, choices)))
+                         nearest(value, choices) or "known: " + ", ".join(str(one) for one in choices if one != ""))
     return value
 
 

@@ -1,4 +1,5 @@
 """Mistakes of the first minutes that Python reports: each has a remedy."""
+import importlib.util
 import sys
 import unittest
 
@@ -24,6 +25,23 @@ class Remedies(TraceTest):
         self.assertIn("(epoch, train_dataset, ", self.hint("ms.Model(nn.Dense(2, 2)).train(1)\n", "TypeError"))
         self.assertEqual(self.hint("def f(a, b=1):\n    pass\nf(1, 2, 3)\n", "TypeError"), "its arguments are (a, b=...)")
         self.assertEqual(self.hint("nn.Dense(2, 2).recompute(True)\n", "TypeError"), "it takes no arguments")
+
+    @unittest.skipIf(sys.version_info < (3, 10), "Python names the class of a method from 3.10 on")
+    def test_arguments_by_their_names_in_pytorch(self):
+        for source, meant in (("nn.Softmax(dim=-1)", "axis"), ("nn.Dense(in_features=2, out_features=2)", "in_channels"),
+                              ("nn.Dense(2, 2, bias=False)", "has_bias"), ("ops.cat((), dim=1)", "axis")):
+            self.assertEqual(self.hint(source + "\n", "TypeError"), "did you mean '%s'?" % meant, source)
+
+    def test_the_function_that_is_called_among_those_of_its_name(self):
+        # mint.transpose(input, dim0, dim1) has the same name.
+        hint = self.hint("from mindspore import mint\nops.transpose(Tensor([[1.]]), 0, 1)\n", "TypeError")
+        self.assertRegex(hint, r"^its arguments are \(input\w*, ")
+        self.assertNotIn("dim0", hint)
+
+    def test_values_that_are_nearly_right(self):
+        self.assertIn("p=...", self.hint("nn.Dropout(1.5)\n", "ValueError"))
+        self.assertEqual(self.hint("ms.set_context(mode='GRAPH_MODE')\n", "TypeError"), "write mode=mindspore.GRAPH_MODE")
+        self.assertEqual(self.hint("nn.AdamW([])\n", "AttributeError"), "that is PyTorch's name: did you mean 'AdamWeightDecay'?")
 
     def test_strategies_of_functions_and_of_old_scripts(self):
         self.assertIn("ops.MatMul().shard(...)", self.hint("ops.matmul.shard(((2, 1), (1, 4)))\n", "AttributeError"))
@@ -52,6 +70,7 @@ class Remedies(TraceTest):
     def test_files_beside_the_script_and_nowhere(self):
         self.assertIn("paths begin in the current folder", self.hint("open('no_such.yaml')\n", "FileNotFoundError"))
 
+    @unittest.skipUnless(importlib.util.find_spec("numpy"), "this interpreter has no numpy")
     def test_numpy_inside_of_a_network(self):
         hint = self.hint("import numpy as np\nclass Net(nn.Cell):\n    def construct(self, x):\n        return np.maximum(x, 0)\n"
                          "Net()(Tensor([1., 2.]))\n", "TypeError")

@@ -12,7 +12,7 @@ from mindspore._drydock.session import session
 # What MindSpore calls the things that PyTorch has under these names.
 _OF_TORCH = {"Module": "Cell", "ModuleList": "CellList", "ModuleDict": "CellDict", "Sequential": "SequentialCell", "BatchNorm": "BatchNorm2d",
              "ConvTranspose1d": "Conv1dTranspose", "ConvTranspose2d": "Conv2dTranspose", "ConvTranspose3d": "Conv3dTranspose",
-             "no_grad": "stop_gradient", "cuda": "hal", "FloatTensor": "Tensor", "DataLoader": "GeneratorDataset",
+             "no_grad": "stop_gradient", "cuda": "hal", "FloatTensor": "Tensor", "DataLoader": "GeneratorDataset", "AdamW": "AdamWeightDecay",
              "TensorDataset": "NumpySlicesDataset", "backward": "value_and_grad"}
 _OLDEST = (2, 8)  # releases from here on have what is listed
 _lists = {}       # "modules", "names", "methods" -> {name: set of words}

@@ -16,6 +16,9 @@ _UNKNOWN_ARGUMENT = re.compile(r"^([\w.<>]+)\(\) got an unexpected keyword argum
 _WRONG_COUNT = re.compile(r"^([\w.<>]+)\(\) (?:missing \d+ required|takes (?:from )?\d+|takes no)")
 _NO_ATTRIBUTE = re.compile(r"^'(\w+)' object has no attribute '(\w+)'")
 _ASKED_VARIABLE = re.compile(r"(?:getenv|environ\.get)\(\s*['\"](\w+)['\"]\s*\)")
+_OF_TORCH = {"dim": ("axis",), "in_features": ("in_channels",), "out_features": ("out_channels",), "bias": ("has_bias",), "lr": ("learning_rate",),
+             "keepdim": ("keep_dims", "keepdims"), "eps": ("epsilon",), "num_embeddings": ("vocab_size",), "embedding_dim": ("embedding_size",),
+             "dims": ("axis",)}
 _OF_A_RANK = re.compile(r"RANK|WORLD_SIZE|_SIZE$|TASKS|PROCID|LOCALID|TRAINER")
 _WRONG_SIGN = re.compile(r"invalid (?:non-printable )?character (?:'.' \()?U\+([0-9A-F]{4,5})")
 _OF_NUMPY = re.compile(r"\b(?:np|numpy)\.(\w+)\(")
@@ -54,18 +57,47 @@ def _names(function):
     return needed, others
 
 
+def _called(error, line, name):
+    """The function that the failing line calls by this name; None if that is not plain."""
+    from mindspore._drydock import frames
+    trace, known = error.__traceback__, {}
+    while trace is not None:
+        if frames.is_user_file(trace.tb_frame.f_code.co_filename):
+            known = dict(trace.tb_frame.f_globals, **trace.tb_frame.f_locals)
+        trace = trace.tb_next
+    for chain in re.findall(r"([A-Za-z_][\w.]*)\(", line):
+        head, *rest = chain.split(".")
+        thing = known.get(head)
+        for part in rest:
+            thing = inspect.getattr_static(thing, part, None) if not isinstance(thing, types.ModuleType) else vars(thing).get(part)
+        for function in _inside(thing):
+            if function.__name__ == name.rpartition(".")[2] and any(_names(function)):
+                return function
+    return None
+
+
+def _inside(thing, depth=3):
+    """A function and those that it wraps."""
+    if not isinstance(thing, types.FunctionType) or depth == 0:
+        return []
+    cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+    return [thing] + [function for each in cells if each is not thing for function in _inside(each, depth - 1)]
+
+
 def _argument(error, line):
     message = str(error)
     unknown, count = _UNKNOWN_ARGUMENT.match(message), _WRONG_COUNT.match(message)
     if not isinstance(error, TypeError) or not (unknown or count):
         return ""
     name = (unknown or count).group(1)
-    signatures = {tuple(map(tuple, _names(function))) for function in _functions(name)}
-    if unknown:
-        known = sorted({each for needed, others in signatures for each in needed + others})
-        near = difflib.get_close_matches(unknown.group(2), known, 1)
-        if near:
-            return "did you mean '%s'?" % near[0]
+    given = unknown.group(2) if unknown else ""
+    called = _called(error, line, name)
+    signatures = {tuple(map(tuple, _names(function))) for function in ([called] if called else _functions(name))}
+    signatures = {one for one in signatures if given not in one[0] + one[1]}  # another function of that name, which takes it
+    known = sorted({each for needed, others in signatures for each in needed + others})
+    near = [one for one in _OF_TORCH.get(given, ()) if one in known] or (difflib.get_close_matches(given, known, 1) if given else [])
+    if near:
+        return "did you mean '%s'?" % near[0]
     if len(signatures) != 1:
         return ""
     needed, others = signatures.pop()

@@ -91,6 +91,9 @@ class Dropout(Cell):
         rate = 1.0 - keep_prob if p is None else p
         if isinstance(rate, bool) or not isinstance(rate, (int, float)):
             raise user_error(TypeError, "Dropout:rate-type", "the rate of Dropout must be a number")
+        if p is None and not 0 < keep_prob <= 1:
+            raise user_error(ValueError, "Dropout:rate-range", "keep_prob of Dropout must be in (0, 1], not %s" % keep_prob,
+                             "the first argument is what is kept; p=... is what is dropped")
         if not 0 <= rate < 1:
             raise user_error(ValueError, "Dropout:rate-range", "the rate of Dropout must be in [0, 1), not %s" % rate)
         self.p = rate

@@ -101,7 +101,7 @@ def callback_list(callbacks):
     for item in items:
         if not isinstance(item, Callback):
             raise user_error(TypeError, "Model:callback-type", "callbacks must be Callbacks, not %s"
-                             % type(item).__name__)
+                             % type(item).__name__, "make one: %s()" % item.__name__ if isinstance(item, type) else "")
     return _CallbackList(items)
 
 
