@@ -26,11 +26,11 @@
 /// operators around residual connections are decided together (elimination.cc). What a rank keeps
 /// (optimal_memory.cc) has to fit into the device.
 ///
-/// What dynamic and recursive programming find are candidates as well, so that neither is cheaper.
-/// Beyond 64 ranks an operator has thousands of strategies; the 128 of them that cost least by
-/// themselves take part. For the bound all others are one more candidate: as cheap as the cheapest
-/// of them, next to anything without redistribution. Where even that one is not chosen, nothing was
-/// lost.
+/// What recursive programming finds is a candidate as well, and what dynamic programming finds is
+/// one always, so that neither is cheaper. Beyond 64 ranks an operator has thousands of strategies;
+/// the 128 of them that cost least by themselves take part. For the bound all others are one more
+/// candidate: as cheap as the cheapest of them, next to anything without redistribution. Where even
+/// that one is not chosen, nothing was lost.
 namespace drydock::strategies {
 namespace {
 
@@ -438,10 +438,15 @@ OtherPlans PlansOf(Status (*search)(const Graph&, const std::vector<Region>&, co
 
 Status SearchOptimally(const Graph& graph, const std::vector<Region>& regions,
                        const JobConfig& config, Assignment& assignment) {
+  // Beyond that it takes seconds, and what it finds is among the candidates anyway.
+  constexpr std::int64_t kMostCompared = 16;
+  constexpr std::size_t kMostNodes = 512;
   JobConfig keeps_given = config;
   keeps_given.pins_strategies = true;
   const std::vector<OtherPlans> others = {
-      PlansOf(SearchDynamically, graph, regions, keeps_given, assignment),
+      StageDevices(config) <= kMostCompared && graph.nodes.size() <= kMostNodes
+          ? PlansOf(SearchDynamically, graph, regions, keeps_given, assignment)
+          : OtherPlans{},
       PlansOf(SearchRecursively, graph, regions, keeps_given, assignment)};
   return SearchWithWeights(graph, regions, assignment,
                            [&](const SearchedGraph& searched, Assignment& chosen) {
