@@ -191,9 +191,14 @@ target_compile_definitions(asio_headers INTERFACE ASIO_STANDALONE ASIO_NO_DEPREC
 # drydock_allocator(program): the program allocates with mimalloc, if that is there. What it compiles is small objects by the
 # million, which the C library's allocator merges and searches for ever longer. Sanitizers bring their own.
 find_library(DRYDOCK_MIMALLOC_LIBRARY mimalloc)
+find_path(DRYDOCK_MIMALLOC_INCLUDE_DIR mimalloc.h)
 function(drydock_allocator program)
   if(DRYDOCK_MIMALLOC_LIBRARY AND NOT DRYDOCK_SANITIZE)
     target_link_options(${program} PRIVATE LINKER:--no-as-needed ${DRYDOCK_MIMALLOC_LIBRARY} LINKER:--as-needed)
+    if(DRYDOCK_MIMALLOC_INCLUDE_DIR)
+      target_include_directories(${program} SYSTEM PRIVATE ${DRYDOCK_MIMALLOC_INCLUDE_DIR})
+      target_compile_definitions(${program} PRIVATE DRYDOCK_MIMALLOC)
+    endif()
   endif()
 endfunction()
 
