@@ -301,9 +301,7 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
               DRYDOCK_TRY(o.redistribution, strategies::ParseRedistributionSearch(word));
               return {};
             });
-  flags.Add({"search", "MODE",
-             "who cuts what shard() leaves open: optimal, dynamic_programming, "
-             "recursive_programming or sharding_propagation (the script's)"},
+  flags.Add({"search", "MODE", "cuts for what shard() leaves open: optimal, or a search_mode"},
             [&o](std::string_view word) -> Status {
               DRYDOCK_TRY(o.search, strategies::ParseSearchMode(word));
               return {};
