@@ -67,9 +67,6 @@ class Remedies(TraceTest):
         self.assertEqual(self.hint("x = \u201cAscend\u201d\n", "SyntaxError"), "write '\"' instead of '\u201c'")
         self.assertEqual(self.hint("x = 1\u3000+ 2\n", "SyntaxError"), "write an ordinary space instead")
 
-    def test_files_beside_the_script_and_nowhere(self):
-        self.assertIn("paths begin in the current folder", self.hint("open('no_such.yaml')\n", "FileNotFoundError"))
-
     @unittest.skipUnless(importlib.util.find_spec("numpy"), "this interpreter has no numpy")
     def test_numpy_inside_of_a_network(self):
         hint = self.hint("import numpy as np\nclass Net(nn.Cell):\n    def construct(self, x):\n        return np.maximum(x, 0)\n"

@@ -34,7 +34,7 @@ _MOST_SHOWN = 8
 
 def hint(error, line):
     """A remedy, "" if none is known; `line` is the text of the line that failed."""
-    for look in (_argument, _attribute, _variable, _sign, _file, _numpy, _size):
+    for look in (_argument, _attribute, _variable, _sign, _numpy, _size):
         found = look(error, line)
         if found:
             return found
@@ -158,18 +158,6 @@ def _sign(error, line):
         if narrow != sign and narrow.isascii():
             return "write an ordinary space instead" if narrow == " " else "write '%s' instead of '%s'" % (narrow, sign)
     return ""
-
-
-def _file(error, line):
-    """A file that is beside the script, or one that is not where relative paths begin."""
-    path = error.filename if isinstance(error, FileNotFoundError) and isinstance(error.filename, str) else ""
-    if not path or os.path.isabs(path):
-        return ""
-    folder = os.path.dirname(os.path.abspath(sys.argv[0]))
-    if os.path.exists(os.path.join(folder, path)):
-        return "it is in the folder of the script, but paths begin in the current folder: cd %s; msrun [flags] %s" % (
-            os.path.relpath(folder), os.path.basename(sys.argv[0]))
-    return "paths begin in the current folder, %s" % os.getcwd()
 
 
 def _numpy(error, line):
