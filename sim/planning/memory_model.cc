@@ -98,9 +98,9 @@ LayerActivations WholeLayer(const TrainingJob& job, const Plan& plan, bool spars
       PairBytes(job) * Real(model.heads) * cut.tokens * Real(job.sequence) / cut.tensor;
   // Of norms and first products. MindSpore keeps what is gathered for a product.
   const bool keeps = job.storage.cut_weights;
-  const double inputs = ((2 * kHalfBytes + 2 * mask) * cut.whole +
-                         2 * kHalfBytes * (keeps ? cut.tokens : cut.whole)) *
-                        hidden;
+  const double gathered = keeps || job.distributed_tensors ? cut.tokens : cut.whole;
+  const double inputs =
+      ((2 * kHalfBytes + 2 * mask) * cut.whole + 2 * kHalfBytes * gathered) * hidden;
   const double projections = kHalfBytes *
                              (widths.query + widths.result +
                               (widths.key + widths.value) * (keeps ? Real(plan.context) : 1)) *
@@ -162,6 +162,27 @@ double BorderBytes(const TrainingJob& job, const Plan& plan, std::int64_t stage)
     bytes += job.logit_bytes * Real(job.model.vocabulary) * cut.tokens / cut.tensor;
   }
   return bytes;
+}
+
+/// What PyTorch's programs hold beyond the terms of their layers: whole gradients of gathered
+/// inputs and of outputs that are scattered, those of a layer's weights before they are added up,
+/// and buffers of a stage for what it receives and what it has sent, one for each micro batch.
+/// Source: pytorch/pytorch: torch/distributed/pipelining/stage.py,
+/// torch/distributed/fsdp/_fully_shard/_fsdp_param.py; pytorch/torchtitan: README.md
+void AddDistributedTensors(const TrainingJob& job, const Plan& plan, std::int64_t stage,
+                           StageMemory& memory) {
+  const Cut cut = CutOf(job, plan);
+  const double row = kHalfBytes * Real(job.model.hidden);
+  const bool gathers = plan.tensor > 1 && plan.sequence_parallel;
+  const bool last = stage == plan.pipeline - 1;
+  memory.transient += gathers ? 2 * row * cut.tokens : 0;
+  memory.borders += gathers && last ? 2 * row * cut.tokens : 0;  // Of the head.
+  if (plan.pipeline > 1) {
+    const double buffers = (stage > 0 ? 1 : 0) + (last ? 0 : 2);
+    memory.borders += buffers * Real(MicroBatches(job, plan)) * row * cut.whole;
+    const StageWeights weights = WeightsOf(job, FactsOf(job), plan, stage);
+    memory.gathered += (job.storage.computed + job.storage.gradient) * weights.layer;
+  }
 }
 
 }  // namespace
@@ -263,6 +284,9 @@ StageMemory MemoryOf(const TrainingJob& job, const JobFacts& facts, const Plan& 
       MicroBatchesUnderWay(job, plan, stage) * Real(LayersOf(job, plan, stage)) * layer.kept;
   memory.transient = plan.recompute == Recompute::kNone ? 0 : layer.whole - layer.kept;
   memory.borders = BorderBytes(job, plan, stage);
+  if (job.distributed_tensors) {
+    AddDistributedTensors(job, plan, stage, memory);
+  }
   return memory;
 }
 

@@ -81,6 +81,9 @@ struct TrainingJob {
   /// are cut (level 3): what was gathered is taken apart, gradients are cast and put together.
   double weight_copy_bytes = 0;
   AttentionKernel attention = AttentionKernel::kFused;
+  /// Tensors of PyTorch's DTensor and pipelining: what is gathered for a cut product is kept whole,
+  /// its gradient is whole until it is scattered, stages have buffers for every micro batch.
+  bool distributed_tensors = false;
   bool fused_gate = false;  ///< The gate's activation is computed again in the backward pass.
   bool eight_bit_products = false;
   bool causal = true;  ///< Fused attention skips what lies above the diagonal.

@@ -226,7 +226,12 @@ tl::unexpected<Error> UnknownFamily(const ModelSettings& settings, const std::st
     names.push_back(family.model_type);
     list += (list.empty() ? "" : ", ") + std::string(family.model_type);
   }
-  const std::string nearest = NearestWord(type, names);
+  // 'gemma2' is no slip of the pen for 'gemma', but another architecture.
+  const auto stem = [](std::string_view name) {
+    return name.substr(0, name.find_first_of("0123456789"));
+  };
+  std::string nearest = NearestWord(type, names);
+  nearest = stem(nearest) == stem(type) ? "" : nearest;
   Error error{
       .code = ErrorCode::kUnsupported,
       .message = type.empty() ? "the model description has no 'model_type'"

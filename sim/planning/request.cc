@@ -61,6 +61,7 @@ Status ReadSwitches(const ModelSettings& settings, TrainingJob& job) {
   job.attention = attention == "plain" ? AttentionKernel::kPlain : AttentionKernel::kFused;
   DRYDOCK_TRY(job.model.dropout, settings.Switch("dropout", job.model.dropout));
   DRYDOCK_TRY(job.fused_gate, settings.Switch("fused_gate", false));
+  DRYDOCK_TRY(job.distributed_tensors, settings.Switch("distributed_tensors", false));
   DRYDOCK_TRY(job.eight_bit_products, settings.Switch("eight_bit", false));
   DRYDOCK_TRY(job.causal, settings.Switch("causal", true));
   DRYDOCK_TRY(job.whole_messages, settings.Switch("whole_messages", false));

@@ -140,7 +140,7 @@ MISSING = (
     ("vtrain", "how the host's launches and the device's kernels overlap where both take as long; five rows that take up to twice what their neighbours take (more tokens or fewer at once are faster)"),
     ("torchtitan-async", "8-bit products with scales of rows are slower than those with one scale: at 8 tensor parts they gain nothing over 16 bits"),
     ("torchtitan", "passes over memory of eager or partly compiled PyTorch; how far 500 W lower the clock (the peak is taken in proportion to 700 W); "
-                   "with pipelines, whole weights and gradients stay between micro batches"),
+                   "with pipelines, what the allocator keeps beyond tensors"),
     ("llm-foundry", "one row, 30 billion weights and 8,192 tokens on 8 devices, takes 2.6 times what half the tokens take: memory that is nearly full"),
     ("bridge", "experts: launches for each local expert that the host cannot keep up with (B200), AlltoAll that is hidden (H100); B200 has four figures, three of them with experts"),
     ("nemo", "predicted, never fitted. Small models (5 to 13 billion weights, one device a model) run a quarter slower than ours says, those of 70 to 405 billion -9 to +14 %: 8-bit products reach "

@@ -18,7 +18,7 @@ MEGATRON_DEEPSPEED = {**MEGATRON_2021, "whole_messages": True}
 MEGATRON = {"storage": "megatron-bf16", "attention": "fused", "dropout": False, "fused_gate": True}
 # FSDP copies what it gathered and what it reduces: about 40 bytes for each whole weight and micro batch, chosen by llm-foundry's figures.
 TORCH = {"storage": {"weight": 4, "gradient": 4, "optimizer": 8, "computed": 2}, "attention": "fused", "memory_passes": 5, "dropout": False,
-         "logit_bytes": 14, "weight_copy_bytes": 40}
+         "logit_bytes": 14, "weight_copy_bytes": 40, "distributed_tensors": True}
 # torch.compile puts element-wise operators together.
 COMPILED = {"memory_passes": 3}
 # Scales of rows: operands are read and written along both of their dimensions.

@@ -229,5 +229,29 @@ TEST(Plans, ContradictionsAreNamed) {
   EXPECT_EQ(message({.data = 8, .tensor = 8, .expert = 2}), "the model has no experts to cut");
 }
 
+TEST(Memory, DistributedTensorsAreWholeWhereProductsAreCut) {
+  // 4 tensor parts, 2 stages, 2 micro batches of 1024 tokens, width 512: a row has 1 KiB. Two
+  // inputs of a layer are kept by all parts instead of one, 3/4 of 1 MiB each; two gradients are
+  // whole, 2 MiB. A first stage has two buffers for each micro batch, 1024 / 4 rows each.
+  TrainingJob job{.model = {.layers = 2,
+                            .hidden = 512,
+                            .heads = 8,
+                            .kv_heads = 8,
+                            .head_width = 64,
+                            .ffn = 1024,
+                            .vocabulary = 1024},
+                  .sequence = 1024,
+                  .global_batch = 2,
+                  .devices = 8};
+  const Plan plan{.tensor = 4, .pipeline = 2, .sequence_parallel = true};
+  const StageMemory before = MemoryOf(job, FactsOf(job), plan, 0);
+  job.distributed_tensors = true;
+  const StageMemory after = MemoryOf(job, FactsOf(job), plan, 0);
+  constexpr double kMebi = 1024.0 * 1024;
+  EXPECT_DOUBLE_EQ(after.activations - before.activations, 2 * 2 * 0.75 * kMebi);
+  EXPECT_DOUBLE_EQ(after.transient - before.transient, 2 * kMebi);
+  EXPECT_DOUBLE_EQ(after.borders - before.borders, 2 * 2 * 0.25 * kMebi);
+}
+
 }  // namespace
 }  // namespace drydock::sim

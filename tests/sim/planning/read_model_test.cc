@@ -298,6 +298,12 @@ struct Bad {
   friend std::ostream& operator<<(std::ostream& out, const Bad& one) { return out << one.name; }
 };
 
+TEST(UnknownModel, AnotherGenerationIsNoSlipOfThePen) {
+  const auto shape = ReadModel("{\"model_type\": \"gemma2\"}", "config.json");
+  ASSERT_FALSE(shape);
+  EXPECT_TRUE(shape.error().hint.starts_with("known are bloom, ")) << shape.error().hint;
+}
+
 class BadModel : public testing::TestWithParam<Bad> {};
 
 TEST_P(BadModel, IsRefusedWithPlaceAndRemedy) {
