@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "strategies/operators/builder.h"
 #include "strategies/operators/kernel_builder.h"
+#include "strategies/passes/schedule/check_waits.h"
 #include "strategies/passes/schedule/dataflow_order.h"
 #include "strategies/passes/schedule/delay.h"
 #include "strategies/passes/schedule/exec_order.h"
@@ -77,6 +78,21 @@ TEST(ExecOrder, UsersFollowBreadthFirst) {
 // a reads an input, p a parameter; b and c read a, q and r read p. The data set's message to a and
 // the beginning of p are there first. a, which runs first, puts b and c behind p; p puts q and r
 // behind them. Where a message is a call, b and c run before a has returned.
+TEST(CheckWaits, KernelsThatWaitForEachOtherAreADefect) {
+  Kernels kernels;
+  const KernelId x = kernels.Leaf("x");
+  const KernelId made = kernels.Add("Made", {x});
+  const KernelId behind = kernels.builder.Virtual(KernelKind::kDepend, {x, made});
+  const KernelId later = kernels.Add("Later", {behind});
+  KernelGraph graph = kernels.Returning({later});
+  EXPECT_TRUE(CheckWaits(graph));
+  graph.at(made).inputs.push_back(later);
+  const Status status = CheckWaits(graph);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kInternal);
+  EXPECT_NE(status.error().message.find("waits for itself"), std::string::npos);
+}
+
 TEST(DataflowOrder, ReceiversStandBehindWhoWaitsOrAreCalled) {
   Kernels kernels;
   const KernelId w = kernels.builder.AddLeaf(KernelKind::kParameter, "w", {.shape = {4}});

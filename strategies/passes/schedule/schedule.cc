@@ -7,6 +7,7 @@
 
 #include "strategies/graph/kept_constant.h"
 #include "strategies/passes/schedule/branches_first.h"
+#include "strategies/passes/schedule/check_waits.h"
 #include "strategies/passes/schedule/dataflow_order.h"
 #include "strategies/passes/schedule/delay.h"
 #include "strategies/passes/schedule/exec_order.h"
@@ -91,6 +92,7 @@ Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config,
       HoldResults(graph, local, static_cast<std::size_t>(config.micro_batches));
     }
     DRYDOCK_RETURN_IF_ERROR(OrderPipeline(graph, local, config, stage, unrolled.ends));
+    DRYDOCK_RETURN_IF_ERROR(CheckWaits(graph));
     OverlapShards(graph, local, config);
   }
   ReadThroughTuples(graph);
