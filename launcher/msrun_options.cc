@@ -295,8 +295,8 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
               DRYDOCK_TRY(o.compat, strategies::ParseCompat(word));
               return {};
             });
-  flags.Add({"redistribution", "reference|optimal",
-             "operators between layouts: MindSpore's, or fewest bytes"},
+  flags.Add(Rare("redistribution", "reference|optimal",
+                 "operators between layouts: MindSpore's, or fewest bytes"),
             [&o](std::string_view word) -> Status {
               DRYDOCK_TRY(o.redistribution, strategies::ParseRedistributionSearch(word));
               return {};
