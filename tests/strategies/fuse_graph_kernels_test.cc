@@ -18,12 +18,14 @@ namespace {
 
 using Groups = std::vector<std::vector<std::size_t>>;
 
+// Kernels that may not be fused belong to no group.
+
 // 0 <- 1 <- 2, of which 1 may not be fused: nothing that is next to each other may be.
 TEST(ClusterKernels, WhatMayNotBeFusedParts) {
   EXPECT_EQ(ClusterKernels({.inputs = {{}, {0}, {1}},
                             .joins = {true, false, true},
                             .is_item = {false, false, false}}),
-            (Groups{{0}, {1}, {2}}));
+            (Groups{{0}, {2}}));
 }
 
 // 3 reads 0 itself and by way of 1, which may not be fused. In one kernel, 0 and 3 would have to
@@ -32,10 +34,10 @@ TEST(ClusterKernels, NoGroupWaitsForItself) {
   EXPECT_EQ(ClusterKernels({.inputs = {{}, {0}, {1}, {0, 2}},
                             .joins = {true, false, true, true},
                             .is_item = {false, false, false, false}}),
-            (Groups{{0}, {1}, {2, 3}}));
+            (Groups{{0}, {2, 3}}));
 }
 
-// An item is fused with the kernel that it is a result of, not without it.
+// An item is fused with the kernel that it is a result of; without it, it is a group of its own.
 TEST(ClusterKernels, ItemsFollowTheirKernel) {
   EXPECT_EQ(ClusterKernels({.inputs = {{}, {0}, {1}},
                             .joins = {true, false, true},
@@ -44,7 +46,7 @@ TEST(ClusterKernels, ItemsFollowTheirKernel) {
   EXPECT_EQ(ClusterKernels({.inputs = {{}, {0}, {1}},
                             .joins = {false, false, true},
                             .is_item = {false, true, false}}),
-            (Groups{{0}, {1}, {2}}));
+            (Groups{{1}, {2}}));
 }
 
 /// A program over one operand of 4 x 8.
