@@ -60,7 +60,7 @@ Status StageMap::Build() {
 
 bool StageMap::IsBehind(const Node& node) const {
   return node.origin != kNoNode && draft_.regions[ToIndex(node.origin)] == Region::kPost &&
-         !IsEffect(node);
+         !draft_.traced.at(node.origin).attrs.contains(kOwnBackward) && !IsEffect(node);
 }
 
 ValueId StageMap::GradientPassed(const Node& transfer) const {

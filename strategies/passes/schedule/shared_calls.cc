@@ -101,19 +101,10 @@ class CallForm : private CallTable {
     return Slot(backward, static_cast<std::size_t>(node.micro), std::min(part, borders_.parts - 1));
   }
 
-  /// Of a sum of gradients and the like: where the last of its operands is made or arrives. The
-  /// gradient of a loss outside of all cells begins in the part whose results it reads, or, with
-  /// numbers only, in the last part.
+  /// Of a sum of gradients and the like: where the last of its operands is made or arrives. What
+  /// waits for no gradient begins the backward pass of a loss outside of all cells, so it belongs
+  /// to the last part.
   [[nodiscard]] std::size_t PartOfOperands(const KernelNode& node, bool backward) const {
-    std::optional<std::size_t> part = LastPart(node, backward);
-    if (!part && backward) {
-      part = LastPart(node, false).value_or(borders_.parts - 1);
-    }
-    return part.value_or(0);
-  }
-
-  /// @return of the operands that calls of one direction make, the part that is run last
-  [[nodiscard]] std::optional<std::size_t> LastPart(const KernelNode& node, bool backward) const {
     std::optional<std::size_t> part;
     for (const KernelId input : node.inputs) {
       const std::optional<std::size_t> of_input = PartOfOperand(input, backward);
@@ -123,7 +114,7 @@ class CallForm : private CallTable {
                           : std::max(*part, *of_input);
       }
     }
-    return part;
+    return part.value_or(backward ? borders_.parts - 1 : 0);
   }
 
   [[nodiscard]] std::optional<std::size_t> PartOfOperand(KernelId id, bool backward) const {
