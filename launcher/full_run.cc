@@ -151,7 +151,7 @@ reports::FullRun CompilePlan(const sim::TrainingJob& job, RecordedPlan recorded,
   if (!IsFollowed(job, plan)) {
     return RunStep(std::move(recorded.traced), few, hardware, limit_bytes, executor);
   }
-  const reports::FullRun first = RunStep(recorded.traced, few, hardware, limit_bytes, executor);
+  reports::FullRun first = RunStep(recorded.traced, few, hardware, limit_bytes, executor);
   if (!first.problem.empty()) {
     return first;
   }

@@ -138,9 +138,9 @@ class FailureLine::Impl final : public StreamHandler {
   [[nodiscard]] bool Compares() const { return options_.worker_num > 0 && !compared_; }
 
   /// A contradiction is why whatever failed here did so: it is told in its place.
-  [[nodiscard]] std::string Explained(std::string failure) const {
+  [[nodiscard]] std::string Explained(const std::string& failure) const {
     const bool tells_it = !contradiction_ || failure.find(*contradiction_) != std::string::npos;
-    return tells_it ? std::move(failure) : *contradiction_;
+    return tells_it ? failure : *contradiction_;
   }
 
   /// @param size  number of ranks by the scheduler; empty: it is not one of ours
