@@ -102,8 +102,8 @@ CASES = {
 EXPECTED = {
     ("llama3_8b", 0): (0.1, 1, True),
     ("llama3_8b_zero", 0): (0.1, 0.2, True),
-    ("llama3_8b_stages", 0): (3, 1, True),
-    ("llama3_8b_stages", 4): (0.1, 1.1, True),
+    ("llama3_8b_stages", 0): (0.1, 0.1, True),
+    ("llama3_8b_stages", 4): (0.1, 0.1, True),
     ("qwen2_5_7b", 0): (8, 8, True),
     ("telechat_7b", 0): (0.1, 0.1, True),
     ("glm4_9b", 0): (0.1, 0.1, True),
@@ -121,7 +121,7 @@ EXPECTED = {
     ("telechat_39b_a12b", 0): (18, 27, True),
     ("llama3_70b", 7): (1, 1, True),
     ("qwen2_5_14b_128k", 0): (4, 2, False),
-    ("qwen2_5_32b_8k", 0): (0.1, 0.1, True),
+    ("qwen2_5_32b_8k", 0): (1, 0.1, True),
     ("telechat_115b", 0): (15, 12, True),
 }
 

@@ -123,6 +123,20 @@ DRYDOCK_OP_NAMED(MicroSum, "_MicroSum", .family = "virtual", .signature = "_Micr
 
 // ---- In front of weights ------------------------------------------------------------------------
 
+/// Gradients of a weight that is cast are added as they are before the derivative of the cast: the
+/// reference adds behind the Cast (graph_util/pipeline_split_utils.cc, AddVirtualAssignAdd), and
+/// AssignAdd takes a value of another type than its sum.
+ValueId BeforeCast(const GradientContext& context, ValueId gradient) {
+  const Graph& graph = context.builder.graph();
+  const Value& value = graph.at(gradient);
+  if (value.kind != ValueKind::kOutput) {
+    return gradient;
+  }
+  const Node& producer = graph.at(value.producer);
+  return producer.entry->is_cast && producer.phase == Phase::kBackward ? producer.inputs.front()
+                                                                       : gradient;
+}
+
 Result<std::vector<ValueId>> VirtualAssignAddGradient(const GradientContext& context) {
   const ValueId accumulator = context.node.inputs[1];
   ValueId gradient = OutputGradient(context);
@@ -133,6 +147,8 @@ Result<std::vector<ValueId>> VirtualAssignAddGradient(const GradientContext& con
     }
     DRYDOCK_TRY(gradient, context.EmitCollective(ops::kReduceScatter, gradient, *context.node.group,
                                                  {{"op", "sum"}}));
+  } else {
+    gradient = BeforeCast(context, gradient);
   }
   DRYDOCK_TRY(const ValueId token, context.Emit("_AccumulateGradient", {accumulator, gradient}));
   return std::vector<ValueId>{token, kNoValue};
