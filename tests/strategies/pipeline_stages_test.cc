@@ -17,7 +17,8 @@ struct TwoLayers {
   std::int32_t first_stage = 0;
   std::int32_t second_stage = 1;
   std::int64_t stages = 2;
-  bool scaled = false;  ///< Gradients are multiplied with 1 / scale, the loss with the scale.
+  bool auxiliary = false;  ///< The first layer adds its sum to the loss.
+  bool scaled = false;     ///< Gradients are multiplied with 1 / scale, the loss with the scale.
 };
 
 /// y = sum(relu(x w0) w1), one MatMul per stage, trained; 4 ranks.
@@ -36,6 +37,11 @@ TracedJob Network(const TwoLayers& cells) {
   builder.mutable_graph().nodes.back().stage = cells.second_stage;
   builder.mutable_graph().nodes.back().in_strategy = whole;
   ValueId loss = *builder.Emit({.op = "ReduceSum", .inputs = {b}});
+  if (cells.auxiliary) {
+    const ValueId aux = *builder.Emit({.op = "ReduceSum", .inputs = {a}, .scope = "Default/a"});
+    builder.mutable_graph().nodes.back().stage = cells.first_stage;
+    loss = *builder.Emit({.op = "Add", .inputs = {loss, aux}});
+  }
   ValueId factor = kNoValue;
   if (cells.scaled) {
     const ValueId scale = *builder.AddParameter("scale", {}, {});
@@ -113,6 +119,25 @@ TEST(PipelineStages, EveryMicroBatchPassesThereAndBack) {
     }
     EXPECT_EQ(kinds.size(), 8U);
     EXPECT_EQ(std::ranges::count(kinds, "Send"), 4);
+  }
+  const Agreement agreement = CheckAgreement(*job);
+  EXPECT_TRUE(agreement.holds) << agreement.first_conflict;
+}
+
+// The gradient of a number that the first stage adds to the loss is 1, whatever the micro batch: it
+// is sent for each all the same. Two tensors there and two back, times four.
+TEST(PipelineStages, NumbersPassForEveryMicroBatch) {
+  const auto job = CompileJob(Network({.auxiliary = true}), RankId{0});
+  ASSERT_TRUE(job.has_value()) << FormatError(job.error());
+  for (const LocalProgram& program : job->programs) {
+    std::vector<std::string> kinds;
+    for (const RankCollective& item : SequenceOf(program).collectives) {
+      if (item.half != PointToPoint::kNone) {
+        kinds.emplace_back(item.kind);
+      }
+    }
+    EXPECT_EQ(std::ranges::count(kinds, "Send"), 8);
+    EXPECT_EQ(std::ranges::count(kinds, "Receive"), 8);
   }
   const Agreement agreement = CheckAgreement(*job);
   EXPECT_TRUE(agreement.holds) << agreement.first_conflict;

@@ -61,7 +61,8 @@ Result<std::vector<NdArray>> RunAlone(const Node& node, const std::vector<NdArra
   return Fail(ErrorCode::kUnsupported, "'" + node.op + "' runs between stages only");
 }
 
-/// What a stage computed is sent when the state of its parameters is there.
+/// What a stage computed is sent when the state of its parameters is there; once for each micro
+/// batch, also where it is a number (the gradient of a loss that earlier stages add to).
 Result<std::vector<KernelId>> LowerSend(const LowerContext& context) {
   const bool result =
       context.node.phase == Phase::kForward && !context.node.attrs.contains(kPassesWeight);
@@ -69,7 +70,11 @@ Result<std::vector<KernelId>> LowerSend(const LowerContext& context) {
                                                           {context.inputs[0], context.first_state})
                                 : context.inputs[0];
   return std::vector<KernelId>{context.builder.Kernel(
-      {.name = ops::kSend, .inputs = {value}, .results = {context.OutputType()}})};
+      {.name = ops::kSend,
+       .inputs = {value},
+       .results = {context.OutputType()},
+       .micro_use =
+           context.node.attrs.contains(kPassesWeight) ? MicroUse::kFollow : MicroUse::kEach})};
 }
 
 /// Once for each micro batch, whatever it reads.
