@@ -53,9 +53,9 @@ class FailureLine::Impl final : public StreamHandler {
   }
 
   void Tell(std::string what) {
-    loop_.Post([this, text = std::move(what)]() mutable {
+    loop_.Post([this, text = std::move(what)] {
       if (!over_ && !report_) {
-        report_ = Explained(std::move(text));
+        report_ = Explained(text);
         SendReport();
         if (connected_ && !waiting_) {
           Ask();
@@ -151,7 +151,7 @@ class FailureLine::Impl final : public StreamHandler {
       contradiction_ = "the job has " + std::to_string(theirs) + " ranks by its scheduler, and " +
                        std::to_string(options_.worker_num) + " by --worker_num here";
       heard_.Add({.is_contradiction = true, .text = *contradiction_});
-      report_ = report_ ? std::optional(Explained(*std::move(report_))) : std::nullopt;
+      report_ = report_ ? std::optional(Explained(*report_)) : std::nullopt;
     }
     SendReport();
     Ask();
