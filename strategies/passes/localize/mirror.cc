@@ -79,6 +79,16 @@ Result<ValueId> JoinMicroBatches(LocalDraft& draft, ValueId weight, ValueId loca
   return draft.builder.Emit({.op = ops::kVirtualMicroJoin, .inputs = {local}, .scope = "Default"});
 }
 
+/// A use of a weight whose gradients of all micro batches are added up. Stages of a pipeline add
+/// them before the derivative of the weight's cast.
+NodeSpec AddedUse(const LocalDraft& draft, ValueId value, ValueId accumulator) {
+  NodeSpec spec{.op = ops::kVirtualAssignAdd, .inputs = {value, accumulator}, .scope = "Default"};
+  if (draft.config.pipeline_stages > 1) {
+    spec.attrs["before_cast"] = true;
+  }
+  return spec;
+}
+
 /// A weight for a user that asks for no sum over ranks: gradients of micro batches are added up all
 /// the same, and the sum is the gradient.
 Result<ValueId> WithoutMirror(LocalDraft& draft, ValueId weight, ValueId accumulator) {
@@ -87,8 +97,7 @@ Result<ValueId> WithoutMirror(LocalDraft& draft, ValueId weight, ValueId accumul
     return JoinMicroBatches(draft, weight, local);
   }
   DRYDOCK_TRY(const ValueId summed, ReceivedWeight(draft, weight, local));
-  return draft.builder.Emit(
-      {.op = ops::kVirtualAssignAdd, .inputs = {summed, accumulator}, .scope = "Default"});
+  return draft.builder.Emit(AddedUse(draft, summed, accumulator));
 }
 
 }  // namespace
@@ -127,8 +136,7 @@ Result<ValueId> BehindMirror(LocalDraft& draft, ValueId weight, NodeId user) {
       const GroupPattern replicas = ReplicaPattern(*LayoutOf(draft, weight));
       DRYDOCK_TRY(mirrored, EmitMicroMirror(draft, weight, draft.Of(weight).id, replicas));
     }
-    return draft.builder.Emit(
-        {.op = ops::kVirtualAssignAdd, .inputs = {mirrored, accumulator}, .scope = "Default"});
+    return draft.builder.Emit(AddedUse(draft, mirrored, accumulator));
   }
   if (mirrored != kNoValue) {
     return mirrored;

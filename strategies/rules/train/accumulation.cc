@@ -123,9 +123,9 @@ DRYDOCK_OP_NAMED(MicroSum, "_MicroSum", .family = "virtual", .signature = "_Micr
 
 // ---- In front of weights ------------------------------------------------------------------------
 
-/// Gradients of a weight that is cast are added as they are before the derivative of the cast: the
-/// reference adds behind the Cast (graph_util/pipeline_split_utils.cc, AddVirtualAssignAdd), and
-/// AssignAdd takes a value of another type than its sum.
+/// Gradients of a weight that is cast are added as they are before the derivative of the cast in a
+/// pipeline: the reference adds behind the Cast there (graph_util/pipeline_split_utils.cc,
+/// AddVirtualAssignAdd), and AssignAdd takes a value of another type than its sum.
 ValueId BeforeCast(const GradientContext& context, ValueId gradient) {
   const Graph& graph = context.builder.graph();
   const Value& value = graph.at(gradient);
@@ -147,7 +147,7 @@ Result<std::vector<ValueId>> VirtualAssignAddGradient(const GradientContext& con
     }
     DRYDOCK_TRY(gradient, context.EmitCollective(ops::kReduceScatter, gradient, *context.node.group,
                                                  {{"op", "sum"}}));
-  } else {
+  } else if (context.node.attrs.contains("before_cast")) {
     gradient = BeforeCast(context, gradient);
   }
   DRYDOCK_TRY(const ValueId token, context.Emit("_AccumulateGradient", {accumulator, gradient}));
