@@ -15,6 +15,9 @@
 #include "launcher/full_run.h"
 #include "launcher/progress.h"
 
+/// The best plans in full, in rounds: where some of them do not fit, the next best take their
+/// places. Two things are done at a time: while a plan is compiled for all ranks, the script of the
+/// next one is recorded.
 namespace drydock::launcher {
 namespace {
 

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+/// Words that are nearly right: what was meant is named.
 namespace drydock::launcher {
 namespace {
 

@@ -6,6 +6,10 @@
 #include "strategies/passes/choose/cost_memory.h"
 #include "strategies/passes/choose/dynamic_costs.h"
 
+/// Costs of the ways between layouts.
+///
+/// Layouts that cut a tensor alike have one standard form, whose number stands for them; the way
+/// from one number to another is found once.
 namespace drydock::strategies {
 
 double CommunicationWeight(const JobConfig& config) {

@@ -26,11 +26,11 @@
 /// operators around residual connections are decided together (elimination.cc). What a rank keeps
 /// (optimal_memory.cc) has to fit into the device.
 ///
-/// What recursive programming finds is a candidate as well, and what dynamic programming finds is
-/// one always, so that neither is cheaper. Beyond 64 ranks an operator has thousands of strategies;
-/// the 128 of them that cost least by themselves take part. For the bound all others are one more
-/// candidate: as cheap as the cheapest of them, next to anything without redistribution. Where even
-/// that one is not chosen, nothing was lost.
+/// What recursive programming finds is a candidate as well, so it is never cheaper; so is what
+/// dynamic programming finds where that is quick (up to 16 ranks and 512 nodes). Beyond 64 ranks an
+/// operator has thousands of strategies; the 128 of them that cost least by themselves take part.
+/// For the bound all others are one more candidate: as cheap as the cheapest of them, next to
+/// anything without redistribution. Where even that one is not chosen, nothing was lost.
 namespace drydock::strategies {
 namespace {
 
