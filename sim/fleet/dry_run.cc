@@ -54,9 +54,15 @@ Status AccountMemory(const LocalProgram& program, const DryRunOptions& options,
   ranks.head_room_bytes = device.ms_used_bytes - profile.actual_peak_bytes;
   const TensorFacts facts(program, plan);
   if (profile.at_kernel >= 0) {
-    const NodeId origin = facts.OriginOf(KernelAtPeak(plan, profile));
-    ranks.peak_op = facts.OperatorName(origin);
-    ranks.peak_place = PlaceOf(program.local, program.local.at(origin));
+    // What passes add of their own, as copies of a weight's cast, belongs to no operator.
+    const PlannedKernel& kernel = KernelAtPeak(plan, profile);
+    const NodeId origin = facts.OriginOf(kernel);
+    if (origin == strategies::kNoNode) {
+      ranks.peak_op = program.kernels.nodes[kernel.tag].name.str();
+    } else {
+      ranks.peak_op = facts.OperatorName(origin);
+      ranks.peak_place = PlaceOf(program.local, program.local.at(origin));
+    }
   }
   ranks.layers = LayersAtPeak(facts, profile);
   ranks.kept_for_backward_bytes = KeptForBackward(program, plan, profile);

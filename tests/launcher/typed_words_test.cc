@@ -36,7 +36,7 @@ TEST(TypedWords, WideCharactersAndDashesBecomeThoseOfAKeyboard) {
 }
 
 class ScriptHint : public testing::Test {
- protected:
+ public:
   ScriptHint() : folder_(std::filesystem::path(testing::TempDir()) / "script_hint") {
     std::filesystem::create_directories(folder_ / "train_all.py");
     for (const char* const name : {"Train.py", "conf.yaml"}) {
@@ -45,6 +45,7 @@ class ScriptHint : public testing::Test {
   }
   ~ScriptHint() override { std::filesystem::remove_all(folder_); }
 
+ protected:
   std::string HintFor(const char* name) const { return HintForScript((folder_ / name).string()); }
 
   const std::filesystem::path folder_;
