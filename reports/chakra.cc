@@ -14,6 +14,7 @@
 #include "sim/fleet/tensor_facts.h"
 #include "strategies/graph/attr.h"
 #include "strategies/graph/dtype.h"
+#include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 
 namespace drydock::reports {
@@ -196,15 +197,16 @@ class ChakraWriter {
       AddAttribute(node, "pg_name", std::to_string(GroupOf(program, *origin.group)));
       return;
     }
-    const std::int64_t distance = strategies::IntAttr(origin.attrs, "rank_distance", 0).value_or(0);
+    const std::int64_t distance =
+        strategies::IntAttr(origin.attrs, strategies::kRankDistance, 0).value_or(0);
     const bool sends = type == NodeType::kSend;
     AddAttribute(node, "comm_src", Member::kInt32,
                  static_cast<std::uint64_t>(sends ? rank_ : rank_ - distance));
     AddAttribute(node, "comm_dst", Member::kInt32,
                  static_cast<std::uint64_t>(sends ? rank_ + distance : rank_));
-    AddAttribute(
-        node, "comm_tag", Member::kInt32,
-        static_cast<std::uint64_t>(strategies::IntAttr(origin.attrs, "sr_tag", 0).value_or(0)));
+    AddAttribute(node, "comm_tag", Member::kInt32,
+                 static_cast<std::uint64_t>(
+                     strategies::IntAttr(origin.attrs, strategies::kTransferTag, 0).value_or(0)));
   }
 
   std::size_t GroupOf(const LocalProgram& program, const strategies::GroupPattern& pattern) {

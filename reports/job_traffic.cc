@@ -12,6 +12,7 @@
 
 #include "base/checked.h"
 #include "strategies/layout/rank_pattern.h"
+#include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 
 namespace drydock::reports {
@@ -55,7 +56,7 @@ bool SharesWithAll(const strategies::Node& node) {
 
 std::int64_t MessageDistance(const strategies::Node& node) {
   return strategies::PointToPointOf(node) == strategies::PointToPoint::kSends
-             ? strategies::IntAttr(node.attrs, "rank_distance", 0).value_or(0)
+             ? strategies::IntAttr(node.attrs, strategies::kRankDistance, 0).value_or(0)
              : 0;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "strategies/graph/dtype.h"
+#include "strategies/operators/known_ops.h"
 
 /// What a simulated step means.
 ///
@@ -196,7 +197,7 @@ class Summary {
   [[nodiscard]] std::string ExampleOf(const TimedClass& item, const CostFacts& facts) const {
     if (facts.half != strategies::PointToPoint::kNone) {
       const strategies::Node& node = job_.programs[item.program].local.at(facts.origin);
-      const std::int64_t distance = IntAttr(node.attrs, "rank_distance", 0).value_or(0);
+      const std::int64_t distance = IntAttr(node.attrs, strategies::kRankDistance, 0).value_or(0);
       const bool sends = facts.half == strategies::PointToPoint::kSends;
       const std::int64_t from = item.representative - (sends ? 0 : distance);
       return std::to_string(from) + ">" + std::to_string(from + distance);

@@ -260,7 +260,7 @@ class ProgramPricer {
   [[nodiscard]] GroupSpan SpanOfTransfer(const Node& node, const CostFacts& facts) {
     if (facts.half != PointToPoint::kNone) {
       const std::int64_t here = class_.representative;
-      const std::int64_t distance = IntAttr(node.attrs, "rank_distance", 0).value_or(0);
+      const std::int64_t distance = IntAttr(node.attrs, strategies::kRankDistance, 0).value_or(0);
       const std::int64_t other =
           facts.half == PointToPoint::kSends ? here + distance : here - distance;
       const std::vector<std::int64_t> both = {std::min(here, other), std::max(here, other)};
@@ -363,8 +363,8 @@ class Meetings {
   void AddMessage(std::size_t c, std::size_t t, const CostFacts& facts) {
     const TimedClass& item = plan_.classes[c];
     const Node& node = job_.programs[item.program].local.at(facts.origin);
-    const std::int64_t distance = IntAttr(node.attrs, "rank_distance", 0).value_or(0);
-    const std::int64_t tag = IntAttr(node.attrs, "sr_tag", 0).value_or(0);
+    const std::int64_t distance = IntAttr(node.attrs, strategies::kRankDistance, 0).value_or(0);
+    const std::int64_t tag = IntAttr(node.attrs, strategies::kTransferTag, 0).value_or(0);
     const auto here = static_cast<std::int32_t>(c);
     if (facts.half == PointToPoint::kSends) {
       const std::int32_t there = ClassOf(item.representative + distance);

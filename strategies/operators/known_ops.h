@@ -54,6 +54,9 @@ namespace drydock::strategies {
 
 /// Attribute of transfers between stages that pass a weight, or its gradient: once a step.
 inline constexpr std::string_view kPassesWeight = "parameter";
+/// Attributes of transfers: how many ranks further the other end is, and which of its transfers.
+inline constexpr std::string_view kRankDistance = "rank_distance";
+inline constexpr std::string_view kTransferTag = "sr_tag";
 /// Attributes of transfers: which part of their stages gives and which wants the tensor.
 inline constexpr std::string_view kFromPart = "from_part";
 inline constexpr std::string_view kToPart = "to_part";
@@ -64,6 +67,10 @@ inline constexpr std::string_view kJoinsSends = "joins_sends";
 
 /// Attribute of local nodes that run when the step is done, in their order; nothing waits for them.
 inline constexpr std::string_view kAfterStep = "after_step";
+/// Attribute of uses of a weight whose gradients are added up before the derivative of its cast.
+inline constexpr std::string_view kAddsBeforeCast = "before_cast";
+/// Attribute of mirrors whose sum over micro batches goes to a sharded optimizer as it is.
+inline constexpr std::string_view kHandsOver = "hands_over";
 /// Attribute of nodes behind the optimizer that clear what is accumulated for the next step.
 inline constexpr std::string_view kClears = "clear_grad";
 /// Attribute of the first node that has a parameter, and of those that are its gradient: with them

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "strategies/operators/known_ops.h"
 #include "strategies/program/collectives.h"
 #include "strategies/program/rendezvous.h"
 
@@ -167,8 +168,8 @@ void DescribeTransfer(const Graph& graph, const Node& node, RankCollective& tran
     transfer.dtype = graph.at(node.outputs.front()).type.dtype;
   }
   transfer.of_pipeline = node.reason == CommReason::kStageBorder;
-  transfer.rank_distance = IntAttr(node.attrs, "rank_distance", 0).value_or(0);
-  transfer.tag = IntAttr(node.attrs, "sr_tag", 0).value_or(0);
+  transfer.rank_distance = IntAttr(node.attrs, kRankDistance, 0).value_or(0);
+  transfer.tag = IntAttr(node.attrs, kTransferTag, 0).value_or(0);
   if (const std::optional<SourcePlace> place = PlaceOf(graph, node)) {
     transfer.line = place->file + ":" + std::to_string(place->line);
   }

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "strategies/operators/collective_facts.h"
+#include "strategies/operators/known_ops.h"
 
 namespace drydock::strategies {
 
@@ -24,7 +25,7 @@ std::map<CollectiveLaunch, std::int64_t> LaunchNumbers(const LocalProgram& progr
     if (CollectiveOf(node) == nullptr) {
       continue;
     }
-    const std::int64_t distance = IntAttr(node.attrs, "rank_distance", 0).value_or(0);
+    const std::int64_t distance = IntAttr(node.attrs, kRankDistance, 0).value_or(0);
     const Kind kind = PointToPointOf(node) == PointToPoint::kNone
                           ? Kind(PointToPoint::kNone, 0, *node.group)
                           : Kind(PointToPointOf(node), distance, {});

@@ -374,7 +374,7 @@ Result<std::int64_t> StageRun::NumberOf(const Task& task) const {
 }
 
 Status StageRun::RunSend(const Node& node, std::int64_t number) {
-  const std::int64_t distance = IntAttr(node.attrs, "rank_distance", 0).value_or(0);
+  const std::int64_t distance = IntAttr(node.attrs, kRankDistance, 0).value_or(0);
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     const std::int64_t rank = first_rank_ + static_cast<std::int64_t>(r);
     const NdArray& sent = ranks_[r][ToIndex(node.inputs.front())];
@@ -387,7 +387,7 @@ Status StageRun::RunSend(const Node& node, std::int64_t number) {
 }
 
 Result<bool> StageRun::RunReceive(const Node& node, std::int64_t number) {
-  const std::int64_t distance = IntAttr(node.attrs, "rank_distance", 0).value_or(0);
+  const std::int64_t distance = IntAttr(node.attrs, kRankDistance, 0).value_or(0);
   const Shape& shape = first_.local.at(node.outputs.front()).type.shape;
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     const std::int64_t rank = first_rank_ + static_cast<std::int64_t>(r);

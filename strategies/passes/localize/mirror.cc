@@ -84,7 +84,7 @@ Result<ValueId> JoinMicroBatches(LocalDraft& draft, ValueId weight, ValueId loca
 NodeSpec AddedUse(const LocalDraft& draft, ValueId value, ValueId accumulator) {
   NodeSpec spec{.op = ops::kVirtualAssignAdd, .inputs = {value, accumulator}, .scope = "Default"};
   if (draft.config.pipeline_stages > 1) {
-    spec.attrs["before_cast"] = true;
+    spec.attrs[std::string(kAddsBeforeCast)] = true;
   }
   return spec;
 }
@@ -168,7 +168,7 @@ Result<ValueId> EmitMicroMirror(LocalDraft& draft, ValueId weight, ValueId value
                                 const GroupPattern& replicas) {
   NodeSpec spec = MirrorSpec(draft, weight, replicas, ops::kMirrorMicroStep);
   spec.inputs = {value, AccumulatorOf(draft, weight)};
-  spec.attrs["hands_over"] = draft.config.enable_parallel_optimizer;
+  spec.attrs[std::string(kHandsOver)] = draft.config.enable_parallel_optimizer;
   return GroupSize(replicas) == 1 ? draft.builder.Emit(std::move(spec))
                                   : EmitOver(draft, weight, replicas, std::move(spec));
 }

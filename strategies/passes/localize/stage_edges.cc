@@ -50,7 +50,7 @@ Result<ValueId> Transfer(LocalDraft& draft, ValueId value, std::int32_t from, No
                 {"to_stage", std::int64_t{to}},
                 {std::string(kFromPart), std::int64_t{part}},
                 {std::string(kToPart), std::int64_t{user.segment}},
-                {"sr_tag", tag}};
+                {std::string(kTransferTag), tag}};
   if (parameter) {
     spec.attrs[std::string(kPassesWeight)] = traced.name;
   } else {

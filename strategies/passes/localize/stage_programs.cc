@@ -235,8 +235,8 @@ class StageCopy {
     half.reason = CommReason::kStageBorder;
     half.reason_text = node.reason_text;
     const std::int64_t stages = StageAttr(node, "to_stage") - StageAttr(node, "from_stage");
-    half.attrs = {{"sr_tag", node.attrs.at("sr_tag")},
-                  {"rank_distance", stages * StageDevices(draft_.config)},
+    half.attrs = {{std::string(kTransferTag), node.attrs.at(std::string(kTransferTag))},
+                  {std::string(kRankDistance), stages * StageDevices(draft_.config)},
                   {"from_stage", node.attrs.at("from_stage")},
                   {"to_stage", node.attrs.at("to_stage")},
                   {std::string(kFromPart), node.attrs.at(std::string(kFromPart))},

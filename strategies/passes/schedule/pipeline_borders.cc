@@ -91,10 +91,10 @@ class BorderFinder {
     std::ranges::copy_if(kernels, std::back_inserter(messages), is_message);
     std::ranges::stable_sort(messages, {}, [this](KernelId id) {
       const Node& origin = local_.at(graph_.at(id).origin);
-      const std::int64_t distance = IntAttr(origin.attrs, "rank_distance", 0).value_or(0);
+      const std::int64_t distance = IntAttr(origin.attrs, kRankDistance, 0).value_or(0);
       const bool sends = PointToPointOf(origin) == PointToPoint::kSends;
       return std::pair(sends ? distance : -distance,
-                       IntAttr(origin.attrs, "sr_tag", 0).value_or(0));
+                       IntAttr(origin.attrs, kTransferTag, 0).value_or(0));
     });
     std::size_t next = 0;
     for (KernelId& id : kernels) {

@@ -141,11 +141,11 @@ DRYDOCK_OP_NAMED(JoinSends, "_JoinSends", .family = "virtual",
 
 /// Number of the rank at the other end in place of how far it is.
 void NamePeer(Node& node, std::span<const std::int64_t> ranks, std::int64_t member) {
-  const std::int64_t distance = IntAttr(node.attrs, "rank_distance", 0).value_or(0);
+  const std::int64_t distance = IntAttr(node.attrs, kRankDistance, 0).value_or(0);
   const bool sends = node.entry->collective->point_to_point == PointToPoint::kSends;
   node.attrs[sends ? "dest_rank" : "src_rank"] =
       ranks[static_cast<std::size_t>(member)] + (sends ? distance : -distance);
-  node.attrs.erase("rank_distance");
+  node.attrs.erase(std::string(kRankDistance));
 }
 
 constexpr CollectiveFacts kSendFacts = {.sent = SentToPeer,

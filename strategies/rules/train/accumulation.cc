@@ -147,7 +147,7 @@ Result<std::vector<ValueId>> VirtualAssignAddGradient(const GradientContext& con
     }
     DRYDOCK_TRY(gradient, context.EmitCollective(ops::kReduceScatter, gradient, *context.node.group,
                                                  {{"op", "sum"}}));
-  } else if (context.node.attrs.contains("before_cast")) {
+  } else if (context.node.attrs.contains(kAddsBeforeCast)) {
     gradient = BeforeCast(context, gradient);
   }
   DRYDOCK_TRY(const ValueId token, context.Emit("_AccumulateGradient", {accumulator, gradient}));
@@ -186,7 +186,7 @@ Result<std::vector<ValueId>> MirrorMicroStepGradient(const GradientContext& cont
       DRYDOCK_TRY(gradient, context.Emit(ops::kMul, {gradient, scalar}));
     }
   }
-  DRYDOCK_TRY(const bool hands_over, BoolAttr(context.node.attrs, "hands_over", false));
+  DRYDOCK_TRY(const bool hands_over, BoolAttr(context.node.attrs, kHandsOver, false));
   if (!hands_over) {
     DRYDOCK_TRY(gradient, context.Emit("_FinishGradient", {sum, gradient}));
   }
