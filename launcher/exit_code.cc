@@ -59,6 +59,9 @@ constexpr auto kCodes = std::to_array<CodeFacts>({
     {"NOTHING_TRACED", ExitCode::kRejected},
     {"STRATEGY", ExitCode::kRejected},
     {"SCRIPT", ExitCode::kRejected},
+    {"VERIFY", ExitCode::kRejected,
+     "see 'drydock explain VERIFY': ranks that sum gradients instead of averaging them, or a "
+     "defect of Drydock"},
     {"MEMORY_LIMIT", ExitCode::kLimitExceeded},
     {"UNSUPPORTED", ExitCode::kUnsupported},
     {"INTERNAL", ExitCode::kInternal},

@@ -335,6 +335,9 @@ Result<FlagSet::Flag*> FlagSet::Resolve(std::string_view word) {
       return exact;
     }
   }
+  if (const std::string hint = HintForDeviceList(name); !hint.empty()) {
+    return FailCommand("USAGE", "unrecognized argument: " + std::string(word), hint);
+  }
   for (const FlagOrigin origin : {FlagOrigin::kMsrun, FlagOrigin::kDrydock}) {
     const std::vector<Flag*> matches = long_form ? WithPrefix(name, origin) : std::vector<Flag*>();
     if (matches.size() == 1) {

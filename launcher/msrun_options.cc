@@ -287,6 +287,8 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
             });
   flags.AddSwitch({"fail_on_memory", "", "exit 7 if a rank does not fit into --device_memory"},
                   &o.fail_on_memory);
+  flags.AddSwitch(Rare("verify", "", "run a step of a small job on numbers, cut and whole"),
+                  &o.verify);
   flags.AddSwitch(Rare("sim_spread", "", "dry run by all hosts of the job, over TCP"),
                   &o.sim_spread);
   flags.AddSwitch(Rare("suggest", "", "if a rank does not fit: try what would (True)"), &o.suggest);
@@ -455,9 +457,11 @@ Status CheckMasterOfOthers(const MsrunOptions& o) {
 /// Combinations that only a real start minds.
 Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
   for (const std::string_view name :
-       {"sim_rank_id", "detail", "devices_per_node", "html", "sqlite", "sarif", "annotations",
-        "export", "fail_on_memory", "strict", "redistribution", "search", "trace_timeout",
-        "hardware", "jitter", "workspaces", "sim_spread", "dump_all_ranks"}) {
+       {"sim_rank_id",    "detail",      "devices_per_node", "html",           "sqlite",
+        "sarif",          "annotations", "export",           "fail_on_memory", "strict",
+        "redistribution", "search",      "trace_timeout",    "hardware",       "jitter",
+        "workspaces",     "sim_spread",  "dump_all_ranks",   "verify",         "device_memory",
+        "suggest",        "ir_style"}) {
     if (flags.Given(name)) {
       return FailUsage("argument --" + std::string(name) + ": applies to dry runs only",
                        "add --sim_level=1");

@@ -98,6 +98,7 @@ struct MsrunOptions {
   bool full_detail = false;        ///< Reports list every tensor and kernel.
   bool strict = false;             ///< What is not handled is an error.
   bool fail_on_memory = false;     ///< Exit 7 if a rank does not fit.
+  bool verify = false;             ///< A step is run on numbers, cut and whole.
   bool suggest = true;             ///< If a rank does not fit, changes are tried.
   bool trial = false;              ///< Such a change is being tried: nothing of it is shown.
   bool shard_optimizer = false;    ///< The change: as if the script sharded its optimizer.

@@ -90,23 +90,19 @@ Status ReadPlace(const Environment& environment, Endpoint& bind) {
   return {};
 }
 
-Status ReadRankTable(const Environment& environment, sim::SchedulerOptions& job) {
-  const auto path = Variable(environment, "RANK_TABLE_FILE");
-  if (!path) {
-    return {};
-  }
-  const auto text = ReadFile(*path, kMaxRankTableBytes);
-  auto table =
-      text ? sim::ParseRankTable(*text) : Result<sim::RankTable>(tl::unexpected(text.error()));
-  if (!table) {
-    return FailCommand("USAGE", "RANK_TABLE_FILE: " + table.error().message,
-                       "name a rank table in JSON, or unset the variable");
-  }
-  job.rank_table = *std::move(table);
-  return {};
-}
-
 }  // namespace
+
+Result<sim::RankTable> ReadRankTable(const std::string& path, const std::string& whose) {
+  const auto text = ReadFile(path, kMaxRankTableBytes);
+  if (!text) {
+    return FailUsage(whose + ": " + text.error().message, "name a rank table, or leave it out");
+  }
+  Result<sim::RankTable> table = sim::ParseRankTable(*text);
+  if (!table) {
+    return FailUsage(whose + ": " + path + ": " + table.error().message, table.error().hint);
+  }
+  return table;
+}
 
 Result<SchedulerServerOptions> SchedulerJobOf(const Environment& environment,
                                               SchedulerServerOptions defaults) {
@@ -116,7 +112,9 @@ Result<SchedulerServerOptions> SchedulerJobOf(const Environment& environment,
   DRYDOCK_RETURN_IF_ERROR(ReadTime(environment, "MS_TOPO_TIMEOUT", options.job.build_timeout));
   DRYDOCK_RETURN_IF_ERROR(ReadTime(environment, "MS_NODE_TIMEOUT", options.job.node_timeout));
   DRYDOCK_RETURN_IF_ERROR(ReadRetryInterval(environment, options.job));
-  DRYDOCK_RETURN_IF_ERROR(ReadRankTable(environment, options.job));
+  if (const auto path = Variable(environment, "RANK_TABLE_FILE")) {
+    DRYDOCK_TRY(options.job.rank_table, ReadRankTable(*path, "RANK_TABLE_FILE"));
+  }
   options.job.recovery = options.job.recovery || IsOn(environment, "MS_ENABLE_RECOVERY");
   options.job.heartbeat_disabled =
       options.job.heartbeat_disabled || IsOn(environment, "MS_DISABLE_HEARTBEAT");

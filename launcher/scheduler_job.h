@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "launcher/environment.h"
 #include "launcher/net/scheduler_server.h"
+#include "sim/cluster/ranking.h"
 
 namespace drydock::launcher {
 
@@ -16,5 +17,11 @@ namespace drydock::launcher {
 /// @error USAGE, PORT_RANGE  a value that is no number or cannot be right
 [[nodiscard]] Result<SchedulerServerOptions> SchedulerJobOf(const Environment& environment,
                                                             SchedulerServerOptions defaults);
+
+/// Reads the file of RANK_TABLE_FILE or --rank_table_file.
+/// @param whose  what names the file, for the message
+/// @error USAGE  it cannot be read, or is no rank table
+[[nodiscard]] Result<sim::RankTable> ReadRankTable(const std::string& path,
+                                                   const std::string& whose);
 
 }  // namespace drydock::launcher

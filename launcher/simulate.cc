@@ -20,11 +20,13 @@
 #include "launcher/page_files.h"
 #include "launcher/run_identity.h"
 #include "launcher/run_progress.h"
+#include "launcher/scheduler_job.h"
 #include "launcher/spread.h"
 #include "launcher/sqlite_file.h"
 #include "launcher/terminal.h"
 #include "launcher/time_options.h"
 #include "launcher/tracker_files.h"
+#include "launcher/verify.h"
 #include "reports/database.h"
 #include "reports/report_json.h"
 #include "reports/report_set.h"
@@ -326,6 +328,10 @@ Status CheckFiles(const MsrunOptions& options) {
     DRYDOCK_TRY([[maybe_unused]] const sim::HardwareProfile profile,
                 LoadHardware(options.hardware));
   }
+  if (!options.rank_table_file.empty() && options.rendezvous != Rendezvous::kLauncher) {
+    DRYDOCK_TRY([[maybe_unused]] const sim::RankTable table,
+                ReadRankTable(options.rank_table_file, "argument --rank_table_file"));
+  }
   return {};
 }
 
@@ -372,6 +378,7 @@ Result<ExitCode> SimulateIn(const OutputFolder& folder, const MsrunOptions& opti
   DRYDOCK_RETURN_IF_ERROR(CheckChosenRank(options, *job));
   DRYDOCK_TRY(const sim::DryRunOptions dry_run, DryRunOptionsOf(options, *job));
   std::string graph = options.export_graph ? GraphTextOf(*job) : std::string();
+  const auto verified = NetworkToVerify(options, *job);
   const Result<sim::DryRunResult> result = Play(*job, dry_run, options.threads, context, progress);
   if (!result) {
     progress.End();
@@ -403,7 +410,9 @@ Result<ExitCode> SimulateIn(const OutputFolder& folder, const MsrunOptions& opti
   if (spread != nullptr) {
     DRYDOCK_RETURN_IF_ERROR(PublishSpread(*spread, options, context, folder.writable));
   }
-  return Verdict(*result, set, *job, options);
+  DRYDOCK_TRY(const ExitCode code, Verdict(*result, set, *job, options));
+  DRYDOCK_RETURN_IF_ERROR(Verify(verified, result->job, options, context));
+  return code;
 }
 
 /// This host's part of a dry run that many play; those behind the first write nothing.

@@ -137,6 +137,11 @@ Result<std::vector<std::string>> TranslateTorchrunWords(std::span<const std::str
   if (read.given.empty()) {
     return std::vector<std::string>(words.begin(), words.end());
   }
+  if (read.given.size() == 1 && read.given.contains("module")) {
+    std::vector<std::string> own = read.flags;  // `-m` says nothing of how many ranks there are
+    AddScript(read, own);
+    return own;
+  }
   for (const std::string_view name : {"worker_num", "local_worker_num"}) {
     if (Gives(read.flags, name)) {
       return FailUsage(

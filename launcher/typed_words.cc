@@ -23,6 +23,7 @@ namespace {
 /// Names that other launchers give to a flag, or that people guess, and ours.
 constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
     {"nproc_per_node", "local_worker_num"},
+    {"nproc", "local_worker_num"},
     {"npernode", "local_worker_num"},
     {"ntasks_per_node", "local_worker_num"},
     {"gpus_per_node", "local_worker_num"},
@@ -70,6 +71,15 @@ constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
     {"level", "sim_level"},
     {"v", "verbose"},
     {"q", "quiet"}};
+
+/// Names that other launchers give to the numbers of the devices of a machine.
+constexpr std::array<std::string_view, 9> kDeviceLists = {
+    "devices",   "device_ids",     "devices_ids",     "gpu_ids",      "npu_ids",
+    "device_id", "ascend_devices", "visible_devices", "selected_gpus"};
+
+/// Programs that start something else, and are not what is started.
+constexpr std::array<std::string_view, 8> kStarters = {"bash",    "sh",      "zsh",    "env",
+                                                       "numactl", "taskset", "mpirun", "torchrun"};
 
 /// Verbs in front of a job, as other programs have them.
 constexpr std::array<std::string_view, 9> kVerbs = {
@@ -151,6 +161,13 @@ std::string NameHere(std::string_view name, std::span<const std::string_view> ou
   return {};
 }
 
+std::string HintForDeviceList(std::string_view name) {
+  return std::ranges::find(kDeviceLists, name) != kDeviceLists.end()
+             ? "devices are chosen by ASCEND_RT_VISIBLE_DEVICES=0,1 (or CUDA_VISIBLE_DEVICES) in "
+               "front of msrun, and counted by --worker_num and --local_worker_num"
+             : "";
+}
+
 std::string AsciiForm(std::string_view word) {
   std::string ascii;
   while (!word.empty()) {
@@ -176,6 +193,10 @@ std::string HintForScript(const std::string& word) {
     // "–-sim_level": the first of two dashes became a long one.
     ascii.erase(0, ascii.find_first_not_of('-'));
     return "write the signs of a keyboard: --" + ascii;
+  }
+  if (std::ranges::find(kStarters, word) != kStarters.end()) {
+    return "msrun starts Python scripts: give it the one that '" + word +
+           "' is to start in the end";
   }
   const std::size_t equals = word.find('=');
   if (equals != std::string::npos && equals > 0 && word.find('/') == std::string::npos) {

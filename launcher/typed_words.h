@@ -13,6 +13,10 @@ namespace drydock::launcher {
 /// Example: "world_size" -> "worker_num".
 [[nodiscard]] std::string NameHere(std::string_view name, std::span<const std::string_view> ours);
 
+/// What to do instead of naming the devices by a flag (`--devices 0,1`), as other launchers let one
+/// do; empty if `name` is no such flag.
+[[nodiscard]] std::string HintForDeviceList(std::string_view name);
+
 /// `word` with the ASCII characters that its wide forms, dashes and quotes stand for.
 ///
 /// Example: "—sim_level＝１" -> "--sim_level=1".

@@ -29,6 +29,7 @@
 #include "launcher/run/job_summary.h"
 #include "launcher/run/network.h"
 #include "launcher/run/worker_environment.h"
+#include "launcher/scheduler_job.h"
 
 namespace drydock::launcher {
 namespace {
@@ -241,7 +242,11 @@ void WarnOfOddities(const MsrunOptions& options, ScriptKind kind, const Context&
 }
 
 /// Ranks read it where they are. Source: docs/robustness.md G2
-Status CheckRankTable(const MsrunOptions& options) {
+Status CheckRankTable(const MsrunOptions& options, const JoinRule& join) {
+  if (!options.rank_table_file.empty() && join.workers_register) {
+    DRYDOCK_TRY([[maybe_unused]] const sim::RankTable table,
+                ReadRankTable(options.rank_table_file, "argument --rank_table_file"));
+  }
   if (!options.rank_table_file.empty() && ::access(options.rank_table_file.c_str(), R_OK) != 0) {
     return FailCommand("USAGE", "argument --rank_table_file: " + options.rank_table_file + ": " +
                                     SystemText(errno));
@@ -433,7 +438,7 @@ Result<CheckedJob> CheckJob(const MsrunOptions& options, const Context& context)
   DRYDOCK_TRY(job.command, TaskCommandOf(options, context.environment));
   job.join = JoinRuleFor(options, job.command.kind);
   DRYDOCK_RETURN_IF_ERROR(CheckRestarts(options, job.join, context.environment));
-  DRYDOCK_RETURN_IF_ERROR(CheckRankTable(options));
+  DRYDOCK_RETURN_IF_ERROR(CheckRankTable(options, job.join));
   DRYDOCK_RETURN_IF_ERROR(ReadSchedulerFacts(options, context, job));
   DRYDOCK_TRY(job.secret, ReadJobSecret(options.job_secret, context.environment));
   WarnOfWrongStart(options, job.command, context);

@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
 #include <nlohmann/json.hpp>
 
 #include "sim/cluster/ranking.h"
@@ -40,10 +44,26 @@ Result<std::vector<std::uint32_t>> DeviceRanks(const Json& devices) {
   return ranks;
 }
 
+/// "line 1, column 18" of the character at which the text stops being JSON.
+std::string PlaceIn(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
+  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  return "line " + std::to_string(1 + std::ranges::count(before, '\n')) + ", column " +
+         std::to_string(before.size() - line_start + 1);
+}
+
+Result<Json> ParseJson(std::string_view text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    return Bad("is not JSON: " + PlaceIn(text, error.byte));
+  }
+}
+
 }  // namespace
 
 Result<RankTable> ParseRankTable(std::string_view json_text) {
-  const Json document = Json::parse(json_text, nullptr, /*allow_exceptions=*/false);
+  DRYDOCK_TRY(const Json document, ParseJson(json_text));
   const Json& servers = Member(document, "server_list");
   if (!servers.is_array()) {
     return Bad("is not a JSON object with a list \"server_list\"");

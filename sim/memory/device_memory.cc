@@ -26,19 +26,6 @@ tl::unexpected<Error> BadSize(std::string_view text, std::string_view option) {
                    "write a number of GB, for instance \"58GB\"");
 }
 
-std::int64_t ChipLimitBytes(ChipFamily chip) {
-  switch (chip) {
-    case ChipFamily::kAscend910B:
-    case ChipFamily::kAscend910C:
-      return 64 * kGiB;
-    case ChipFamily::kAscend310P:
-      return 43 * kGiB;
-    case ChipFamily::kAscend910:
-      break;
-  }
-  return 32 * kGiB;
-}
-
 }  // namespace
 
 Result<std::int64_t> ParseGigabytes(std::string_view text, std::string_view option) {
@@ -64,28 +51,6 @@ Result<std::int64_t> ParseGigabytes(std::string_view text, std::string_view opti
   return bytes;
 }
 
-Result<std::optional<std::int64_t>> ParseVariableMemory(std::string_view text) {
-  constexpr std::string_view kOption = "variable_memory_max_size";
-  if (text == "0") {
-    return std::optional<std::int64_t>();
-  }
-  const std::size_t star = text.find('*');
-  if (star == std::string_view::npos) {
-    return BadSize(text, kOption);
-  }
-  std::string_view number = text.substr(0, star);
-  while (number.ends_with(' ')) {
-    number.remove_suffix(1);
-  }
-  std::int64_t gib = 0;
-  const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), gib);
-  if (code != std::errc{} || end != number.data() + number.size() || gib <= 0 ||
-      gib > kMaxLimitGib) {
-    return BadSize(text, kOption);
-  }
-  return std::optional<std::int64_t>(gib * kGiB);
-}
-
 DeviceMemory SimulatedDevice(std::optional<std::int64_t> limit_bytes) {
   if (limit_bytes && *limit_bytes > 0 && *limit_bytes != kUnlimitedBytes) {
     return DeviceMemory{.total_bytes = std::max(kSimulatedDeviceBytes, *limit_bytes),
@@ -104,14 +69,6 @@ Result<DeviceMemory> DeviceOfSetting(std::string_view max_device_memory) {
   DRYDOCK_TRY(const std::int64_t limit_bytes,
               ParseGigabytes(max_device_memory, "max_device_memory"));
   return SimulatedDevice(limit_bytes);
-}
-
-std::optional<std::int64_t> LimitOnChip(ChipFamily chip, std::optional<std::int64_t> limit_bytes,
-                                        std::optional<std::int64_t> variable_memory_bytes) {
-  if (limit_bytes && *limit_bytes <= ChipLimitBytes(chip)) {
-    return limit_bytes;
-  }
-  return variable_memory_bytes;
 }
 
 Result<std::int64_t> CollectiveLibraryBytes(std::int64_t group_count, std::int64_t buffer_bytes,
@@ -137,14 +94,6 @@ std::vector<std::string> PeakReportLines(const PeakReport& report) {
                     MebibytesText(report.actual_peak_bytes));
   }
   return lines;
-}
-
-std::string PeakReportText(const PeakReport& report) {
-  std::string text;
-  for (const std::string& line : PeakReportLines(report)) {
-    text += "\n" + line;
-  }
-  return text;
 }
 
 }  // namespace drydock::sim

@@ -28,12 +28,6 @@ inline constexpr std::int64_t kSimulatedDeviceBytes = 64 * kGiB;
 /// @error kInvalidArgument  not a positive number followed by GB, or more than 1 PiB
 [[nodiscard]] Result<std::int64_t> ParseGigabytes(std::string_view text, std::string_view option);
 
-/// Size in the older form "31 * 1024 * 1024 * 1024": the integer before the first '*' is GiB.
-///
-/// Gives nothing for "0", which means unset.
-/// @error kInvalidArgument  no integer before a '*', or more than 1 PiB
-[[nodiscard]] Result<std::optional<std::int64_t>> ParseVariableMemory(std::string_view text);
-
 /// Device of a dry run: 64 GiB, of which 61430 MiB may be used, or exactly the user's limit.
 ///
 /// @param limit_bytes  `max_device_memory` or `set_memory(max_size)`; absent, not positive or 1024
@@ -46,17 +40,6 @@ inline constexpr std::int64_t kSimulatedDeviceBytes = 64 * kGiB;
 /// The same of a job's `max_device_memory`, empty if it has none.
 /// @error as ParseGigabytes
 [[nodiscard]] Result<DeviceMemory> DeviceOfSetting(std::string_view max_device_memory);
-
-/// Chips whose limits MindSpore knows.
-enum class ChipFamily : std::uint8_t { kAscend910, kAscend910B, kAscend910C, kAscend310P };
-
-/// The user's limit as a real chip would honour it: only up to a constant of the chip (32 GiB for
-/// 910, 64 GiB for 910B and 910_93, 43 GiB for 310P); beyond that `variable_memory_bytes` counts.
-///
-/// Source: mindspore ccsrc/plugin/res_manager/ascend/mem_manager
-[[nodiscard]] std::optional<std::int64_t> LimitOnChip(
-    ChipFamily chip, std::optional<std::int64_t> limit_bytes,
-    std::optional<std::int64_t> variable_memory_bytes);
 
 /// Memory the collective library takes outside the pool, bytes: groups * buffer size * copies.
 ///
@@ -83,8 +66,5 @@ struct PeakReport {
 ///
 /// Source: mindspore ccsrc/plugin/res_manager/ascend/mem_manager
 [[nodiscard]] std::vector<std::string> PeakReportLines(const PeakReport& report);
-
-/// The same as one text: every line is preceded by a newline, as MindSpore prints it.
-[[nodiscard]] std::string PeakReportText(const PeakReport& report);
 
 }  // namespace drydock::sim

@@ -24,10 +24,6 @@ std::int64_t UnitBytes(const PoolConfig& config, PoolKind pool, std::int64_t fre
 
 }  // namespace
 
-const char* PoolKindName(PoolKind pool) {
-  return pool == PoolKind::kCommon ? "common" : "persistent";
-}
-
 std::int64_t NextBlockBytes(const PoolConfig& config, PoolKind pool, std::int64_t free_bytes,
                             std::int64_t request_bytes) {
   if (free_bytes < request_bytes) {

@@ -13,9 +13,6 @@ enum class PoolKind : std::uint8_t {
   kPersistent,  ///< Parameters, constants and graph inputs copied from the host.
 };
 
-/// "common" or "persistent".
-[[nodiscard]] const char* PoolKindName(PoolKind pool);
-
 /// How the pool of one rank grows.
 ///
 /// Example: a dry run with `set_memory(init_size="2GB", increase_size="2GB")` has

@@ -43,7 +43,7 @@ Graph SpecialiseForRank(const LocalProgram& program, RankId rank) {
       const GroupPlace place = PlaceIn(*node.group, ToInt(rank), stage_devices);
       const std::vector<std::int64_t> ranks = GroupRanks(*node.group, place.position, place.begin);
       node.attrs["group"] = GroupName(ranks, config.world_size, BackendName(config));
-      node.attrs["group_ranks"] = JoinText(ranks, "-");
+      node.attrs["group_ranks"] = GroupRanksText(ranks, config.world_size);
       node.attrs["rank_list"] = Attr(ranks);
       const CollectiveFacts* facts = CollectiveOf(node);
       if (facts != nullptr && facts->specialise != nullptr) {

@@ -51,6 +51,12 @@ TEST(TorchrunWords, MsrunsOwnWordsStayAsTheyAre) {
               ElementsAre("--worker_num", "4", "net.py", "--nnodes=2"));
 }
 
+TEST(TorchrunWords, AModuleMayStandBehindMsrunsFlags) {
+  EXPECT_THAT(
+      Translated({"--sim_level=1", "--worker_num=4", "-m", "package.train", "-x"}).value(),
+      ElementsAre("--sim_level=1", "--worker_num=4", "python", "-m", "package.train", "-x"));
+}
+
 TEST(TorchrunWords, WhatIsNotHandledIsRefused) {
   for (const auto& [words, what] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--nnodes=1:4", "train.py"}, "1:4"},

@@ -24,6 +24,11 @@ TEST(TypedWords, NamesOfOtherLaunchersLeadToOurs) {
   EXPECT_EQ(NameHere("port", kFlags), "");  // leads to a flag that these commands lack
 }
 
+TEST(TypedWords, DevicesAreNamedByAVariable) {
+  EXPECT_THAT(HintForDeviceList("devices"), testing::HasSubstr("ASCEND_RT_VISIBLE_DEVICES=0,1"));
+  EXPECT_EQ(HintForDeviceList("devices_per_node"), "");
+}
+
 // U+2014 is the long dash, U+2013 the short one; U+FF1D is U+0020 + 0xFEE0 + 0x1D = '=', U+FF11 is
 // '1'.
 TEST(TypedWords, WideCharactersAndDashesBecomeThoseOfAKeyboard) {
@@ -50,6 +55,10 @@ class ScriptHint : public testing::Test {
 
   const std::filesystem::path folder_;
 };
+
+TEST(ScriptHints, ProgramsThatStartOthersAreNoScripts) {
+  EXPECT_THAT(HintForScript("bash"), testing::HasSubstr("Python scripts"));
+}
 
 TEST_F(ScriptHint, NamesAFileThatDiffersInCaseOrByALetter) {
   const std::string meant = "did you mean '" + (folder_ / "Train.py").string() + "'?";

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <regex>
 
@@ -65,6 +66,14 @@ class Remedies : public ::testing::TestWithParam<Broken> {
   const OpEntry& entry() const { return *GetParam().entry; }
   OpCase sample() const { return *SampleOf(entry()); }
 };
+class RemediesOfStrategies : public Remedies {};
+class RemediesOfIgnored : public Remedies {};
+class RemediesOfLayouts : public Remedies {};
+
+/// Strategies of such operators are ignored, and counted.
+bool IgnoresStrategies(const Broken& one) {
+  return one.entry->kind == OpKind::kTransparent || one.entry->kind == OpKind::kUpdate;
+}
 
 /// Fewest entries that have to change, looking at changes of one entry only; nullopt: more.
 bool OneChangeIsEnough(const OpEntry& entry, const OpView& view, const Strategy& wanted,
@@ -177,13 +186,9 @@ Graph WithStrategy(const OpCase& one, const Strategy& strategy) {
   return graph;
 }
 
-TEST_P(Remedies, RefusalsPointToTheLineOfTheStrategy) {
+TEST_P(RemediesOfStrategies, RefusalsPointToTheLineOfTheStrategy) {
   const OpCase one = sample();
   Strategy wanted = ReplicatedStrategy(entry(), one.View());
-  const OpKind kind = entry().kind;
-  if (kind == OpKind::kTransparent || kind == OpKind::kUpdate) {
-    return;  // Their strategies are ignored and counted: next test.
-  }
   wanted.push_back({0});  // One entry too many, and no cut at all: wrong for every operator.
   const auto program = Compile(
       WithStrategy(one, wanted),
@@ -194,11 +199,7 @@ TEST_P(Remedies, RefusalsPointToTheLineOfTheStrategy) {
   EXPECT_EQ(program.error().place->line, 3);
 }
 
-TEST_P(Remedies, StrategiesThatAreIgnoredAreCounted) {
-  const OpKind kind = entry().kind;
-  if (kind != OpKind::kTransparent && kind != OpKind::kUpdate) {
-    return;
-  }
+TEST_P(RemediesOfIgnored, StrategiesThatAreIgnoredAreCounted) {
   const OpCase one = sample();
   const auto program = Compile(WithStrategy(one, ReplicatedStrategy(entry(), one.View())),
                                {.world_size = 8, .mode = ParallelMode::kSemiAutoParallel});
@@ -209,12 +210,9 @@ TEST_P(Remedies, StrategiesThatAreIgnoredAreCounted) {
   EXPECT_NE(ignored->text.find("'" + std::string(entry().name) + "'"), std::string::npos);
 }
 
-TEST_P(Remedies, OfRefusedLayoutsAreLegal) {
+TEST_P(RemediesOfLayouts, OfRefusedLayoutsAreLegal) {
   const OpCase one = sample();
   const OpView view = one.View();
-  if (!entry().accepts_layout) {
-    return;
-  }
   const Broken& broken = GetParam();
   std::mt19937_64 random(20250705);
   int refused = 0;
@@ -245,8 +243,27 @@ TEST_P(Remedies, OfRefusedLayoutsAreLegal) {
   EXPECT_GT(refused, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, Remedies, ::testing::ValuesIn(SampledOperators()),
-                         [](const auto& suite) { return TestName(suite.param.name); });
+std::vector<Broken> OperatorsWhere(const std::function<bool(const Broken&)>& asked) {
+  std::vector<Broken> all = SampledOperators();
+  std::erase_if(all, [&asked](const Broken& one) { return !asked(one); });
+  return all;
+}
+
+std::string NameOfOperator(const testing::TestParamInfo<Broken>& info) {
+  return TestName(info.param.name);
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, Remedies, testing::ValuesIn(SampledOperators()), NameOfOperator);
+INSTANTIATE_TEST_SUITE_P(Table, RemediesOfStrategies,
+                         testing::ValuesIn(OperatorsWhere(std::not_fn(IgnoresStrategies))),
+                         NameOfOperator);
+INSTANTIATE_TEST_SUITE_P(Table, RemediesOfIgnored,
+                         testing::ValuesIn(OperatorsWhere(IgnoresStrategies)), NameOfOperator);
+INSTANTIATE_TEST_SUITE_P(Table, RemediesOfLayouts,
+                         testing::ValuesIn(OperatorsWhere([](const Broken& one) {
+                           return one.entry->accepts_layout;
+                         })),
+                         NameOfOperator);
 
 // The extents and cuts of a refusal by hand: 6 columns do not divide by 4.
 TEST(Refusal, NamesDimensionExtentAndCut) {

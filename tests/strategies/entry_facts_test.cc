@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <random>
 #include <set>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -23,6 +26,11 @@ class EntryFacts : public testing::TestWithParam<const OpEntry*> {
   /// Pseudo rules stand for operators outside the table; types come from their callers.
   [[nodiscard]] bool HasTypes() const { return entry().infer != nullptr; }
 };
+
+/// Those that can be cut, and not by layouts alone.
+class CutEntryFacts : public EntryFacts {};
+/// Those of which there is an example, and types for it.
+class TypedEntryFacts : public EntryFacts {};
 
 TEST_P(EntryFacts, OperandsAndAttributesHaveNames) {
   const OpSignature signature = ParseSignature(entry().signature);
@@ -99,11 +107,9 @@ bool DefaultMayFail(std::string_view op) {
   return kOps.contains(op);
 }
 
-TEST_P(EntryFacts, DefaultStrategyIsLegal) {
+TEST_P(CutEntryFacts, DefaultStrategyIsLegal) {
   const auto example = ExampleOf(entry());
-  if (entry().shard == nullptr || !example || entry().layouts_as_given) {
-    return;  // Nothing to cut, or layouts must be given.
-  }
+  ASSERT_TRUE(example) << FormatError(example.error());
   for (const std::int64_t devices : {1, 2, 3, 4, 6, 8, 12}) {
     const DeviceContext context{.stage_devices = devices, .job_devices = devices};
     const auto strategy = DefaultStrategy(entry(), example->View(), context);
@@ -129,11 +135,8 @@ OpExample Scaled(OpExample example, const std::array<std::int64_t, 10>& factors)
   return example;
 }
 
-TEST_P(EntryFacts, InferenceAnswersOnScaledOperands) {
+TEST_P(TypedEntryFacts, InferenceAnswersOnScaledOperands) {
   const auto example = ExampleOf(entry());
-  if (!example || !HasTypes()) {
-    return;
-  }
   const std::uint64_t seed = checks::SeedOr(20250705);
   std::cout << "DRYDOCK_SEED=" << seed << "\n";
   std::mt19937_64 random(seed);
@@ -160,19 +163,36 @@ TEST_P(EntryFacts, InferenceAnswersOnScaledOperands) {
   EXPECT_GT(legal, 0);
 }
 
-TEST_P(EntryFacts, WhatMayBeCutIsKnown) {
-  if (entry().shard == nullptr || entry().layouts_as_given) {
-    return;
-  }
+TEST_P(CutEntryFacts, WhatMayBeCutIsKnown) {
   const OpOutline outline = OutlineOf(entry());
   EXPECT_TRUE(outline.known);
   EXPECT_NE(CutsText(outline), "-");
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Table, EntryFacts,
-    testing::ValuesIn(std::vector<const OpEntry*>(AllOps().begin(), AllOps().end())),
-    [](const auto& suite) { return TestName(std::string(suite.param->name)); });
+std::vector<const OpEntry*> EntriesWhere(const std::function<bool(const OpEntry&)>& asked) {
+  std::vector<const OpEntry*> entries(AllOps().begin(), AllOps().end());
+  std::erase_if(entries, [&asked](const OpEntry* entry) { return !asked(*entry); });
+  return entries;
+}
+
+std::string NameOfEntry(const testing::TestParamInfo<const OpEntry*>& info) {
+  return TestName(std::string(info.param->name));
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, EntryFacts,
+                         testing::ValuesIn(EntriesWhere([](const OpEntry&) { return true; })),
+                         NameOfEntry);
+INSTANTIATE_TEST_SUITE_P(Table, CutEntryFacts,
+                         testing::ValuesIn(EntriesWhere([](const OpEntry& entry) {
+                           return entry.shard != nullptr && !entry.layouts_as_given &&
+                                  ExampleOf(entry).has_value();
+                         })),
+                         NameOfEntry);
+INSTANTIATE_TEST_SUITE_P(Table, TypedEntryFacts,
+                         testing::ValuesIn(EntriesWhere([](const OpEntry& entry) {
+                           return entry.infer != nullptr && ExampleOf(entry).has_value();
+                         })),
+                         NameOfEntry);
 
 }  // namespace
 }  // namespace drydock::strategies::cases

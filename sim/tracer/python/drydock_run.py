@@ -271,8 +271,10 @@ def late_text(fields):
     where = " at %s:%d" % (place["file"], place["line"]) if place else ""
     if fields["family"] == "unsupported" and fields["reason"] != "script:exception":
         return "unsupported: %s%s, after the network was recorded" % (fields["message"], where)
-    text = "failed: the script failed after its network was recorded%s: %s%s" % (
-        where, fields["type"], ": " + fields["message"] if fields["message"] else "")
+    what = fields["type"] + (": " + fields["message"] if fields["message"] else "")
+    if fields["message"].startswith(fields["type"] + ":"):  # what zeros cause says its type itself
+        what = fields["message"]
+    text = "failed: the script failed after its network was recorded%s: %s" % (where, what)
     return text + ("; " + fields["hint"] if fields["hint"] else "")
 
 

@@ -35,9 +35,7 @@ Result<ValueId> CompletePartial(LocalDraft& draft, NodeId id,
     if (!RepeatsCommunication(draft.traced.at(id))) {
       spec.attrs.insert_or_assign(std::string(kRecompute), false);
     }
-    spec.instance_name =
-        "forward_op_" +
-        std::to_string(NameHash(draft.full_names[ToIndex(id)] + "_" + std::to_string(index)));
+    spec.instance_name = InstanceName("forward_op_", draft.full_names[ToIndex(id)], index);
     DRYDOCK_TRY(value,
                 EmitCollective(
                     draft.builder, spec, communication.group, CommReason::kPartialSum,

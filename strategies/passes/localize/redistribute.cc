@@ -59,8 +59,8 @@ AttrMap AttrsOf(const RedistributionOp& op) {
 
 std::string RedistributionInstanceName(const RedistributionLabel& label, std::size_t position,
                                        std::string_view op) {
-  return "redistribution_op_" +
-         std::to_string(NameHash(label.producer_name + "_" + std::to_string(position))) +
+  return InstanceName("redistribution_op_", label.producer_name,
+                      static_cast<std::int64_t>(position)) +
          std::string(op) + (label.trailing_underscore ? "_" : "");
 }
 

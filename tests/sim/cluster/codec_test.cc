@@ -9,7 +9,6 @@
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
-#include "sim/cluster/messages/actor_address.h"
 #include "sim/cluster/messages/heartbeat.h"
 #include "sim/cluster/messages/metadata.h"
 #include "sim/cluster/messages/node_port_ranges.h"
@@ -151,22 +150,10 @@ struct MetadataCase {
   static auto Decode(std::string_view body) { return DecodeMetadata(body); }
 };
 
-struct ActorAddressCase {
-  using Proto = topology::ActorAddress;
-  static void Fill(Generator& g, Proto& p) {
-    p.set_actor_id(g.Text());
-    p.set_ip(g.Text());
-    p.set_port(g.Number());
-    p.set_func_id(g.Number());
-  }
-  static ActorAddress Ours(const Proto& p) { return {p.actor_id(), p.ip(), p.port(), p.func_id()}; }
-  static auto Decode(std::string_view body) { return DecodeActorAddress(body); }
-};
-
 template <typename Case>
 class Codec : public testing::Test {};
 using Cases = testing::Types<RegistrationCase, RegistrationReplyCase, UnregistrationCase,
-                             HeartbeatCase, HeartbeatReplyCase, MetadataCase, ActorAddressCase>;
+                             HeartbeatCase, HeartbeatReplyCase, MetadataCase>;
 TYPED_TEST_SUITE(Codec, Cases);
 
 TYPED_TEST(Codec, EncodesTheSameBytesAsProtobufAndReadsThemBack) {

@@ -81,6 +81,14 @@ TEST(ParseRankTable, RefusesOtherForms) {
   }
 }
 
+TEST(ParseRankTable, SaysWhereTextIsNotJson) {
+  // The comma behind "1.0" is missing: the second line's first quote is in column 2.
+  const auto table = ParseRankTable("{\"version\": \"1.0\"\n \"server_list\": []}");
+  ASSERT_FALSE(table.has_value());
+  EXPECT_NE(table.error().message.find("line 2, column "), std::string::npos)
+      << table.error().message;
+}
+
 TEST(RankTable, WithoutAddressesItFitsNobodyAndStopsNothing_K8) {
   const auto table = ParseRankTable(
       R"({"server_list":[{"server_id":"127.0.0.1","device":[{"device_id":"0","rank_id":"0"}]}]})");

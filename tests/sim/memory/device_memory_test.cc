@@ -1,9 +1,12 @@
 #include "sim/memory/device_memory.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace drydock::sim {
 namespace {
+
+using ::testing::ElementsAre;
 
 TEST(SimulatedDevice, WithoutLimitUsesFifteenSixteenthsLessTenMebibytes) {
   // 65,536 MiB * 15 / 16 = 61,440 MiB, a multiple of 2 MiB; less 10 MiB.
@@ -37,35 +40,20 @@ TEST(ParseGigabytes, RefusesEverythingElse) {
   }
 }
 
-TEST(ParseVariableMemory, TakesTheIntegerBeforeTheFirstStar) {
-  EXPECT_EQ(ParseVariableMemory("31 * 1024 * 1024 * 1024").value(), 31 * kGiB);
-  EXPECT_EQ(ParseVariableMemory("5*1024*1024*1024").value(), 5 * kGiB);
-  EXPECT_EQ(ParseVariableMemory("0").value(), std::nullopt);
-  EXPECT_FALSE(ParseVariableMemory("31").has_value());
-  EXPECT_FALSE(ParseVariableMemory("x*1024").has_value());
-}
-
-TEST(LimitOnChip, LimitBeyondTheChipFallsBackToVariableMemory) {
-  EXPECT_EQ(LimitOnChip(ChipFamily::kAscend910, 31 * kGiB, 20 * kGiB), 31 * kGiB);
-  EXPECT_EQ(LimitOnChip(ChipFamily::kAscend910, 33 * kGiB, 20 * kGiB), 20 * kGiB);
-  EXPECT_EQ(LimitOnChip(ChipFamily::kAscend910B, 58 * kGiB, std::nullopt), 58 * kGiB);
-  EXPECT_EQ(LimitOnChip(ChipFamily::kAscend310P, 44 * kGiB, std::nullopt), std::nullopt);
-}
-
 TEST(CollectiveLibraryBytes, CountsOneBufferPerGroup) {
   EXPECT_EQ(CollectiveLibraryBytes(3).value(), 600 * kMiB);
   EXPECT_EQ(CollectiveLibraryBytes(3, 100 * kMiB, 2).value(), 600 * kMiB);
   EXPECT_FALSE(CollectiveLibraryBytes(std::int64_t{1} << 40, std::int64_t{1} << 40).has_value());
 }
 
-TEST(PeakReportText, PrecedesEveryLineByANewlineAndTruncatesToMebibytes) {
+TEST(PeakReportLines, SizesAreTruncatedToMebibytes) {
   // 3 MiB less one byte prints as 2M.
   const PeakReport report{.used_peak_bytes = 3 * kMiB - 1, .actual_peak_bytes = 5 * kMiB};
-  EXPECT_EQ(
-      PeakReportText(report),
-      "\nDevice MOC memory size: 65536M\nMindSpore Used memory size: 61430M\nMindSpore memory "
-      "base address: 0\nUsed peak memory usage (without fragments): 2M\nActual peak memory "
-      "usage (with fragments): 5M");
+  EXPECT_THAT(PeakReportLines(report),
+              ElementsAre("Device MOC memory size: 65536M", "MindSpore Used memory size: 61430M",
+                          "MindSpore memory base address: 0",
+                          "Used peak memory usage (without fragments): 2M",
+                          "Actual peak memory usage (with fragments): 5M"));
 }
 
 }  // namespace

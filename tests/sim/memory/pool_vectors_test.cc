@@ -18,6 +18,10 @@ namespace {
 
 using nlohmann::json;
 
+const char* PoolKindName(PoolKind pool) {
+  return pool == PoolKind::kCommon ? "common" : "persistent";
+}
+
 std::optional<std::int64_t> Gibibytes(const json& value) {
   if (value.is_null()) {
     return std::nullopt;

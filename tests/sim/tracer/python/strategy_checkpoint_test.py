@@ -39,10 +39,14 @@ write("two.ckpt", 0, w=layout((2, 2), (1, -1), (4, 6)))               # in 2, ea
 write("whole.ckpt", 0, w=layout((4,), (-1, -1), (8, 6)))
 write("optimizer.ckpt", 0, w=layout((4,), (-1, -1), (8, 6), 1, 4))    # whole, but its states in 4
 write("columns.ckpt", 0, w=layout((2, 2), (-1, 0), (8, 3)))           # columns in 2, by the innermost axis
+write("pairs.ckpt", 0, w=layout((4, 2), (1, -1), (2, 6)))             # in 4, each part on 2 neighbours
+write("inner.ckpt", 0, w=layout((2, 4), (0, -1), (2, 6)))             # in 4, each part on ranks 4 apart
+write("shards.ckpt", 0, w=layout((2, 4), (-1, 0), (8, 3), 4, 2))      # columns in 4, and their states in 2
 found = ms.build_searched_strategy("two.ckpt")["w"]
 print(found.dev_matrix[0].dim, found.tensor_map[0].dim, found.param_split_shape[0].dim, found.opt_weight_shard_size)
 for rank, source, target in ((0, "four", None), (0, "four", "two"), (3, "four", "two"), (2, "two", "four"), (3, "whole", "four"),
-                             (1, "optimizer", "whole"), (1, "optimizer", "two"), (3, "columns", "four")):
+                             (1, "optimizer", "whole"), (1, "optimizer", "two"), (3, "columns", "four"), (1, "four", "pairs"), (3, "inner", "pairs"),
+                             (5, "pairs", "inner"), (2, "shards", "four")):
     print(rank, source, target, ms.rank_list_for_transform(rank, source + ".ckpt", target and target + ".ckpt"))
 os.mkdir("stages")
 write("stages/a.ckpt", 0, w=layout((2,), (0, -1), (4, 6)))
@@ -89,7 +93,7 @@ print(found.dev_matrix[0].dim[-2:], found.tensor_map[0].dim, found.opt_weight_sh
 class StrategyFiles(TraceTest):
     def test_files_are_read_and_asked(self):
         run = self.trace(READ)
-        self.assertEqual(run.output.splitlines()[:12], [
+        self.assertEqual(run.output.splitlines()[:16], [
             "[2, 2] [1, -1] [4, 6] 0",
             "0 four None [3, 2, 1, 0]",   # the whole weight: all four parts
             "0 four two [1, 0]",          # rows 0 to 3: parts 0 and 1
@@ -99,6 +103,9 @@ class StrategyFiles(TraceTest):
             "1 optimizer whole [3, 2, 1, 0]",
             "1 optimizer two [1, 0]",
             "3 columns four [3, 2]",      # both columns of the rows, from the rank's own half of the devices
+            # What MindSpore 2.10 answers for these files: its plans gather the whole weight, or every other rank's part.
+            "1 four pairs [3, 2, 1, 0]", "3 inner pairs [3, 2, 1, 0]", "5 pairs inner [7, 5, 3, 1]",
+            "2 shards four [7, 6, 5, 4, 3, 2, 1, 0]",
             "['0-w', '1-v'] [3, 2, 1, 0]",  # two stages of two ranks
             "[1, 0]", "[0, 4]"])
         self.assertIn("needs the checkpoints of ranks [0, 1], and those of [1]", run.output)

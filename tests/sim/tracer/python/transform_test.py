@@ -1,8 +1,9 @@
 """Slices of checkpoints between layouts, the ranks that hold the same parameters, and the fusion of gradients, as tools ask for them."""
 import json
+import os
 import unittest
 
-from helper import TraceTest
+from helper import ROOT, TraceTest
 
 STEP = """
 import json, os
@@ -62,6 +63,35 @@ print(json.dumps(slices[5].tolist()))
         self.assertEqual(self.printed(TRANSFORM + """
 print(json.dumps(t._construct_tensor_layout_for_opt_shard((2, 4), (1, -1), 1, 2, (8, 8))))
 """), [[2, 2, 2], [2, 0, -1], [2, 4, 8]])
+
+    def test_layouts_and_ranks_of_mindspores_own_tests(self):
+        folder = os.environ.get("DRYDOCK_VECTORS", os.path.join(ROOT, "tests", "vectors"))
+        with open(os.path.join(folder, "layout.json")) as file:
+            cases = [case for case in json.load(file)["cases"]
+                     if case["kind"] in ("align_device_num", "opt_shard_transform_layout", "transform_needed_ranks")]
+        self.assertTrue(cases)
+        found = self.printed(TRANSFORM + "cases = json.loads(%r)" % json.dumps(cases) + """
+def layout(one):
+    return one["device_matrix"], one["tensor_map"], one["tensor_shape"]
+
+
+def answer(kind, given):
+    if kind == "opt_shard_transform_layout":
+        names = ("device_matrix", "tensor_map", "tensor_shape")
+        return dict(zip(names, t._construct_tensor_layout_for_opt_shard(
+            *layout(given)[:2], given["opt_weight_shard_step"], given["opt_weight_shard_size"], given["tensor_shape"])))
+    ends = [layout(dict({"tensor_shape": given.get("tensor_shape")}, **given[end])) for end in ("from", "to")]
+    before, after = t._construct_from_to_tensor_layout(*(one[at] for one in ends for at in (2, 0, 1)))
+    if kind == "align_device_num":
+        return {"from_device_matrix": before[0], "to_device_matrix": after[0]}
+    return {"ranks": t._get_needed_rank_list_by_layouts(before, after, range(math.prod(before[0])), given["rank"])}
+
+
+import math
+print(json.dumps([answer(case["kind"], case["inputs"]) for case in cases]))
+""")
+        for case, one in zip(cases, found):
+            self.assertEqual(one, case["expected"], case["id"])
 
     def test_a_whole_tensor_from_the_slices_of_all_ranks(self):
         self.assertTrue(self.printed(TRANSFORM + """

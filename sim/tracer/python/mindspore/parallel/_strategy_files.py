@@ -7,9 +7,11 @@ Example: on 4 ranks a weight of 8 rows cut in 4; a job of one rank needs the fil
 """
 import glob
 import json
+import math
 import os
 
 from mindspore._drydock.errors import user_error
+from mindspore.parallel import _transform
 
 MAX_FILE_BYTES = 256 << 20
 _LIMIT = 1 << 64
@@ -261,55 +263,30 @@ def _compiled(layout):
 
 
 # -- which ranks hold what --------------------------------------------------------------------------
-class _Cut:
-    """One parameter of a stage: which part of each dimension a rank holds, as (number, of how many)."""
-
-    def __init__(self, layout=None, dims=0):
-        self.matrix = list(layout.dev_matrix[0].dim) if layout else [1]
-        maps = [part.dim for part in layout.tensor_map] if layout else [[-1]] * dims
-        self.map = [[axis] for axis in maps[0]] if layout and len(maps) == 1 else [list(entry) for entry in maps if entry]
-        self.step, self.size = (layout.opt_weight_shard_step, layout.opt_weight_shard_size) if layout else (0, 0)
-        self.devices = 1
-        for extent in self.matrix:
-            self.devices *= extent
-
-    def coordinates(self, rank):
-        found = []
-        for extent in reversed(self.matrix):
-            found.append(rank % extent)
-            rank //= extent
-        return found  # innermost first, as tensor maps count
-
-    def parts(self, rank):
-        place, found = self.coordinates(rank % self.devices), []
-        for dim, axes in enumerate(self.map):
-            number, count = 0, 1
-            for axis in axes:
-                if axis >= 0:
-                    extent = self.matrix[len(self.matrix) - 1 - axis]
-                    number, count = number * extent + place[axis], count * extent
-            if dim == 0 and self.size and self.step:
-                size = self.devices // count if self.size == -1 else self.size
-                number, count = number * size + rank % self.devices // self.step % size, count * size
-            found.append((number, count))
-        return found
+def _of_file(layout):
+    """(matrix, tensor map, step and number of the optimizer's shards)."""
+    maps = [list(part.dim) for part in layout.tensor_map]
+    return list(layout.dev_matrix[0].dim), maps[0] if len(maps) == 1 else maps, layout.opt_weight_shard_step, layout.opt_weight_shard_size
 
 
-def _overlap(first, second):
-    return all(a * n < (b + 1) * m and b * m < (a + 1) * n for (a, m), (b, n) in zip(first, second))
+def _devices(layout):
+    return math.prod(layout.dev_matrix[0].dim)
 
 
 def _needed(rank, source, target):
-    """Ranks of the source's stage: for each part that the rank's new part covers the holder that is nearest to it."""
-    wanted, home = target.parts(rank), source.coordinates(rank % source.devices)
-    best = {}
-    for other in range(source.devices):
-        parts = tuple(source.parts(other))
-        if _overlap(parts, wanted):
-            distance = sum(a != b for a, b in zip(source.coordinates(other), home))
-            if parts not in best or distance < best[parts][0]:
-                best[parts] = (distance, other)
-    return {other for _, other in best.values()}
+    """Ranks of the source's stage that a redistribution to the new cut reads, as MindSpore plans it: not always the fewest."""
+    matrix, tensor_map, step, size = source
+    new_matrix, new_map, new_step, new_size = target or ([1], [-1] * len(tensor_map), 0, 0)
+    cuts = _transform._get_tensor_strategy(matrix, tensor_map)
+    devices = math.prod(matrix)
+    size = devices // math.prod(cuts) if size == -1 else size
+    new_size = math.prod(new_matrix) // math.prod(_transform._get_tensor_strategy(new_matrix, new_map)) if new_size == -1 else new_size
+    shape = [cut * max(devices, math.prod(new_matrix)) for cut in cuts]  # files hold no shapes: one that every cut divides
+    shape[:1] = [extent * max(size, 1) for extent in shape[:1]]
+    before, after = (_transform._construct_tensor_layout_for_opt_shard(*layout, shape)
+                     for layout in ((matrix, tensor_map, step, size), (new_matrix, new_map, new_step, new_size)))
+    before, after = _transform._construct_from_to_tensor_layout(before[2], *before[:2], after[2], *after[:2])
+    return {other % devices for other in _transform._get_needed_rank_list_by_layouts(before, after, range(math.prod(before[0])), rank)}
 
 
 def _by_name(layouts):
@@ -336,7 +313,7 @@ def rank_list_for_transform(rank_id, src_strategy_file=None, dst_strategy_file=N
     devices = 1
     if dst_strategy_file is not None:
         target = _by_name(_read(dst_strategy_file, "rank_list_for_transform").layouts)
-        devices = next((_Cut(layout).devices for layout, _ in target.values()), 1)
+        devices = next((_devices(layout) for layout, _ in target.values()), 1)
         gone = {name for name, (_, stages) in target.items() if rank_id // devices not in stages}
         target = {name: entry for name, entry in target.items() if name not in gone}
         source = {name: entry for name, entry in source.items() if name not in gone}
@@ -344,13 +321,15 @@ def rank_list_for_transform(rank_id, src_strategy_file=None, dst_strategy_file=N
 
 
 def _holders(local_rank, source, target):
-    needed, stages = set(), set()
+    needed, stages, known = set(), set(), set()
     for name, (layout, found) in source.items():
         stages.update(found)
         if target is None or name in target:
-            cut = _Cut(layout)
-            needed |= _needed(local_rank, cut, _Cut(target[name][0]) if target is not None else _Cut(dims=len(cut.map)))
-    per_stage = next((_Cut(layout).devices for layout, _ in source.values()), 1)
+            cuts = _of_file(layout), _of_file(target[name][0]) if target is not None else None
+            if repr(cuts) not in known:
+                known.add(repr(cuts))
+                needed |= _needed(local_rank, *cuts)
+    per_stage = next((_devices(layout) for layout, _ in source.values()), 1)
     return sorted({stage * per_stage + rank for stage in stages for rank in needed}, reverse=True)
 
 
