@@ -59,9 +59,7 @@ constexpr auto kCodes = std::to_array<CodeFacts>({
     {"NOTHING_TRACED", ExitCode::kRejected},
     {"STRATEGY", ExitCode::kRejected},
     {"SCRIPT", ExitCode::kRejected},
-    {"VERIFY", ExitCode::kRejected,
-     "see 'drydock explain VERIFY': ranks that sum gradients instead of averaging them, or a "
-     "defect of Drydock"},
+    {"VERIFY", ExitCode::kRejected, "'drydock explain VERIFY' tells what may have caused it"},
     {"MEMORY_LIMIT", ExitCode::kLimitExceeded},
     {"UNSUPPORTED", ExitCode::kUnsupported},
     {"INTERNAL", ExitCode::kInternal},

@@ -77,10 +77,6 @@ constexpr std::array<std::string_view, 9> kDeviceLists = {
     "devices",   "device_ids",     "devices_ids",     "gpu_ids",      "npu_ids",
     "device_id", "ascend_devices", "visible_devices", "selected_gpus"};
 
-/// Programs that start something else, and are not what is started.
-constexpr std::array<std::string_view, 8> kStarters = {"bash",    "sh",      "zsh",    "env",
-                                                       "numactl", "taskset", "mpirun", "torchrun"};
-
 /// Verbs in front of a job, as other programs have them.
 constexpr std::array<std::string_view, 9> kVerbs = {
     "run", "start", "launch", "train", "simulate", "sim", "dryrun", "dry-run", "dry_run"};
@@ -193,10 +189,6 @@ std::string HintForScript(const std::string& word) {
     // "–-sim_level": the first of two dashes became a long one.
     ascii.erase(0, ascii.find_first_not_of('-'));
     return "write the signs of a keyboard: --" + ascii;
-  }
-  if (std::ranges::find(kStarters, word) != kStarters.end()) {
-    return "msrun starts Python scripts: give it the one that '" + word +
-           "' is to start in the end";
   }
   const std::size_t equals = word.find('=');
   if (equals != std::string::npos && equals > 0 && word.find('/') == std::string::npos) {

@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "strategies/layout/group_name.h"
+#include "strategies/operators/op_entry.h"
 #include "strategies/reference/executor.h"
 
 /// Numbers are small and differ from element to element, so that a slice in the wrong place, a sum
@@ -90,6 +91,13 @@ Status CheckSize(const JobProgram& uncut, const JobProgram& job) {
   if (job.programs.size() != 1 || config.pipeline_stages != 1) {
     return NotVerified("there are several networks or stages");
   }
+  const Graph& traced = uncut.programs.front().from->traced;
+  if (std::ranges::any_of(traced.nodes,
+                          [](const Node& n) { return n.entry->collective != nullptr; })) {
+    return NotVerified(
+        "the script communicates by itself, or data_parallel mode does for it, so that its network "
+        "on one device is another one");
+  }
   if (config.world_size > kMaxVerifiedRanks) {
     return NotVerified("there are more than " + std::to_string(kMaxVerifiedRanks) + " ranks");
   }
@@ -110,16 +118,17 @@ class Comparison {
   void Compare(std::int64_t rank, const std::string& name, const NdArray& whole,
                const std::vector<Range>& ranges, const NdArray& slice) {
     const NdArray expected = SliceArray(whole, ranges);
-    const std::string who = "rank " + std::to_string(rank) + ": ";
     if (expected.shape != slice.shape) {
-      Note(who + name + " has shape " + TupleText(slice.shape) + ", not " +
-           TupleText(expected.shape));
+      Note(rank, name,
+           "has shape " + TupleText(slice.shape) + ", not " + TupleText(expected.shape));
       return;
     }
     for (std::size_t i = 0; i < slice.data.size(); ++i) {
       if (!Near(slice.data[i], expected.data[i])) {
-        Note(who + "element " + std::to_string(i) + " of its part of " + name + " is " +
-             std::to_string(slice.data[i]) + ", on one device " + std::to_string(expected.data[i]));
+        std::string text = "has at " + std::to_string(i);
+        text += " of its part " + std::to_string(slice.data[i]);
+        text += ", one device " + std::to_string(expected.data[i]);
+        Note(rank, name, text);
         return;
       }
     }
@@ -131,9 +140,10 @@ class Comparison {
   static bool Near(double a, double b) {
     return std::abs(a - b) <= 1e-6 * std::max(1.0, std::abs(b));
   }
-  void Note(std::string text) {
+  void Note(std::int64_t rank, const std::string& name, const std::string& text) {
     if (found_.difference.empty()) {
-      found_.difference = std::move(text);
+      found_.difference = "rank " + std::to_string(rank) + ": " + name;
+      found_.difference += " " + text;
     }
   }
   Verification& found_;

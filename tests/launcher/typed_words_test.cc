@@ -56,10 +56,6 @@ class ScriptHint : public testing::Test {
   const std::filesystem::path folder_;
 };
 
-TEST(ScriptHints, ProgramsThatStartOthersAreNoScripts) {
-  EXPECT_THAT(HintForScript("bash"), testing::HasSubstr("Python scripts"));
-}
-
 TEST_F(ScriptHint, NamesAFileThatDiffersInCaseOrByALetter) {
   const std::string meant = "did you mean '" + (folder_ / "Train.py").string() + "'?";
   EXPECT_EQ(HintFor("train.py"), meant);

@@ -84,8 +84,10 @@ def run_module(name, here):
         error.drydock_reason = "script:unreadable"
         import difflib
         near = difflib.get_close_matches(name + ".py", [file for file in sorted(os.listdir()) if file.endswith(".py")], 1)
-        error.drydock_hint = "did you mean '%s'?" % near[0] if near else "give the path of a Python script" + (
-            ", the one that the shell script starts" if name in ("bash", "sh", "zsh", "source") else "")
+        if name in ("bash", "sh", "zsh", "source", "env", "numactl", "taskset", "mpirun", "torchrun"):
+            error.drydock_hint = "give the path of a Python script, the one that '%s' starts in the end" % name
+        else:
+            error.drydock_hint = "did you mean '%s'?" % near[0] if near else "give the path of a Python script"
         raise error
     return runpy.run_module(name, run_name="__main__", alter_sys=True)
 

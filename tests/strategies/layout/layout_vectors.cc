@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/checked.h"
 #include "strategies/layout/group_name.h"
 #include "strategies/layout/named_layout.h"
 #include "strategies/layout/plain_layout.h"

@@ -43,6 +43,13 @@ class Remedies(TraceTest):
         self.assertEqual(self.hint("ms.set_context(mode='GRAPH_MODE')\n", "TypeError"), "write mode=mindspore.GRAPH_MODE")
         self.assertEqual(self.hint("nn.AdamW([])\n", "AttributeError"), "that is PyTorch's name: did you mean 'AdamWeightDecay'?")
 
+    def test_names_that_are_not_imported(self):
+        for source, wanted in (("np.ones(3)", "write 'import numpy as np' above"), ("init()", "write 'from mindspore.communication import init' above"),
+                               ("Parameter(1)", "write 'from mindspore import Parameter' above"), ("math.pi", "write 'import math' above"),
+                               ("context.set_context()", "write 'from mindspore import context' above"),
+                               ("images = 1\nprint(imagse)", "did you mean 'images'?"), ("print(nothing_of_the_kind)", "")):
+            self.assertEqual(self.hint(source + "\n", "NameError"), wanted, source)
+
     def test_strategies_of_functions_and_of_old_scripts(self):
         self.assertIn("ops.MatMul().shard(...)", self.hint("ops.matmul.shard(((2, 1), (1, 4)))\n", "AttributeError"))
 

@@ -70,6 +70,11 @@ def lacks(places, name):
     return not any(name in (found or ()) or name in lists["modules"].get(place, ()) for place, found in zip(places, known))
 
 
+def has_name(place, name):
+    """True if a module of MindSpore has a public name."""
+    return not name.startswith("_") and name in _read()["names"].get(place, ())
+
+
 def has_method(kind, name):
     return name in _read()["methods"][kind]
 

@@ -30,15 +30,41 @@ _OF_TENSORS = {"backward": "gradients are results of mindspore.value_and_grad(fu
                "cpu": "mindspore.set_device() says where networks run", "npu": "mindspore.set_device() says where networks run",
                "requires_grad_": "weights are Parameters, with requires_grad=True", "zero_": "use mindspore.ops.zeros_like(tensor)"}
 _MOST_SHOWN = 8
+_NOT_DEFINED = re.compile(r"^name '(\w+)' is not defined")
+_ABBREVIATED = {"np": "numpy as np", "ms": "mindspore as ms", "msc": "mindspore.communication as msc", "ds": "mindspore.dataset as ds",
+                "P": "mindspore.ops.operations as P", "F": "mindspore.ops.functional as F", "C": "mindspore.ops.composite as C",
+                "mstype": "mindspore.common.dtype as mstype"}
+_NAMED_ALONE = ("mindspore", "mindspore.communication", "mindspore.common.initializer", "mindspore.nn", "mindspore.train", "mindspore.ops")
 
 
 def hint(error, line):
     """A remedy, "" if none is known; `line` is the text of the line that failed."""
-    for look in (_argument, _attribute, _variable, _sign, _numpy, _size):
+    for look in (_undefined, _argument, _attribute, _variable, _sign, _numpy, _size):
         found = look(error, line)
         if found:
             return found
     return ""
+
+
+def _undefined(error, line):
+    """A name that was not imported, or one that the frame has nearly."""
+    found = _NOT_DEFINED.match(str(error)) if isinstance(error, NameError) else None
+    if not found:
+        return ""
+    from mindspore._drydock import names
+    name, trace = found.group(1), error.__traceback__
+    if name in _ABBREVIATED:
+        return "write 'import %s' above" % _ABBREVIATED[name]
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    known = dict(trace.tb_frame.f_globals, **trace.tb_frame.f_locals) if trace is not None else {}
+    near = difflib.get_close_matches(name, [one for one in known if not one.startswith("__")], 1)
+    if near:
+        return "did you mean '%s'?" % near[0]
+    for place in _NAMED_ALONE:
+        if names.has_name(place, name) or (place == "mindspore" and names.is_module("mindspore." + name)):
+            return "write 'from %s import %s' above" % (place, name)
+    return "write 'import %s' above" % name if name in getattr(sys, "stdlib_module_names", ("os", "sys", "math", "time", "json", "random")) else ""
 
 
 def _functions(name):
