@@ -177,11 +177,19 @@ Status JoinCopies(LocalDraft& draft, ValueId value) {
   const RedistributionLabel label =
       LabelOf(draft, value, "copies of " + ShortNameOf(draft, traced.producer));
   const TensorLayout to = JoinedLayout(*local.layout);
+  const std::size_t first = draft.builder.graph().nodes.size();
   DRYDOCK_TRY(const std::vector<ValueId> joined,
               EmitCopyRedistribution(draft.builder, local.copies, *local.layout,
                                      WithCopies(to, local.layout->interleave), label,
                                      SpecOf(draft, traced.producer)));
   draft.Of(value).id = joined.front();
+  if (draft.traced.at(traced.producer).stage >= 0) {
+    // Who asks for it may be in another stage, or in another part of this one.
+    std::vector<Node>& nodes = draft.builder.mutable_graph().nodes;
+    for (std::size_t n = first; n < nodes.size(); ++n) {
+      nodes[n].origin = traced.producer;
+    }
+  }
   return {};
 }
 

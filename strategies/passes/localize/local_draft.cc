@@ -42,7 +42,9 @@ Status JoinOperands(LocalDraft& draft, NodeId id) {
 void StampOrigins(LocalDraft& draft, NodeId origin, std::size_t first_new_node) {
   std::vector<Node>& nodes = draft.builder.mutable_graph().nodes;
   for (std::size_t n = first_new_node; n < nodes.size(); ++n) {
-    if (nodes[n].phase != Phase::kBackward || draft.regions[ToIndex(origin)] != Region::kGradient) {
+    const bool derived =
+        nodes[n].phase == Phase::kBackward && draft.regions[ToIndex(origin)] == Region::kGradient;
+    if (!derived && nodes[n].origin == kNoNode) {
       nodes[n].origin = origin;
     }
   }

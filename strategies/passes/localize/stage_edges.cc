@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "strategies/operators/known_ops.h"
 #include "strategies/passes/localize/copies.h"
@@ -11,10 +12,11 @@
 ///
 /// While the program of a rank is made, all stages are one program. An operand that is made in
 /// another stage than its user passes a transfer, once per tensor and receiving stage, laid out as
-/// its producer leaves it: what has to be redistributed is so where it arrives. A weight that
-/// several stages use lies in the lowest of them and is transferred to the others from behind its
-/// mirror: what these send back is summed there, once. Numbers between two stages tell their
-/// messages apart. What no stage makes (the data of a step) is there in all of them.
+/// its producer leaves it, copies of an interleaved layout joined: what has to be redistributed is
+/// so where it arrives. A weight that several stages use lies in the lowest of them and is
+/// transferred to the others from behind its mirror: what these send back is summed there, once.
+/// Numbers between two stages tell their messages apart. What no stage makes (the data of a step)
+/// is there in all of them.
 ///
 /// Example: stage 0 ends with Add, cut ((2, 1)), stage 1 starts with MatMul, cut ((1, 2), ..): the
 /// transfer has rows cut in 2; AlltoAll or AllGather and Split stand in stage 1.
@@ -87,8 +89,12 @@ Result<std::vector<BeforeStage>> EnterStage(LocalDraft& draft, NodeId id) {
       }
     }
     ValueId& mirrored = draft.mirrored[ToIndex(input)];
-    before.push_back({.operand = input, .id = draft.Of(input).id, .mirrored = mirrored});
-    draft.Of(input).id = place->second.id;
+    Counterpart& local = draft.Of(input);
+    before.push_back({.operand = input,
+                      .id = local.id,
+                      .copies = std::exchange(local.copies, {}),
+                      .mirrored = mirrored});
+    local.id = place->second.id;
     mirrored = place->second.mirrored;
   }
   return before;
@@ -100,6 +106,7 @@ void LeaveStage(LocalDraft& draft, NodeId id, const std::vector<BeforeStage>& be
     ValueId& mirrored = draft.mirrored[ToIndex(saved.operand)];
     draft.arrived.at({saved.operand, stage}).mirrored = mirrored;
     draft.Of(saved.operand).id = saved.id;
+    draft.Of(saved.operand).copies = saved.copies;
     mirrored = saved.mirrored;
   }
 }

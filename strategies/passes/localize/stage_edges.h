@@ -11,6 +11,7 @@ namespace drydock::strategies {
 struct BeforeStage {
   ValueId operand = kNoValue;  ///< Traced value.
   ValueId id = kNoValue;
+  std::vector<ValueId> copies = {};  ///< Of an interleaved layout: it arrives joined.
   ValueId mirrored = kNoValue;
 };
 

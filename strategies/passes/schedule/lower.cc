@@ -58,6 +58,7 @@ class ProgramLowering {
                                                    local_.at(input).type, input);
       }
     }
+    DRYDOCK_RETURN_IF_ERROR(CheckOperands());
     for (std::size_t n = 0; n < local_.nodes.size(); ++n) {
       if (!TakesSliceOfConstant(NodeId{static_cast<std::int32_t>(n)})) {
         DRYDOCK_RETURN_IF_ERROR(LowerNode(NodeId{static_cast<std::int32_t>(n)}));
@@ -70,6 +71,29 @@ class ProgramLowering {
   }
 
  private:
+  /// A pass that leaves an operand in another stage is a fault of ours that is told, not met later.
+  [[nodiscard]] Status CheckOperands() const {
+    const auto made_before = [this](ValueId value, std::size_t n) {
+      return value == kNoValue || local_.at(value).kind != ValueKind::kOutput ||
+             (local_.at(value).producer != kNoNode && ToIndex(local_.at(value).producer) < n);
+    };
+    for (std::size_t n = 0; n < local_.nodes.size(); ++n) {
+      for (const ValueId input : local_.nodes[n].inputs) {
+        if (!made_before(input, n)) {
+          return Fail(ErrorCode::kInternal, "'" + local_.nodes[n].op + "' in '" +
+                                                local_.nodes[n].scope +
+                                                "' reads what no operator before it makes");
+        }
+      }
+    }
+    for (const ValueId output : local_.outputs) {
+      if (!made_before(output, local_.nodes.size())) {
+        return Fail(ErrorCode::kInternal, "no operator makes what a stage returns");
+      }
+    }
+    return {};
+  }
+
   std::vector<KernelId> AddParameters() {
     std::vector<KernelId> leaves;
     for (const Parameter& parameter : local_.parameters) {
