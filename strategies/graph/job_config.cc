@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <numeric>
 
 #include "base/checked.h"
 #include "base/text.h"
@@ -167,6 +168,16 @@ Status CheckOptimizerSharding(const OptimizerSharding& optimizer) {
 
 namespace {
 
+/// A number of ranks that the stages divide, in words.
+std::string MoreRanks(const JobConfig& config) {
+  constexpr std::int64_t kRanksOfNode = 8;
+  constexpr std::int64_t kMostStages = 1024;
+  if (config.pipeline_stages < 1 || config.pipeline_stages > kMostStages) {
+    return {};
+  }
+  return ", or start " + std::to_string(std::lcm(config.pipeline_stages, kRanksOfNode)) + " ranks";
+}
+
 /// The next smaller number of stages that divides the ranks.
 std::int64_t StagesThatDivide(const JobConfig& config) {
   std::int64_t stages = std::clamp<std::int64_t>(config.pipeline_stages, 1, config.world_size);
@@ -186,7 +197,7 @@ Status ValidateJob(const JobConfig& config) {
                          ", which does not divide " + std::to_string(config.world_size) + " ranks",
                      "set pipeline_stages to a number that divides " +
                          std::to_string(config.world_size) + ", for instance " +
-                         std::to_string(StagesThatDivide(config)));
+                         std::to_string(StagesThatDivide(config)) + MoreRanks(config));
   }
   if (config.pipeline_stages > 1 && !CutsOperators(config.mode)) {
     return FailInput("job:pipeline-stages",

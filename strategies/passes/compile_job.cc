@@ -60,6 +60,10 @@ Status Choose(TracedPlan& plan, std::vector<Region>& regions, RankId rank) {
   plan.search = assignment.search;
   DRYDOCK_RETURN_IF_ERROR(GiveRows(plan, rank));
   CountUnknown(plan.traced, plan.diagnostics);
+  NoteRecomputedEffects(plan.traced, plan.diagnostics);
+  if (plan.config.pipeline_stages > 1 && plan.config.training) {
+    NoteOwnerless(plan.traced, OwnersOf(plan.traced, regions, plan.config), plan.diagnostics);
+  }
   return {};
 }
 
@@ -80,7 +84,7 @@ Result<Graph> Communicate(Graph local, const TracedPlan& plan) {
   if (CutsOperators(config.mode) && one) {
     local = FoldConstantSums(std::move(local));
   }
-  const bool calls = config.pipeline_interleave && StageCallsSharedGraph(local);
+  const bool calls = CallsStayApart(local, config);
   const ConstantWork work = one || calls ? ConstantWork::kAll : ConstantWork::kOneStep;
   const bool recomputes = AsksForRecomputation(local);
   const bool gathers_again =
@@ -91,7 +95,11 @@ Result<Graph> Communicate(Graph local, const TracedPlan& plan) {
   }
   local = MergeEqualNodes(std::move(local), false);
   if (recomputes) {
-    local = RecomputeActivations(std::move(local), CutsOperators(config.mode), gathers_again);
+    // A graph that the micro batches of a pipeline call casts its weights in each of them, and
+    // again.
+    const bool called = config.pipeline_stages > 1 && !one && StageCallsSharedGraph(local);
+    local = RecomputeActivations(std::move(local), CutsOperators(config.mode) && !called,
+                                 gathers_again);
     DRYDOCK_TRY(local, SliceActivations(MergeEqualNodes(std::move(local)), plan));
     local = CleanLocal(std::move(local));
   }
@@ -152,7 +160,7 @@ Status ProvePipeline(const TracedPlan& plan, const std::vector<Region>& regions)
       std::ranges::find(regions, Region::kGradient) == regions.end()) {
     return {};
   }
-  DRYDOCK_TRY(const PipelineScheduler scheduler, ParsePipelineScheduler(config.pipeline_scheduler));
+  DRYDOCK_TRY(PipelineScheduler scheduler, ParsePipelineScheduler(config.pipeline_scheduler));
   PipelineShape shape{.stages = config.pipeline_stages, .micros = config.micro_batches};
   // What cuts the batch, or whatever has a line: one micro batch is not cut.
   std::optional<SourcePlace> place;
@@ -165,6 +173,7 @@ Status ProvePipeline(const TracedPlan& plan, const std::vector<Region>& regions)
       of_cut = node.entry->per_micro_batch;
     }
   }
+  scheduler = SchedulerInForce(scheduler, config.pipeline_interleave && shape.chunks > 1);
   const auto orders = ProvenOrders(scheduler, shape);
   return orders ? Status() : tl::unexpected(WithPlace(orders.error(), place));
 }

@@ -57,4 +57,33 @@ bool StageCallsSharedGraph(const Graph& local) {
          });
 }
 
+bool CallsCopyWeights(const Graph& local, const JobConfig& config) {
+  if (!config.pipeline_interleave || config.pipeline_scheduler != "gpipe") {
+    return false;
+  }
+  std::vector<bool> forward(local.values.size(), false);
+  for (const Node& node : local.nodes) {
+    const bool backward = node.phase == Phase::kBackward;
+    const bool again =
+        IsInRecomputedScope(node) || BoolAttr(node.attrs, kRecompute, false).value_or(false);
+    for (const ValueId input : node.inputs) {
+      if (input == kNoValue || local.at(input).kind != ValueKind::kParameter ||
+          node.entry->kind == OpKind::kUpdate) {
+        continue;
+      }
+      if (backward && forward[ToIndex(input)]) {
+        return true;
+      }
+      forward[ToIndex(input)] = forward[ToIndex(input)] || (!backward && !again);
+    }
+  }
+  return false;
+}
+
+bool CallsStayApart(const Graph& local, const JobConfig& config) {
+  return config.pipeline_interleave && StageCallsSharedGraph(local) &&
+         (CallsCopyWeights(local, config) ||
+          std::ranges::any_of(local.nodes, [](const Node& node) { return node.segment > 0; }));
+}
+
 }  // namespace drydock::strategies

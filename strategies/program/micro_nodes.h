@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "strategies/graph/graph.h"
+#include "strategies/graph/job_config.h"
 
 namespace drydock::strategies {
 
@@ -27,5 +28,14 @@ enum class MicroPart : std::uint8_t {
 inline constexpr std::string_view kOfSharedGraph = "of_shared_graph";
 /// The same of the program of a stage.
 [[nodiscard]] bool StageCallsSharedGraph(const Graph& local);
+
+/// Whether the calls of a graph with one part per stage copy weights that a forward call and its
+/// backward call read though no other call lies between them, as recorded under gpipe.
+[[nodiscard]] bool CallsCopyWeights(const Graph& local, const JobConfig& config);
+
+/// Whether calls of the graph of an interleaved pipeline are kept apart: between a forward call and
+/// its backward call lie others, or weights are copied from the one to the other. Elsewhere they
+/// are as where nothing is interleaved.
+[[nodiscard]] bool CallsStayApart(const Graph& local, const JobConfig& config);
 
 }  // namespace drydock::strategies

@@ -132,6 +132,46 @@ class BadCutTest(command.CommandTest):
                                           "{'mode': 'index', 'config': [1, 2]}}"},
                     ["'allgather'", "auto, size"], r"('allgather': )\{[^}]*\}", r"'allgather': (\{.*?\})")
 
+    def test_level_3_without_a_shared_graph(self):
+        self.follow({"pipeline_stages=2": "pipeline_stages=2, enable_parallel_optimizer=True, "
+                                          "parallel_optimizer_config={'optimizer_level': 'level3'}"},
+                    ["level3", "shared"], r"('optimizer_level': )'[^']*'", r"optimizer_level=('level1')")
+        text = (self.folder / "net.py").read_text(encoding="utf-8").replace("'level1'", "'level3'")
+        self.accepted(text.replace("class Net(nn.Cell):\n", "class Net(nn.Cell):\n    @ms.lazy_inline\n"))
+
+    def test_numbers_of_stages_that_do_not_divide_the_ranks_are_not_proposed(self):
+        four = {"pipeline_stages=2": "pipeline_stages=4", "        self.mean =": "        self.third = Layer('c')\n"
+                "        self.third.pipeline_stage = 2\n        self.mean =", "self.mean(": "self.mean(self.third(",
+                "first(x)))": "first(x))))"}
+        _, hint = self.refused(four, ["pipeline_stages is 4", "pipeline_stage 0, 1, 2 only"])
+        self.assertNotIn("pipeline_stages=3", hint)
+        _, hint = self.refused({"second.pipeline_stage = 1": "second.pipeline_stage = 2"}, ["pipeline_stage is 2"])
+        self.assertNotIn("pipeline_stages=3", hint)
+
+    def told(self, text, code):
+        """The diagnostic of an accepted script that has the code, if any."""
+        self.write("net.py", text)
+        self.assert_accepted(self.msrun("--worker_num=8", "--log_dir=out", "net.py"))
+        found = [one for one in self.report("summary.json", "out")["diagnostics"] if one["code"] == code]
+        return found[0] if found else None
+
+    def test_recomputed_cell_that_writes_a_parameter(self):
+        write = "        ops.assign_add(self.count, self.one)\n"
+        text = SCRIPT.replace("        self.mm = ops.MatMul()\n", "        self.mm = ops.MatMul()\n        self.recompute()\n"
+                              "        self.count = Parameter(Tensor(0.0, ms.float32), name + 'count', requires_grad=False)\n"
+                              "        self.one = Tensor(1.0, ms.float32)\n").replace("        return self.mm", write + "        return self.mm")
+        one = self.told(text, "recompute-effect")
+        self.assertIn("'AssignAdd'", one["text"])
+        self.assertIn("net.py:", str(one))
+        self.assertIsNone(self.told(text.replace(write, ""), "recompute-effect"))
+
+    def test_parameter_without_a_stage(self):
+        text = SCRIPT.replace("        self.mean =", "        self.free = Parameter(Tensor([0.5] * 16, ms.float32), 'free')\n"
+                              "        self.mean =").replace("self.first(x)", "self.first(x * self.free)")
+        one = self.told(text, "parameter-without-stage")
+        self.assertIn("'free'", one["text"])
+        self.assertIsNone(self.told(text.replace("'free')", "'free', requires_grad=False)"), "parameter-without-stage"))
+
     def test_release_that_is_not_known(self):
         self.write("net.py", SCRIPT)
         run = self.msrun("--worker_num=8", "--compat=2.99", "net.py")

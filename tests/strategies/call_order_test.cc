@@ -1,6 +1,7 @@
 #include "strategies/passes/schedule/call_order.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -10,6 +11,9 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "strategies/passes/schedule/pipeline_schedule.h"
+#include "strategies/passes/schedule/sequence_calls.h"
 
 namespace drydock::strategies {
 namespace {
@@ -33,6 +37,33 @@ TEST(CallOrder, TwoStagesOfTwoPartsAlternateBehindTheWarmUp) {
   EXPECT_EQ(text, "F00 F10 F01 F11 F20 B01 F30 B11 F21 B00 F31 B10 B21 B31 B20 B30 ");
 }
 
+std::vector<PipelineTask> TasksOf(PipelineScheduler scheduler, const PipelineShape& shape,
+                                  std::int64_t stage) {
+  return PipelineOrder(scheduler, shape, stage).value_or(std::vector<PipelineTask>());
+}
+
+CallOrder OrderOf(PipelineScheduler scheduler, const PipelineShape& shape, std::int64_t stage) {
+  if (scheduler == PipelineScheduler::k1F1B || scheduler == PipelineScheduler::kGPipe) {
+    return OrderOfCalls(scheduler, shape, stage);
+  }
+  return OrderOfSequenceCalls(scheduler, shape, stage, TasksOf(scheduler, shape, stage));
+}
+
+TEST(CallOrder, OnePartPerStageIsOneForwardOneBackward) {
+  // The first of two stages is one forward call ahead, the last one does backward at once.
+  const PipelineShape shape{.stages = 2, .micros = 3};
+  const auto text = [&shape](std::int64_t stage) {
+    const CallOrder order = OrderOf(PipelineScheduler::kSeqPipe, shape, stage);
+    std::string calls = order.copies ? "copies " : "";
+    for (const CallSpot& spot : order.calls) {
+      calls += NameOf(order, spot) + " ";
+    }
+    return calls;
+  };
+  EXPECT_EQ(text(0), "copies F00 F10 B00 F20 B10 B20 ");
+  EXPECT_EQ(text(1), "F00 B00 F10 B10 F20 B20 ");
+}
+
 /// A message between two stages: who sends, forward or back, micro batch, part of the sender.
 using Message = std::tuple<std::int64_t, bool, std::int32_t, std::int32_t>;
 struct Step {
@@ -45,7 +76,7 @@ struct Step {
 class Stage {
  public:
   Stage(PipelineScheduler scheduler, const PipelineShape& shape, std::int64_t stage)
-      : shape_(shape), stage_(stage), order_(OrderOfCalls(scheduler, shape, stage)) {}
+      : shape_(shape), stage_(stage), order_(OrderOf(scheduler, shape, stage)) {}
 
   std::optional<std::vector<Step>> Steps() {
     std::map<Key, std::vector<Key>> prior;
@@ -167,14 +198,22 @@ struct Case {
 
 std::string NameOfCase(const testing::TestParamInfo<Case>& info) {
   const Case& c = info.param;
-  return std::string(c.scheduler == PipelineScheduler::k1F1B ? "OneFOneB" : "GPipe") + "Stages" +
+  constexpr std::array<const char*, 5> kNames = {"OneFOneB", "GPipe", "SeqPipe", "SeqVpp",
+                                                 "SeqSmartVpp"};
+  return std::string(kNames[static_cast<std::size_t>(c.scheduler)]) + "Stages" +
          std::to_string(c.stages) + "Parts" + std::to_string(c.chunks) + "Micros" +
          std::to_string(c.micros);
 }
 
 std::vector<Case> Cases() {
   std::vector<Case> cases;
-  for (const PipelineScheduler scheduler : {PipelineScheduler::k1F1B, PipelineScheduler::kGPipe}) {
+  for (std::int64_t micros = 4; micros < 20; ++micros) {  // No multiples either.
+    cases.push_back({PipelineScheduler::kSeqPipe, 4, 1, micros});
+    cases.push_back({PipelineScheduler::kSeqPipe, 3, 4, micros});
+  }
+  for (const PipelineScheduler scheduler :
+       {PipelineScheduler::k1F1B, PipelineScheduler::kGPipe, PipelineScheduler::kSeqPipe,
+        PipelineScheduler::kSeqVpp, PipelineScheduler::kSeqSmartVpp}) {
     for (const std::int64_t stages : {2, 4, 8}) {
       for (const std::int64_t chunks : {2, 3}) {
         for (const std::int64_t rounds : {1, 2, 3}) {

@@ -104,6 +104,14 @@ TEST(PipelineSchedule, EverythingIsDoneOnceAndNobodyWaitsForever) {
   }
 }
 
+TEST(PipelineSchedule, SchedulersAreForSeveralPartsPerStage) {
+  EXPECT_EQ(SchedulerInForce(PipelineScheduler::kGPipe, true), PipelineScheduler::kGPipe);
+  EXPECT_EQ(SchedulerInForce(PipelineScheduler::kGPipe, false), PipelineScheduler::k1F1B);
+  EXPECT_EQ(SchedulerInForce(PipelineScheduler::kSeqVpp, false), PipelineScheduler::kSeqPipe);
+  EXPECT_EQ(SchedulerInForce(PipelineScheduler::kZeroBubbleV, false),
+            PipelineScheduler::kZeroBubbleV);
+}
+
 TEST(PipelineSchedule, OrdersThatWaitForEachOtherAreRefused) {
   const PipelineShape shape{.stages = 2, .micros = 2};
   Orders orders = OrdersOf(PipelineScheduler::k1F1B, shape);

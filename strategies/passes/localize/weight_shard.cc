@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 
 #include "strategies/operators/known_ops.h"
@@ -72,6 +73,13 @@ std::optional<SourcePlace> FirstUse(const LocalDraft& draft, ValueId value) {
   return users.empty() ? std::nullopt : PlaceOf(draft.traced, draft.traced.at(users.front()));
 }
 
+/// What would shard rows that the replicas do not divide.
+std::string ShardedInstead(std::int64_t rows, std::int64_t replicas, std::int64_t size) {
+  const std::int64_t fitting = std::gcd(rows, size > 1 ? std::min(size, replicas) : replicas);
+  return fitting > 1 ? ". A shard_size of " + std::to_string(fitting) + " divides both"
+                     : ". Give it more rows, or say parallel_optimizer=False if it is to be whole";
+}
+
 /// Replicas that nobody divides.
 void NoteWhole(LocalDraft& draft, ValueId value, const TensorLayout& used) {
   const std::int64_t replicas = GroupSize(ReplicaPattern(used));
@@ -87,11 +95,13 @@ void NoteWhole(LocalDraft& draft, ValueId value, const TensorLayout& used) {
            "a parameter stays whole on the ranks that hold the same slice, although the "
            "optimizer is sharded: '" +
            draft.traced.at(value).name + "' " +
-           (by_group ? "has " + std::to_string(replicas) + " replicas, which groups of " +
-                           std::to_string(size) + " do not fill"
-                     : "has slices of " + std::to_string(SliceShape(used)[0]) + " rows, which " +
-                           std::to_string(size > 1 ? std::min(size, replicas) : replicas) +
-                           " ranks do not divide"),
+           (by_group
+                ? "has " + std::to_string(replicas) + " replicas, which groups of " +
+                      std::to_string(size) + " do not fill. Choose a shard_size that divides " +
+                      std::to_string(replicas)
+                : "has slices of " + std::to_string(SliceShape(used)[0]) + " rows, which " +
+                      std::to_string(size > 1 ? std::min(size, replicas) : replicas) +
+                      " ranks do not divide" + ShardedInstead(SliceShape(used)[0], replicas, size)),
        .first_place = FirstUse(draft, value)});
 }
 

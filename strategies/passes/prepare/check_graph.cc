@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "strategies/operators/known_ops.h"
+#include "strategies/operators/op_entry.h"
 #include "strategies/passes/choose/assign.h"
 
 /// What is said about a step before anything is decided.
@@ -46,6 +48,45 @@ void CountUnknown(const Graph& graph, std::vector<Diagnostic>& diagnostics) {
                                   .first_place = PlaceOf(graph, node),
                                   .unsupported = true});
     }
+  }
+}
+
+void NoteRecomputedEffects(const Graph& graph, std::vector<Diagnostic>& diagnostics) {
+  for (const Node& node : graph.nodes) {
+    const bool again =
+        IsInRecomputedScope(node) || BoolAttr(node.attrs, kRecompute, false).value_or(false);
+    if (again && node.phase == Phase::kForward && node.entry->kind == OpKind::kUpdate) {
+      AddDiagnostic(diagnostics,
+                    {.code = "recompute-effect",
+                     .text = "'" + node.op +
+                             "' in a recomputed cell writes a parameter: it runs once and is not "
+                             "repeated in backward, where the cell would read what it wrote. Take "
+                             "it out of the cell, or do not recompute the cell",
+                     .first_place = PlaceOf(graph, node)});
+    }
+  }
+}
+
+void NoteOwnerless(const Graph& graph, const std::vector<std::int32_t>& owners,
+                   std::vector<Diagnostic>& diagnostics) {
+  std::vector<std::vector<NodeId>> users;
+  for (const Parameter& parameter : graph.parameters) {
+    const Value& value = graph.at(parameter.value);
+    const bool owned = owners[static_cast<std::size_t>(value.detail)] >= 0;
+    if (owned || parameter.role != ParameterRole::kWeight || !parameter.requires_grad) {
+      continue;
+    }
+    if (users.empty()) {
+      users = UsersOf(graph);
+    }
+    const std::vector<NodeId>& readers = users[ToIndex(parameter.value)];
+    AddDiagnostic(diagnostics,
+                  {.code = "parameter-without-stage",
+                   .text = "no cell with a pipeline_stage reads the parameter '" + value.name +
+                           "', so every stage has it, and its optimizer state. Give the cell that "
+                           "reads it a pipeline_stage, or set requires_grad=False",
+                   .first_place =
+                       readers.empty() ? std::nullopt : PlaceOf(graph, graph.at(readers.front()))});
   }
 }
 

@@ -105,6 +105,16 @@ bool TakesOutputNode(const Graph& graph, const std::vector<Region>& regions, Val
          !OnlySteers(graph.at(value.producer));
 }
 
+/// A state of the optimizer or a sum of gradients: what reads it belongs to no network.
+bool IsState(const Graph& graph, ValueId id) {
+  const Value& value = graph.at(id);
+  if (value.kind != ValueKind::kParameter) {
+    return false;
+  }
+  const ParameterRole role = graph.parameters[static_cast<std::size_t>(value.detail)].role;
+  return role == ParameterRole::kOptimizerState || role == ParameterRole::kAccumulatedGradient;
+}
+
 }  // namespace
 
 std::vector<Region> ClassifyNodes(const Graph& graph) {
@@ -112,8 +122,9 @@ std::vector<Region> ClassifyNodes(const Graph& graph) {
   std::vector<Region> regions(graph.nodes.size(), Region::kForward);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    const bool depends = std::ranges::any_of(
-        node.inputs, [&](ValueId id) { return id != kNoValue && after_gradient[ToIndex(id)]; });
+    const bool depends = std::ranges::any_of(node.inputs, [&](ValueId id) {
+      return id != kNoValue && (after_gradient[ToIndex(id)] || IsState(graph, id));
+    });
     if (HasKind(node, OpKind::kGradient)) {
       regions[n] = Region::kGradient;
     } else if (node.attrs.contains(kOwnBackward)) {

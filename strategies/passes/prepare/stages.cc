@@ -63,8 +63,7 @@ Status CheckRange(const Graph& graph, const Node& node, const JobConfig& config)
       FailInput("pipeline:stage-range",
                 "pipeline_stage is " + std::to_string(node.stage) + ", but there are " +
                     std::to_string(config.pipeline_stages) + " stages, from 0 on",
-                "give the cell a pipeline_stage below " + std::to_string(config.pipeline_stages) +
-                    ", or set pipeline_stages=" + std::to_string(node.stage + 1)),
+                "give the cell a pipeline_stage below " + std::to_string(config.pipeline_stages)),
       graph, node);
 }
 
@@ -113,10 +112,14 @@ Status FlowForward(Graph& graph, Node& node, const JobConfig& config) {
       graph, node);
 }
 
-/// Micro batches are for several stages; with one their gradients need another wrapper.
+/// Micro batches are for several stages; with one their gradients need another wrapper. Empty if
+/// the ranks cannot be divided so.
 std::string FewerStages(std::size_t used, const JobConfig& config) {
   const std::size_t stages = std::max<std::size_t>(1, used);
-  return "set pipeline_stages=" + std::to_string(stages) +
+  if (config.world_size % static_cast<std::int64_t>(stages) != 0) {
+    return {};
+  }
+  return ", or set pipeline_stages=" + std::to_string(stages) +
          (stages == 1 && config.micro_batches > 1 ? " and train the network without PipelineCell"
                                                   : "");
 }
@@ -149,7 +152,7 @@ Status CheckNoneEmpty(const Graph& graph, const std::vector<Region>& regions,
                 "pipeline_stages is " + std::to_string(config.pipeline_stages) + ", but " + have,
                 "give cells of the network every pipeline_stage from 0 to " +
                     std::to_string(config.pipeline_stages - 1) +
-                    (from_zero || used.empty() ? ", or " + FewerStages(used.size(), config) : ""));
+                    (from_zero || used.empty() ? FewerStages(used.size(), config) : ""));
   return last == nullptr ? refused : At(refused, graph, *last);
 }
 

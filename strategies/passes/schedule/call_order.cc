@@ -24,15 +24,6 @@
 /// Example, two stages of two parts, four micro batches, stage 0, calls by (micro batch, part):
 /// F00 F10 F01 F11 F20 B01 F30 B11 F21 B00 F31 B10 B21 B31 B20 B30.
 ///
-/// One part per stage, w stages from here to the end: the edges of pipeline_control.cc, from calls
-/// and what they send to what the next call receives and to that call:
-///
-///   warm-up   Fi-1, S(Fi-1) -> R(Fi), Fi                                0 < i < w
-///   then      Fi -> R(Bi-w+1), Bi-w+1;  Bi-w, S(Bi-w) -> R(Fi), Fi      w <= i < M
-///             R(Bi-w) -> S(Fi-1) -> Bi-w                                w <= i <= M, not last
-///             stage
-///   drain     Bj-1, S(Bj-1) -> R(Bj), Bj
-///
 /// Source: mindspore/ccsrc/frontend/parallel/pipeline_transformer/pipeline_scheduler.cc
 /// (InterleavedScheduler), gpipe_interleave_scheduler.cc; graph_util/pipeline_split_utils.cc
 namespace drydock::strategies {
@@ -68,26 +59,6 @@ class Edges {
     }
     for (std::size_t i = calls_ > warm_up ? calls_ - 1 - warm_up : 0; i + 1 < calls_; ++i) {
       Drain(i);
-    }
-  }
-
-  void Plain(std::size_t behind) {
-    for (std::size_t i = 1; i < behind && i < calls_; ++i) {
-      Begin(F(i - 1), S(i - 1), R(i), F(i));
-    }
-    if (!last_) {
-      Begin(F(behind - 1), F(behind - 1), Rb(0), B(0));
-    }
-    for (std::size_t i = behind; i < calls_; ++i) {
-      Begin(F(i), F(i), Rb(i - behind + 1), B(i - behind + 1));
-      Begin(B(i - behind), Sb(i - behind), R(i), F(i));
-    }
-    for (std::size_t i = behind; i <= calls_ && !last_; ++i) {
-      Add(Rb(i - behind), S(i - 1));
-      Add(S(i - 1), B(i - behind));
-    }
-    for (std::size_t j = calls_ + 1 - behind; j < calls_; ++j) {
-      Begin(B(j - 1), Sb(j - 1), Rb(j), B(j));
     }
   }
 
@@ -132,16 +103,6 @@ class Edges {
   void Add(CallSpot prior, CallSpot post) {
     if (prior.index < calls_ && post.index < calls_) {
       order_.edges.emplace_back(prior, post);
-    }
-  }
-
-  /// A call begins, and receives, behind another one and what that sends.
-  void Begin(CallSpot call, CallSpot sent, CallSpot received, CallSpot next) {
-    for (const CallSpot& post : {received, next}) {
-      Add(call, post);
-      if (sent != call) {
-        Add(sent, post);
-      }
     }
   }
 
@@ -315,18 +276,6 @@ CallOrder OrderOfCalls(PipelineScheduler scheduler, const PipelineShape& shape,
     edges.Interleaved(warm_up);
   }
   Alternate(order, warm_up);
-  return order;
-}
-
-CallOrder OrderOfPlainCalls(const PipelineShape& shape, std::int64_t stage) {
-  CallOrder order;
-  for (const PipelineTask& task : PassesInOrder(PipelineScheduler::k1F1B, shape)) {
-    (task.backward ? order.backward : order.forward).push_back(task);
-  }
-  const auto behind = static_cast<std::size_t>(shape.stages - stage);
-  Edges(order, shape, stage).Plain(behind);
-  Alternate(order, behind - 1);
-  order.apart = behind > 1;
   return order;
 }
 

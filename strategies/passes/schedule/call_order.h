@@ -27,16 +27,14 @@ struct CallOrder {
   std::vector<CallSpot> calls = {};         ///< All of them, in order.
   /// The second not before the first; a spot that does not exist in a stage is its call.
   std::vector<std::pair<CallSpot, CallSpot>> edges = {};
-  /// Between a forward call and its backward call lie others: weights that both read are copied.
+  /// Between a forward call and its backward call lie others.
   bool apart = true;
+  bool copies = true;  ///< Weights that a forward call and its backward call read are copied.
 };
 
 /// The control edges of an interleaved 1F1B or gpipe schedule. See call_order.cc.
 /// @pre `scheduler` is k1F1B or kGPipe
 [[nodiscard]] CallOrder OrderOfCalls(PipelineScheduler scheduler, const PipelineShape& shape,
                                      std::int64_t stage);
-
-/// Those of 1F1B with one part per stage whose micro batches share a graph.
-[[nodiscard]] CallOrder OrderOfPlainCalls(const PipelineShape& shape, std::int64_t stage);
 
 }  // namespace drydock::strategies

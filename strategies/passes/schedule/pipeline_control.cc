@@ -10,6 +10,7 @@
 #include "strategies/passes/schedule/call_order.h"
 #include "strategies/passes/schedule/pipeline_borders.h"
 #include "strategies/passes/schedule/pipeline_messages.h"
+#include "strategies/passes/schedule/sequence_calls.h"
 #include "strategies/passes/schedule/shared_calls.h"
 #include "strategies/program/micro_nodes.h"
 
@@ -30,8 +31,9 @@
 ///   backward 0 begins when forward w - 1 is computed                    not last stage
 ///
 /// Interleaved parts, and micro batches that share a graph, call it: shared_calls.cc,
-/// call_order.cc. Other schedulers: all messages of a stage go in the order that
-/// pipeline_messages.cc finds, and each pass begins when the one before it is computed.
+/// call_order.cc, sequence_calls.cc. Other schedulers, and those of them that would wait forever:
+/// all messages of a stage go in the order that pipeline_messages.cc finds, and each pass begins
+/// when the one before it is computed.
 ///
 /// Where such an edge of 1F1B orders a message of the forward pass and one of the backward pass,
 /// everything else that reads the first waits for the second, too: both have been started before
@@ -388,11 +390,16 @@ void KeepLastSend(KernelGraph& graph, const std::vector<KernelId>& ties) {
   }
 }
 
-/// Whether micro batches call graphs in an order that is known edge by edge.
-bool CallsGraphs(const Graph& local, const JobConfig& config, PipelineScheduler scheduler) {
-  return StageCallsSharedGraph(local) &&
-         (scheduler == PipelineScheduler::k1F1B ||
-          (scheduler == PipelineScheduler::kGPipe && config.pipeline_interleave));
+/// Micro batches that share a graph go as in seqpipe where there is one part per stage, which is
+/// 1F1B with other edges; all others go as in 1F1B there.
+/// Source: mindspore/ccsrc/pipeline/jit/ps/pipeline_split.cc (HandleInterleavedPipeline); gpipe and
+/// seqsmartvpp with one part: recorded
+PipelineScheduler SchedulerOfStage(PipelineScheduler asked, bool interleaves, bool shared) {
+  const PipelineScheduler scheduler = SchedulerInForce(asked, interleaves);
+  if (interleaves || scheduler == PipelineScheduler::kZeroBubbleV) {
+    return scheduler;
+  }
+  return shared ? PipelineScheduler::kSeqPipe : PipelineScheduler::k1F1B;
 }
 
 }  // namespace
@@ -412,20 +419,33 @@ Status OrderPipeline(KernelGraph& graph, const Graph& local, const JobConfig& co
   const std::vector<KernelId> ties = TieSends(graph, local);
   const Borders borders = FindBorders(graph, local, micros, ToInt(stage) == 0, ends);
   Ordering ordering(graph, local, borders, config.pipeline_stages, ToInt(stage));
-  DRYDOCK_TRY(const PipelineScheduler scheduler, ParsePipelineScheduler(config.pipeline_scheduler));
-  const bool calls = CallsGraphs(local, config, scheduler);
+  DRYDOCK_TRY(const PipelineScheduler asked, ParsePipelineScheduler(config.pipeline_scheduler));
+  const bool shared = StageCallsSharedGraph(local);
+  const bool interleaves = config.pipeline_interleave && ordering.parts() > 1;
+  const PipelineScheduler scheduler = SchedulerOfStage(asked, interleaves, shared);
+  const bool calls = shared && scheduler != PipelineScheduler::kZeroBubbleV;
+  const PipelineShape shape{.stages = config.pipeline_stages,
+                            .micros = config.micro_batches,
+                            .chunks = static_cast<std::int64_t>(ordering.parts())};
   if (scheduler == PipelineScheduler::k1F1B && ordering.parts() == 1 && !calls) {
+    const auto possible = PipelineOrder(scheduler, shape, ToInt(stage));
+    if (!possible) {
+      return tl::unexpected(possible.error());
+    }
     ordering.Run();
     KeepLastSend(graph, ties);
     return {};
   }
-  const PipelineShape shape{.stages = config.pipeline_stages,
-                            .micros = config.micro_batches,
-                            .chunks = static_cast<std::int64_t>(ordering.parts())};
-  if (calls) {
-    FormCalls(graph, local, borders, micros,
-              config.pipeline_interleave ? OrderOfCalls(scheduler, shape, ToInt(stage))
-                                         : OrderOfPlainCalls(shape, ToInt(stage)));
+  if (calls && !IsBySequences(scheduler)) {
+    FormCalls(graph, local, borders, micros, OrderOfCalls(scheduler, shape, ToInt(stage)));
+    return {};
+  }
+  if (calls && SequenceCallsMeet(scheduler, shape)) {
+    DRYDOCK_TRY(const std::vector<PipelineTask> tasks,
+                PipelineOrder(scheduler, shape, ToInt(stage)));
+    CallOrder order = OrderOfSequenceCalls(scheduler, shape, ToInt(stage), tasks);
+    order.copies = order.copies || CallsCopyWeights(local, config);
+    FormCalls(graph, local, borders, micros, order);
     if (!config.pipeline_interleave) {
       KeepLastSend(graph, ties);
     }

@@ -101,16 +101,6 @@ Order AllThenAll(const PipelineShape& shape) {
   return order;
 }
 
-/// Micro batches per cycle: `length` each, what is left over one by one to the first ones.
-std::vector<std::int64_t> Cycles(std::int64_t micros, std::int64_t length) {
-  const std::int64_t count = std::max<std::int64_t>(1, micros / length);
-  std::vector<std::int64_t> cycles(static_cast<std::size_t>(count), std::min(micros, length));
-  for (std::int64_t i = 0; count * length + i < micros; ++i) {
-    ++cycles[static_cast<std::size_t>(i % count)];
-  }
-  return cycles;
-}
-
 /// Backward for a list of forwards: the oldest micro batch, of it what came last.
 class OldestFirst {
  public:
@@ -135,7 +125,7 @@ class OldestFirst {
 
 Order BySequences(const PipelineShape& shape, std::int64_t stage, std::int64_t cycle_length,
                   std::int64_t bias) {
-  const std::vector<std::int64_t> cycles = Cycles(shape.micros, cycle_length);
+  const std::vector<std::int64_t> cycles = CyclesOfMicroBatches(shape.micros, cycle_length);
   Order forward;
   std::int64_t begin = 0;
   for (const std::int64_t cycle : cycles) {
@@ -299,19 +289,17 @@ class PipelineRun {
 };
 
 Status CheckShape(PipelineScheduler scheduler, const PipelineShape& shape) {
-  const bool by_sequence = scheduler == PipelineScheduler::kSeqPipe ||
-                           scheduler == PipelineScheduler::kSeqVpp ||
-                           scheduler == PipelineScheduler::kSeqSmartVpp;
-  if (!by_sequence && shape.micros < shape.stages) {
+  if (!IsBySequences(scheduler) && shape.micros < shape.stages) {
     return FailInput("pipeline:micro-batches",
                      std::to_string(shape.micros) + " micro batches are too few for " +
                          std::to_string(shape.stages) + " pipeline stages",
                      "cut the batch into at least " + std::to_string(shape.stages) +
                          " micro batches, or use fewer stages");
   }
-  if (scheduler == PipelineScheduler::kSeqVpp &&
-      (shape.chunks < 2 || shape.stages < shape.sequences ||
-       shape.micros * shape.sequences < shape.stages)) {
+  const bool two_parts =
+      scheduler == PipelineScheduler::kSeqVpp || scheduler == PipelineScheduler::kSeqSmartVpp;
+  if (two_parts && (shape.chunks < 2 || shape.stages < shape.sequences ||
+                    shape.micros * shape.sequences < shape.stages)) {
     return FailInput("pipeline:seqvpp",
                      "seqvpp needs two parts of the network per stage, no more parts of a sequence "
                      "than stages, and at least as many parts of all micro batches as stages",
@@ -328,6 +316,15 @@ Status CheckShape(PipelineScheduler scheduler, const PipelineShape& shape) {
 
 }  // namespace
 
+std::vector<std::int64_t> CyclesOfMicroBatches(std::int64_t micros, std::int64_t length) {
+  const std::int64_t count = std::max<std::int64_t>(1, micros / length);
+  std::vector<std::int64_t> cycles(static_cast<std::size_t>(count), std::min(micros, length));
+  for (std::int64_t i = 0; count * length + i < micros; ++i) {
+    ++cycles[static_cast<std::size_t>(i % count)];
+  }
+  return cycles;
+}
+
 Result<PipelineScheduler> ParsePipelineScheduler(std::string_view text) {
   const auto found = std::ranges::find(kNames, text);
   if (found == kNames.end()) {
@@ -336,6 +333,18 @@ Result<PipelineScheduler> ParsePipelineScheduler(std::string_view text) {
                      "use 1f1b, gpipe, seqpipe, seqvpp, seqsmartvpp or zero_bubble_v");
   }
   return static_cast<PipelineScheduler>(found - kNames.begin());
+}
+
+bool IsBySequences(PipelineScheduler scheduler) {
+  return scheduler == PipelineScheduler::kSeqPipe || scheduler == PipelineScheduler::kSeqVpp ||
+         scheduler == PipelineScheduler::kSeqSmartVpp;
+}
+
+PipelineScheduler SchedulerInForce(PipelineScheduler asked, bool interleaves) {
+  if (interleaves || asked == PipelineScheduler::kZeroBubbleV) {
+    return asked;
+  }
+  return IsBySequences(asked) ? PipelineScheduler::kSeqPipe : PipelineScheduler::k1F1B;
 }
 
 Result<std::vector<PipelineTask>> PipelineOrder(PipelineScheduler scheduler,

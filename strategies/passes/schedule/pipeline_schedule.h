@@ -22,6 +22,14 @@ enum class PipelineScheduler : std::uint8_t {
 /// @error kInvalidArgument  none of them
 [[nodiscard]] Result<PipelineScheduler> ParsePipelineScheduler(std::string_view text);
 
+/// True for seqpipe, seqvpp and seqsmartvpp.
+[[nodiscard]] bool IsBySequences(PipelineScheduler scheduler);
+
+/// A scheduler is asked for with several parts per stage; with one there are 1F1B and, for parts of
+/// a sequence, seqpipe. The schedule of zero bubbles says its parts itself.
+/// Source: mindspore/ccsrc/pipeline/jit/ps/pass.cc (PipelineParallelScheduler)
+[[nodiscard]] PipelineScheduler SchedulerInForce(PipelineScheduler asked, bool interleaves);
+
 /// How much there is to do.
 struct PipelineShape {
   std::int64_t stages = 1;
@@ -50,6 +58,11 @@ struct PipelineTask {
 /// @pre `scheduler` is k1F1B or kGPipe
 [[nodiscard]] std::vector<PipelineTask> PassesInOrder(PipelineScheduler scheduler,
                                                       const PipelineShape& shape);
+
+/// Micro batches per cycle of seqpipe and its relatives: `length` each, what is left over one by
+/// one to the first ones.
+[[nodiscard]] std::vector<std::int64_t> CyclesOfMicroBatches(std::int64_t micros,
+                                                             std::int64_t length);
 
 /// The orders of all stages.
 /// @error kInvalidArgument  as PipelineOrder and CheckPipeline

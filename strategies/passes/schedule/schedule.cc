@@ -26,13 +26,13 @@ namespace drydock::strategies {
 
 namespace {
 
-/// Whether each micro batch has a gradient of its own to begin with. Not so in an interleaved
-/// pipeline, and without stages only where they share a graph; what is shared by level 3 of a
-/// sharded optimizer waits for nothing and is there once.
+/// Whether each micro batch has a gradient of its own to begin with. Not so where the calls of an
+/// interleaved pipeline stay apart, and without stages only where they share a graph; what is
+/// shared by level 3 of a sharded optimizer waits for nothing and is there once.
 bool HasSeedOfEach(const Graph& local, const JobConfig& config, bool piped) {
   const bool shared = StageCallsSharedGraph(local);
   const bool level3 = config.enable_parallel_optimizer && config.optimizer_sharding.level == 3;
-  return (piped ? !config.pipeline_interleave : shared) && !(shared && level3);
+  return (piped ? !CallsStayApart(local, config) : shared) && !(shared && level3);
 }
 
 /// Random masks that read numbers only are made once for the micro batches of a pipeline and where
@@ -68,8 +68,7 @@ void EndBehindSums(LoweredProgram& rolled, const Graph& local) {
 }
 
 /// A called graph casts the weights that it reads in each call: the calls wait for each other, so
-/// their reads differ. Weights that are gathered first are cast before, and given to the call;
-/// those of recomputed cells are taken to be cast once, which is up to 4 % too much memory.
+/// their reads differ. Weights that are gathered first are cast before, and given to the call.
 void CastInEachCall(LoweredProgram& rolled, const Graph& local) {
   KernelGraph& graph = rolled.graph;
   const auto is_weight = [&graph](KernelId id) {
@@ -83,7 +82,7 @@ void CastInEachCall(LoweredProgram& rolled, const Graph& local) {
       continue;
     }
     const Node& origin = local.at(node.origin);
-    if (origin.entry->is_cast && origin.phase == Phase::kForward && !IsInRecomputedScope(origin)) {
+    if (origin.entry->is_cast && origin.phase == Phase::kForward) {
       node.micro_use = MicroUse::kEach;
     }
   }

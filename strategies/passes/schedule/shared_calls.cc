@@ -20,8 +20,8 @@
 ///     a call copies a number that waits for all that the call gives:
 ///     TensorMove(Depend(1, MakeTuple(results)))
 ///   * a weight that the backward call reads, too, is copied in each forward call unless the
-///     backward call comes next: its results hold what was read, not where it lies:
-///     TensorMove(Load(weight))
+///     backward call comes next (under gpipe even then): its results hold what was read, not where
+///     it lies: TensorMove(Load(weight))
 ///   * what a part sends waits for the reads of its weights
 ///   * gradients of the weights of a part are there when its backward calls are: one sum of
 ///     numbers, AddN(Depend(0, MakeTuple(results)), ...), stands for all of them
@@ -243,7 +243,7 @@ class CallForm : private CallTable {
     KernelNode copy = graph_.at(load);
     copy.inputs.front() = BehindBarrier(copy.inputs.front());
     KernelId own = Add(std::move(copy));
-    if (order_.apart && !IsBackward(slot) && IsParameter(load) &&
+    if (order_.copies && !IsBackward(slot) && IsParameter(load) &&
         read_backward_.contains({slot % borders_.parts, load})) {
       own = Add(
           {.name = std::string(kCopy), .inputs = {own}, .results = {{.type = TypeBehind(load)}}});

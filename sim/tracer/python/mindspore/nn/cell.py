@@ -277,7 +277,8 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
         if isinstance(value, bool) or not isinstance(value, int):
             raise user_error(TypeError, "Cell:pipeline-stage-type", "pipeline_stage must be a whole number")
         if value < 0:
-            raise user_error(ValueError, "Cell:pipeline-stage-range", "pipeline_stage must not be negative")
+            raise user_error(ValueError, "Cell:pipeline-stage-range", "pipeline_stage must not be negative",
+                             "count stages from 0 on")
         object.__setattr__(self, "_pipeline_stage", value)
 
     @property
@@ -289,7 +290,8 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
         if isinstance(value, bool) or not isinstance(value, int):
             raise user_error(TypeError, "Cell:pipeline-segment-type", "pipeline_segment must be a whole number")
         if value < 0:
-            raise user_error(ValueError, "Cell:pipeline-segment-range", "pipeline_segment must not be negative")
+            raise user_error(ValueError, "Cell:pipeline-segment-range", "pipeline_segment must not be negative",
+                             "count the parts of a stage from 0 on")
         object.__setattr__(self, "_pipeline_segment", value)
 
     def extend_repr(self):

@@ -67,18 +67,32 @@ def _first_name(network):
     return next((name for name, _ in network.cells_and_names() if name), "")
 
 
-def _check_interleaved(network):
-    """Parts of an interleaved pipeline need the graph of the network as a whole. Source: mindspore/ccsrc/frontend/parallel/
-    pipeline_transformer/pipeline_interleave.cc."""
+def _copies_are_known(config, stages, count):
+    """Whether the compiler orders calls of a shared graph as the original does. See strategies/passes/schedule/sequence_calls.h."""
+    scheduler = config.get("pipeline_scheduler", "1f1b")
+    if scheduler == "zero_bubble_v":
+        return False
+    meets = count >= stages if scheduler == "seqpipe" else stages % 2 == 0 and count % stages == 0
+    return not config.get("pipeline_interleave") or not scheduler.startswith("seq") or meets
+
+
+def _check_shared(network, count):
+    """Parts of an interleaved pipeline need the graph of the network as a whole, and so does level 3 of a sharded optimizer: without
+    it the original's update gets a gradient of no shape. Source: mindspore/ccsrc/frontend/parallel/pipeline_transformer/
+    pipeline_interleave.cc; tried with 2.10."""
     from mindspore import context
     config = context.get_auto_parallel_context("pipeline_config")
     stages = context.get_auto_parallel_context("pipeline_stages")
     if stages == 1 or not context.cuts_operators():
         return
     lazy = any(is_shared(cell) for _, cell in network.cells_and_names())
-    scheduler = config.get("pipeline_scheduler", "1f1b")
-    if lazy and scheduler != "1f1b" and not (scheduler == "gpipe" and config.get("pipeline_interleave")):
-        session.warn_limit("pipeline_scheduler '%s': copies between the calls of a shared cell are not modelled" % scheduler)
+    if lazy and not _copies_are_known(config, stages, count):
+        session.warn_limit("pipeline_scheduler '%s' of these stages and micro batches: copies between the calls of a shared cell are not "
+                           "modelled" % config["pipeline_scheduler"])
+    if context.optimizer_level() == 3 and not lazy:
+        raise user_error(RuntimeError, "PipelineCell:lazy-inline",
+                         "optimizer_level 'level3' in a pipeline needs a network whose graph is shared",
+                         "write @lazy_inline above __init__ of %s, or use optimizer_level='level1'" % type(network).__name__)
     if config.get("pipeline_interleave") and not lazy:
         raise user_error(RuntimeError, "PipelineCell:interleave",
                          "an interleaved pipeline needs lazy_inline on the constructor of its network",
@@ -174,7 +188,7 @@ class PipelineCell(_MicroBatches):
                              "the names are those of cells_and_names(), such as '%s'" % _first_name(self.network))
 
     def construct(self, *args, **kwargs):
-        _check_interleaved(self.network)
+        _check_shared(self.network, self._count)
         return super().construct(*args, **kwargs)
 
 
