@@ -57,33 +57,36 @@ bool StageCallsSharedGraph(const Graph& local) {
          });
 }
 
-bool CallsCopyWeights(const Graph& local, const JobConfig& config) {
-  if (!config.pipeline_interleave || config.pipeline_scheduler != "gpipe") {
-    return false;
-  }
-  std::vector<bool> forward(local.values.size(), false);
+bool IsToBeRecomputed(const Node& node) {
+  const auto said = node.attrs.find(kRecompute);
+  return said == node.attrs.end() ? IsInRecomputedScope(node)
+                                  : BoolAttr(node.attrs, kRecompute, false).value_or(false);
+}
+
+bool CallsHandOverTuples(const Graph& local) {
+  std::vector<bool> of_several(local.values.size(), false);
   for (const Node& node : local.nodes) {
     const bool backward = node.phase == Phase::kBackward;
-    const bool again =
-        IsInRecomputedScope(node) || BoolAttr(node.attrs, kRecompute, false).value_or(false);
-    for (const ValueId input : node.inputs) {
-      if (input == kNoValue || local.at(input).kind != ValueKind::kParameter ||
-          node.entry->kind == OpKind::kUpdate) {
-        continue;
-      }
-      if (backward && forward[ToIndex(input)]) {
-        return true;
-      }
-      forward[ToIndex(input)] = forward[ToIndex(input)] || (!backward && !again);
+    if (backward && std::ranges::any_of(node.inputs, [&of_several](ValueId input) {
+          return input != kNoValue && of_several[ToIndex(input)];
+        })) {
+      return true;
+    }
+    const bool several = node.outputs.size() > 1 && !backward && !IsToBeRecomputed(node);
+    for (const ValueId output : node.outputs) {
+      of_several[ToIndex(output)] = several;
     }
   }
   return false;
 }
 
 bool CallsStayApart(const Graph& local, const JobConfig& config) {
-  return config.pipeline_interleave && StageCallsSharedGraph(local) &&
-         (CallsCopyWeights(local, config) ||
-          std::ranges::any_of(local.nodes, [](const Node& node) { return node.segment > 0; }));
+  if (!StageCallsSharedGraph(local)) {
+    return false;
+  }
+  const auto of_later_part = [](const Node& node) { return node.segment > 0; };
+  return (config.pipeline_interleave && std::ranges::any_of(local.nodes, of_later_part)) ||
+         CallsHandOverTuples(local);
 }
 
 }  // namespace drydock::strategies

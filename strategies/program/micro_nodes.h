@@ -29,13 +29,17 @@ inline constexpr std::string_view kOfSharedGraph = "of_shared_graph";
 /// The same of the program of a stage.
 [[nodiscard]] bool StageCallsSharedGraph(const Graph& local);
 
-/// Whether the calls of a graph with one part per stage copy weights that a forward call and its
-/// backward call read though no other call lies between them, as recorded under gpipe.
-[[nodiscard]] bool CallsCopyWeights(const Graph& local, const JobConfig& config);
+/// Whether the script asks for a node to be recomputed, itself or by its cell.
+[[nodiscard]] bool IsToBeRecomputed(const Node& node);
 
-/// Whether calls of the graph of an interleaved pipeline are kept apart: between a forward call and
-/// its backward call lie others, or weights are copied from the one to the other. Elsewhere they
-/// are as where nothing is interleaved.
+/// Whether backward calls of a shared graph read results of operators that have several (norms,
+/// flash attention), which keeps a forward call and its backward call apart though no other one
+/// lies between them. Recorded; recomputed operators do not count.
+[[nodiscard]] bool CallsHandOverTuples(const Graph& local);
+
+/// Whether the calls of a shared graph are kept apart: others lie between a forward call and its
+/// backward call, as in an interleaved pipeline, or see CallsHandOverTuples. Then all micro batches
+/// begin with one gradient.
 [[nodiscard]] bool CallsStayApart(const Graph& local, const JobConfig& config);
 
 }  // namespace drydock::strategies

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/passes/choose/assign.h"
+#include "strategies/program/micro_nodes.h"
 
 /// What is said about a step before anything is decided.
 namespace drydock::strategies {
@@ -53,9 +53,8 @@ void CountUnknown(const Graph& graph, std::vector<Diagnostic>& diagnostics) {
 
 void NoteRecomputedEffects(const Graph& graph, std::vector<Diagnostic>& diagnostics) {
   for (const Node& node : graph.nodes) {
-    const bool again =
-        IsInRecomputedScope(node) || BoolAttr(node.attrs, kRecompute, false).value_or(false);
-    if (again && node.phase == Phase::kForward && node.entry->kind == OpKind::kUpdate) {
+    if (IsToBeRecomputed(node) && node.phase == Phase::kForward &&
+        node.entry->kind == OpKind::kUpdate) {
       AddDiagnostic(diagnostics,
                     {.code = "recompute-effect",
                      .text = "'" + node.op +

@@ -112,6 +112,28 @@ Status FlowForward(Graph& graph, Node& node, const JobConfig& config) {
       graph, node);
 }
 
+/// Of an interleaved stage: what reads weights and constants only, casts of weights for instance,
+/// is done in the first part that wants it.
+void GoWithReaders(Graph& graph, const std::vector<bool>& of_cells, const JobConfig& config) {
+  const std::vector<std::vector<NodeId>> users = UsersOf(graph);
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    Node& node = graph.nodes[n];
+    if (!of_cells[n] || node.stage < 0 || LastProducer(graph, node, config) != nullptr) {
+      continue;
+    }
+    std::int32_t first = -1;
+    for (const ValueId output : node.outputs) {
+      for (const NodeId reader : users[ToIndex(output)]) {
+        const Node& user = graph.at(reader);
+        if (of_cells[ToIndex(reader)] && user.stage == node.stage && user.segment >= 0) {
+          first = first < 0 ? user.segment : std::min(first, user.segment);
+        }
+      }
+    }
+    node.segment = std::max(node.segment, first);
+  }
+}
+
 /// Micro batches are for several stages; with one their gradients need another wrapper. Empty if
 /// the ranks cannot be divided so.
 std::string FewerStages(std::size_t used, const JobConfig& config) {
@@ -315,6 +337,9 @@ Status ColourStages(Graph& traced, const std::vector<Region>& regions, const Job
   }
   if (config.pipeline_stages <= 1) {
     return {};
+  }
+  if (config.pipeline_interleave && config.pipeline_scheduler != "zero_bubble_v") {
+    GoWithReaders(traced, of_cells, config);
   }
   DRYDOCK_RETURN_IF_ERROR(CheckNoneEmpty(traced, regions, config));
   DRYDOCK_RETURN_IF_ERROR(PlaceStray(traced, regions, config));

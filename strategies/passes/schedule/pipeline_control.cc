@@ -444,7 +444,7 @@ Status OrderPipeline(KernelGraph& graph, const Graph& local, const JobConfig& co
     DRYDOCK_TRY(const std::vector<PipelineTask> tasks,
                 PipelineOrder(scheduler, shape, ToInt(stage)));
     CallOrder order = OrderOfSequenceCalls(scheduler, shape, ToInt(stage), tasks);
-    order.copies = order.copies || CallsCopyWeights(local, config);
+    order.copies = order.copies || CallsHandOverTuples(local);
     FormCalls(graph, local, borders, micros, order);
     if (!config.pipeline_interleave) {
       KeepLastSend(graph, ties);

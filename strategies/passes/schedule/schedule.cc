@@ -26,13 +26,13 @@ namespace drydock::strategies {
 
 namespace {
 
-/// Whether each micro batch has a gradient of its own to begin with. Not so where the calls of an
-/// interleaved pipeline stay apart, and without stages only where they share a graph; what is
+/// Whether each micro batch has a gradient of its own to begin with. Not so where the calls of a
+/// shared graph stay apart, and without stages only where they share a graph; what is
 /// shared by level 3 of a sharded optimizer waits for nothing and is there once.
 bool HasSeedOfEach(const Graph& local, const JobConfig& config, bool piped) {
   const bool shared = StageCallsSharedGraph(local);
   const bool level3 = config.enable_parallel_optimizer && config.optimizer_sharding.level == 3;
-  return (piped ? !CallsStayApart(local, config) : shared) && !(shared && level3);
+  return (piped || shared) && !CallsStayApart(local, config) && !(shared && level3);
 }
 
 /// Random masks that read numbers only are made once for the micro batches of a pipeline and where

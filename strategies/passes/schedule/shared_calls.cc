@@ -11,6 +11,7 @@
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/passes/schedule/call_table.h"
+#include "strategies/program/micro_nodes.h"
 
 /// Calls of a graph that all micro batches share.
 ///
@@ -20,8 +21,9 @@
 ///     a call copies a number that waits for all that the call gives:
 ///     TensorMove(Depend(1, MakeTuple(results)))
 ///   * a weight that the backward call reads, too, is copied in each forward call unless the
-///     backward call comes next (under gpipe even then): its results hold what was read, not where
-///     it lies: TensorMove(Load(weight))
+///     backward call comes next and reads no results of operators that have several: the results
+///     of the call hold what was read, not where it lies: TensorMove(Load(weight)). What recomputed
+///     cells read is not copied
 ///   * what a part sends waits for the reads of its weights
 ///   * gradients of the weights of a part are there when its backward calls are: one sum of
 ///     numbers, AddN(Depend(0, MakeTuple(results)), ...), stands for all of them
@@ -142,8 +144,13 @@ class CallForm : private CallTable {
         if (from != kOutside && from != slot) {
           outside_readers_[input].push_back(KernelId{static_cast<std::int32_t>(n)});
         }
-        if (slot != kOutside && IsBackward(slot) && graph_.at(input).kind == KernelKind::kLoad) {
-          read_backward_.insert({slot % borders_.parts, input});
+        if (slot != kOutside && graph_.at(input).kind == KernelKind::kLoad) {
+          const std::pair<std::size_t, KernelId> read{slot % borders_.parts, input};
+          if (IsBackward(slot)) {
+            read_backward_.insert(read);
+          } else if (!IsToBeRecomputed(local_.at(graph_.nodes[n].origin))) {
+            read_forward_.insert(read);
+          }
         }
       }
     }
@@ -244,7 +251,8 @@ class CallForm : private CallTable {
     copy.inputs.front() = BehindBarrier(copy.inputs.front());
     KernelId own = Add(std::move(copy));
     if (order_.copies && !IsBackward(slot) && IsParameter(load) &&
-        read_backward_.contains({slot % borders_.parts, load})) {
+        read_backward_.contains({slot % borders_.parts, load}) &&
+        read_forward_.contains({slot % borders_.parts, load})) {
       own = Add(
           {.name = std::string(kCopy), .inputs = {own}, .results = {{.type = TypeBehind(load)}}});
     }
@@ -561,6 +569,7 @@ class CallForm : private CallTable {
 
   std::map<KernelId, std::vector<KernelId>> outside_readers_ = {};  ///< Of nodes in calls.
   std::set<std::pair<std::size_t, KernelId>> read_backward_ = {};   ///< Part and Load.
+  std::set<std::pair<std::size_t, KernelId>> read_forward_ = {};    ///< Not by what is recomputed.
   std::map<KernelId, std::size_t> tokens_ = {};  ///< What sums read, and its call.
   KernelId state_ = kNoKernel;                   ///< At the beginning of the step.
   KernelId barrier_ = kNoKernel;                 ///< Of the call before.

@@ -262,7 +262,8 @@ def _check_pipeline_config(where, key, value, mode):
     need(bool, where, "pipeline_interleave", value["pipeline_interleave"])
     _choice(where, "pipeline_scheduler", value["pipeline_scheduler"], SCHEDULERS)
     if not value["pipeline_interleave"] and value["pipeline_scheduler"] != "1f1b":
-        raise user_error(TypeError, where + ":pipeline_config", "without pipeline_interleave the scheduler is '1f1b'")
+        raise user_error(TypeError, where + ":pipeline_config", "without pipeline_interleave the scheduler is '1f1b'",
+                         "set 'pipeline_interleave': True, or 'pipeline_scheduler': '1f1b'")
     return value
 
 
