@@ -9,7 +9,7 @@
 //
 // Example: Llama's 8 layers of width 4096 and 128,256 words on 8 replicas, level 1, 8 micro batches
 // of 4,096 tokens: 11.18 GiB as weights in 32 bits / 8 x 3 + 2 x 10.41 (sums, zeros) + 1.3 (zeros)
-// + 5.2 (16-bit copies) + 5.2 (activations) + 12.0 (24.5 bytes for each of 525 million logits).
+// + 5.2 (16-bit copies) + 5.2 (activations) + 13.9 (28.5 bytes for each of 525 million logits).
 #include "sim/planning/mindspore_memory.h"
 
 #include <algorithm>
@@ -149,17 +149,19 @@ double LogitsOf(const TrainingJob& job, const Plan& plan) {
   return heads * Real(job.model.vocabulary) * tokens / Real(plan.tensor);
 }
 
-/// Bytes for each logit at the loss.
+/// Bytes for each logit at the loss. One gradient, in 32 bits, begins all micro batches and lives
+/// through the step.
 double LogitBytes(const TrainingJob& job, const Plan& plan) {
-  if (plan.pipeline > 1) {
-    return plan.interleave > 1 ? 1.83 * job.logit_bytes : job.logit_bytes;
-  }
   const bool several = MicroBatches(job, plan) > 1;
+  const double first_gradient = several ? kWhole : 0;
+  if (plan.pipeline > 1) {
+    return plan.interleave > 1 ? 1.83 * job.logit_bytes : job.logit_bytes + first_gradient;
+  }
   if (plan.optimizer_level >= 3) {
     return job.logit_bytes + (several ? 8 : 4.5);
   }
   const double half_sums = job.storage.gradient < kWhole && several ? 4 : 0;
-  return job.logit_bytes + half_sums + (several ? 4.5 : 2.5);
+  return job.logit_bytes + half_sums + first_gradient + (several ? 4.5 : 2.5);
 }
 
 double LossBytes(const TrainingJob& job, const Plan& plan, const Held& held) {
@@ -193,6 +195,7 @@ void RaiseToOtherMoments(const TrainingJob& job, const Plan& plan, const Held& h
   } else if (plan.optimizer_level == 2 && alone) {
     const double summed = 1 - held.weights.table / std::max(held.whole, 1.0);
     other.transient = storage.gradient * (held.whole + held.cut * summed) + table;
+    other.borders = kWhole * LogitsOf(job, plan);
   }
   if (other.borders + other.transient + other.gathered > at_loss) {
     memory = other;

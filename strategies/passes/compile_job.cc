@@ -97,8 +97,9 @@ Result<Graph> Communicate(Graph local, const TracedPlan& plan) {
   if (recomputes) {
     // A graph that the micro batches of a pipeline call casts its weights in each of them, and
     // again.
-    const bool called = config.pipeline_stages > 1 && !one && StageCallsSharedGraph(local);
-    local = RecomputeActivations(std::move(local), CutsOperators(config.mode) && !called,
+    const bool casts_again = config.pipeline_stages > 1 && !one && !config.pipeline_interleave &&
+                             StageCallsSharedGraph(local);
+    local = RecomputeActivations(std::move(local), CutsOperators(config.mode) && !casts_again,
                                  gathers_again);
     DRYDOCK_TRY(local, SliceActivations(MergeEqualNodes(std::move(local)), plan));
     local = CleanLocal(std::move(local));

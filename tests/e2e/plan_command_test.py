@@ -145,12 +145,12 @@ class PlanTest(command.CommandTest):
             self.assertAlmostEqual(best["full_run"]["step_seconds"] / seconds, 1, delta=0.01)
 
     def test_search_goes_on_behind_plans_that_do_not_fit(self):
-        # With 8 of 64 experts a token the allocator's gaps are several GiB, which closed forms do not have: 15.1 GiB are 17.7 in full.
+        # With 8 of 64 experts a token the allocator's gaps are several GiB, which closed forms do not have: 17.1 GiB are 19.7 in full.
         qwen = {"model_type": "qwen3_moe", "hidden_size": 2048, "num_hidden_layers": 2, "num_attention_heads": 32, "num_key_value_heads": 4,
                 "head_dim": 128, "intermediate_size": 512, "moe_intermediate_size": 768, "num_experts": 64, "num_experts_per_tok": 8,
                 "vocab_size": 32000}
         self.write("qwen.json", json.dumps(qwen))
-        words = ("--devices=8", "--batch=32", "--sequence=4096", "--memory=16", "--top=1", "qwen.json")
+        words = ("--devices=8", "--batch=32", "--sequence=4096", "--memory=18", "--top=1", "qwen.json")
         plan = "dp4 tp1 pp2 vpp1 ep4 cp1 mb4 op1"
         run = self.drydock("plan", "--json", "--fix=" + plan, *words)
         self.assertEqual(run.status, 0, run.err)

@@ -69,7 +69,8 @@ void EndBehindSums(LoweredProgram& rolled, const Graph& local) {
 
 /// A called graph casts the weights that it reads in each call: the calls wait for each other, so
 /// their reads differ. Weights that are gathered first are cast before, and given to the call.
-void CastInEachCall(LoweredProgram& rolled, const Graph& local) {
+/// @param recomputed  those of recomputed cells, too; interleaved ones are taken to be cast once
+void CastInEachCall(LoweredProgram& rolled, const Graph& local, bool recomputed) {
   KernelGraph& graph = rolled.graph;
   const auto is_weight = [&graph](KernelId id) {
     const KernelNode& load = graph.at(id);
@@ -82,7 +83,8 @@ void CastInEachCall(LoweredProgram& rolled, const Graph& local) {
       continue;
     }
     const Node& origin = local.at(node.origin);
-    if (origin.entry->is_cast && origin.phase == Phase::kForward) {
+    if (origin.entry->is_cast && origin.phase == Phase::kForward &&
+        (recomputed || !IsInRecomputedScope(origin))) {
       node.micro_use = MicroUse::kEach;
     }
   }
@@ -97,7 +99,7 @@ Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config,
     MakeMasksOnce(lowered, local);
   }
   if (piped && StageCallsSharedGraph(local)) {
-    CastInEachCall(lowered, local);
+    CastInEachCall(lowered, local, !config.pipeline_interleave);
   }
   if (StageCallsSharedGraph(local)) {  // Its kernels are made once, for all calls.
     ShareConstantsOfMicroBatches(lowered.graph);
