@@ -159,7 +159,7 @@ class PlanTest(command.CommandTest):
         self.assertEqual(alone.status, 7)
         self.assertIn("does not fit", alone.out)
         self.assertNotIn("to paste", alone.out)
-        self.assertIn("none of the 1 plans that were compiled fits into 16.0 GiB, and no other is expected to", alone.err)
+        self.assertIn("none of the 1 plans that were compiled fits into 18.0 GiB, and no other is expected to", alone.err)
 
     def test_output_is_what_the_schema_describes(self):
         if jsonschema is None:
