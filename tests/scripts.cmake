@@ -20,7 +20,7 @@ function(drydock_python_tests label)
     get_filename_component(name ${script} NAME_WE)
     add_test(NAME ${label}.${name}
       COMMAND ${DRYDOCK_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/tools/run_unittest.py ${script})
-    set_tests_properties(${label}.${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT 600
+    set_tests_properties(${label}.${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT 1500
       ENVIRONMENT "${environment}")
   endforeach()
 endfunction()

@@ -9,14 +9,9 @@ import subprocess
 import time
 import unittest
 
+from free_ports import free_port
+
 ETCD = shutil.which("etcd", path=os.environ.get("PATH", "") + ":/usr/bin:/usr/local/bin")
-
-
-def free_port():
-    """A port that was free a moment ago."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class Etcd:

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 import launch
-from etcd import ETCD, Etcd, free_port
+from etcd import ETCD, Etcd
 from launch_elastic_test import DRYDOCK, TRAIN, TTL
 
 OPENSSL = shutil.which("openssl")
@@ -38,7 +38,7 @@ class SecureEtcd(Etcd):
     """Plain for the test, TLS for the job."""
 
     def __init__(self, folder, certificate, *flags):
-        self.tls_port, self.certificate, self.flags = free_port(), certificate, flags
+        self.tls_port, self.certificate, self.flags = launch.free_port(), certificate, flags
         super().__init__(folder)
 
     def start(self):
@@ -85,7 +85,7 @@ class SecureEtcdTest(launch.LaunchTest):
         self.write("done", "")
         words = [DRYDOCK, "paddle-launch", "--python=" + sys.executable, "--elastic_server=" + server, "--job_id=" + self.mark,
                  "--np=1", "--host=127.0.0.2", "--log_dir=out", "--nproc_per_node=1",
-                 "--master_port=%d" % (launch.free_port() % 50000 + 1024), "train.py"]
+                 "--master_port=%d" % launch.free_port(64), "train.py"]
         done = subprocess.run(words, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=launch.SECONDS,
                               env=self.variables(PADDLE_ELASTIC_TTL=str(TTL), PADDLE_ELASTIC_TIMEOUT="1", **variables), check=False)
         self.assertEqual(self.marked(), [], done.stderr)

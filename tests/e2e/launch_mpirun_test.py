@@ -154,11 +154,10 @@ if [ "$1" = --version ]; then echo "mpirun (Open MPI) 4.1.4"; else echo got "$@"
 class UnderOpenMpiTest(launch.LaunchTest):
     def under(self, ranks, *arguments, **variables):
         """`mpirun -n RANKS ...` of Open MPI."""
-        done = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), *map(str, arguments)],
-                              cwd=self.folder, timeout=launch.SECONDS, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, env=self.variables(TMPDIR="/tmp", **variables), check=False)
-        self.assertEqual(self.marked(), [], done.stderr)
-        return command.Run(done.returncode, done.stdout, done.stderr)
+        run = launch.open_mpi(ranks, *arguments, cwd=self.folder, env=self.variables(TMPDIR="/tmp", **variables))
+        # What mpirun ends it does not always wait for.
+        self.assertTrue(launch.wait_until(lambda: not self.marked()), "processes are left: " + run.err)
+        return run
 
     def port(self):
         return "--master_port=%d" % launch.free_port()

@@ -25,9 +25,9 @@ class RefusedTest(launch.LaunchTest):
         for state in ("listening", "waiting"):
             with self.subTest(state), socket.socket() as holder:
                 holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as launchers do
-                holder.bind(("127.0.0.1", 0))
+                port = launch.free_port()
+                holder.bind(("127.0.0.1", port))
                 holder.listen()
-                port = holder.getsockname()[1]
                 if state == "waiting":
                     self.leave_in_time_wait(holder)
                     self.assertEqual(self.launch(1, "--master_port=%d" % port, "net.py").status, 0)

@@ -39,8 +39,9 @@ MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 ReturnToService=2
-SlurmdTimeout=5
-KillWait=2
+SlurmdTimeout=1000
+MessageTimeout=100
+KillWait=5
 NodeName=n0 NodeAddr=127.0.0.1 Port={ports[1]} CPUs=1 State=UNKNOWN
 NodeName=n1 NodeAddr=127.0.0.1 Port={ports[2]} CPUs=1 State=UNKNOWN
 PartitionName=all Nodes=n0,n1 Default=YES MaxTime=INFINITE State=UP

@@ -72,6 +72,7 @@ class SchedulerKilledTest(launch.LaunchTest):
         self.random = random.Random(self.seed)
         self.port = launch.free_port()
         self.acknowledged = set()
+        self.enough = MEMBERS
 
     def start_scheduler(self, words):
         process = subprocess.Popen(words, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -104,8 +105,10 @@ class SchedulerKilledTest(launch.LaunchTest):
                 self.assertEqual(name, SUCCESS, "rank %d, seed %d" % (rank, self.seed))
 
     def register(self, ranks):
-        """Until the scheduler dies or all are done."""
+        """Until the scheduler dies, all are done, or enough are for this round."""
         for rank in ranks:
+            if len(self.acknowledged) >= self.enough:
+                return
             try:
                 with Client(self.port) as client:
                     name, _ = client.ask(REGISTRATION, registration(rank))
@@ -122,6 +125,8 @@ class SchedulerKilledTest(launch.LaunchTest):
         self.random.shuffle(ranks)
         clients = [threading.Thread(target=self.register, args=(ranks[part::3],)) for part in range(3)]
         wanted = len(self.acknowledged) + self.random.randrange(min(8, len(ranks)))
+        # The kill comes in the middle; on a busy machine it comes late, and some must be left for the next round.
+        self.enough = wanted + 4
         for client in clients:
             client.start()
         self.assertTrue(launch.wait_until(lambda: len(self.acknowledged) >= wanted))
@@ -150,6 +155,7 @@ class SchedulerKilledTest(launch.LaunchTest):
         scheduler = self.start_scheduler(words)
         self.wait_for_port(scheduler)
         self.check_members()
+        self.enough = MEMBERS
         self.register(self.missing())
         self.assertEqual(self.missing(), [], "seed %d" % self.seed)
         with Client(self.port) as client:

@@ -85,10 +85,13 @@ class SpreadTest(launch.LaunchTest):
         self.assertEqual([host["ranks"] for host in spread["hosts"]], ["0-2", "3-5", "6-7"])
 
     def test_a_host_that_does_not_come_is_named(self):
-        words = self.words("--cluster_time_out=3", NET)
-        run, *_ = self.end_hosts([self.begin_host(host, 4, words) for host in (0, 1, 3)])
-        self.assertEqual(run.status, 4, run.err)
-        self.assertIn("error[BUILD_TIMEOUT]: host 2 of 4 (ranks 8 to 11) did not come within 3 s: 12 of 16", run.err)
+        for seconds in (3, 20, 80):  # on a busy machine the others need more than a few
+            words = self.words("--cluster_time_out=%d" % seconds, NET)
+            run, *_ = self.end_hosts([self.begin_host(host, 4, words) for host in (0, 1, 3)])
+            self.assertEqual(run.status, 4, run.err)
+            if ": 12 of 16" in run.err:
+                break
+        self.assertIn("error[BUILD_TIMEOUT]: host 2 of 4 (ranks 8 to 11) did not come within %d s: 12 of 16" % seconds, run.err)
 
     def test_hosts_without_a_scheduler(self):
         run, = self.end_hosts([self.begin_host(1, 4, self.words("--cluster_time_out=2", NET))])
@@ -195,11 +198,9 @@ class SpreadTest(launch.LaunchTest):
 
     @unittest.skipIf(launch_mpirun_test.REASON, launch_mpirun_test.REASON)
     def test_under_open_mpi(self):
-        done = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", *self.words("--log_dir=many", NET)],
-                              cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              env=self.variables(), timeout=launch.SECONDS, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stdout.count("Played on 2 hosts"), 1)
+        run = launch.open_mpi(2, *self.words("--log_dir=many", NET), cwd=self.folder, env=self.variables())
+        self.assertEqual(run.status, 0, run.err)
+        self.assertEqual(run.out.count("Played on 2 hosts"), 1)
         self.one_host("--log_dir=one", NET)
         self.assert_same_reports("many", "one")
 

@@ -80,7 +80,7 @@ class ByHandTest(JobTest):
         weights = [line.split()[1] for line in self.results(4)]
         self.assertEqual(len(weights), 4)
         self.assertEqual(len(set(weights)), 1, "all ranks end with the same weights")
-        self.assertEqual(scheduler.wait(SECONDS), 0)
+        self.assertEqual(self.end_of(scheduler), 0)
 
     def test_ids_that_are_texts_get_ranks_in_their_order(self):
         """The release is found in PATH's Python or learned; here it is said, as it must be for texts."""
@@ -88,7 +88,7 @@ class ByHandTest(JobTest):
         self.assertEqual(self.statuses(self.workers(2, ids=["worker_b", "worker_a"])), [0, 0])
         # By id within one address: worker_a is rank 0, though it was started second.
         self.assertEqual([line.split()[0] for line in self.results(2)], ["1", "0"])
-        self.assertEqual(scheduler.wait(SECONDS), 0)
+        self.assertEqual(self.end_of(scheduler), 0)
 
     def test_a_killed_worker_ends_the_others_and_the_scheduler(self):
         scheduler = self.scheduler(2, MS_NODE_TIMEOUT="8")
@@ -126,7 +126,7 @@ class ByHandTest(JobTest):
         if told := waits and self.one_that_did_not_reconnect(statuses, proxy):
             return told
         self.assertEqual(statuses, [0, 0], "".join(self.text(name)[-4000:] for name in ("worker_0.log", "worker_1.log", "scheduler.log")))
-        self.assertEqual(scheduler.wait(SECONDS), 0, self.text("scheduler.log"))
+        self.assertEqual(self.end_of(scheduler), 0, self.text("scheduler.log"))
         self.assert_sum(2)
         return ""
 
@@ -158,7 +158,7 @@ class ByHandTest(JobTest):
         self.wait_text("second.log", "listening at")
         go.touch()
         self.assertEqual(self.statuses(workers), [0, 0])
-        self.assertEqual(second.wait(SECONDS), 0, self.text("second.log"))
+        self.assertEqual(self.end_of(second), 0, self.text("second.log"))
         self.assert_sum(2)
 
     def test_an_extra_worker_and_a_second_one_of_an_id_are_turned_away(self):
@@ -168,13 +168,13 @@ class ByHandTest(JobTest):
             self.wait_text("worker_%d.log" % rank, "RESULT")
         strangers = [self.start(workers[0].args, "stranger_%s.log" % node_id, MS_NODE_ID=node_id,
                                 MS_ROLE="MS_WORKER", **self.place(2)) for node_id in ("1", "2")]
-        self.assertEqual(self.statuses(strangers), [1, 1])
+        self.assertNotIn(0, self.statuses(strangers))  # 1, or a signal where MindSpore's own clean-up crashes
         for name in ("stranger_1.log", "stranger_2.log"):
             self.assertIn("Failed to register the compute graph node", self.text(name))
         (self.folder / "go").touch()
         self.assertEqual(self.statuses(workers), [0, 0])
         self.assert_sum(2)
-        self.assertEqual(scheduler.wait(SECONDS), 0)
+        self.assertEqual(self.end_of(scheduler), 0)
 
     def test_two_workers_add_up_over_tls(self):
         config, password = self.make_tls()
@@ -182,7 +182,7 @@ class ByHandTest(JobTest):
         workers = self.workers(2, ENABLE_SSL="1", TLS_CONFIG=str(config), TLS_PASSWORD="secret")
         self.assertEqual(self.statuses(workers), [0, 0], self.text("worker_0.log")[-3000:])
         self.assert_sum(2)
-        self.assertEqual(scheduler.wait(SECONDS), 0)
+        self.assertEqual(self.end_of(scheduler), 0)
 
     def test_our_workers_are_served_by_its_scheduler(self):
         for count in (1, 129):  # up to 128 MindSpore polls every half second, above more slowly
@@ -191,7 +191,7 @@ class ByHandTest(JobTest):
                 ours = self.our_workers(count)
                 self.assertEqual(set(self.statuses(ours)), {0}, self.text("ours_0.log"))
                 self.assertIn("ready", self.text("ours_0.log"))
-                self.assertEqual(scheduler.wait(SECONDS), 0)
+                self.assertEqual(self.end_of(scheduler), 0)
 
 
 if __name__ == "__main__":

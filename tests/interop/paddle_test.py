@@ -1,7 +1,9 @@
 """Real Paddle jobs (the CPU wheel) under `drydock paddle-launch` and under plain msrun: collective sums over gloo, and
-the roles of two parameter servers and two trainers. DRYDOCK_PADDLE_PYTHON names an interpreter that has the package."""
+two parameter servers with two trainers. DRYDOCK_PADDLE_PYTHON names an interpreter that has the package,
+DRYDOCK_PADDLE_SERVERS_PYTHON one with a release whose wheel has parameter servers."""
 
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -13,21 +15,36 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "e2e"))
 from etcd import ETCD, Etcd  # noqa: E402  beside the tests of whole commands
 
 PYTHON = os.environ.get("DRYDOCK_PADDLE_PYTHON", "")
+SERVERS_PYTHON = os.environ.get("DRYDOCK_PADDLE_SERVERS_PYTHON", "")
 HERE = Path(__file__).resolve().parent
 SECONDS = 300  # importing the package alone takes many seconds on a busy machine
 
 
-@unittest.skipUnless(PYTHON, "no interpreter with PaddlePaddle (DRYDOCK_PADDLE_PYTHON)")
-class PaddleTest(mindspore_job.JobTest):
+class LaunchTest(mindspore_job.JobTest):
     def run_job(self, *words, **variables):
         done = subprocess.run(list(map(str, words)), cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=SECONDS, env=dict(os.environ, **variables), check=False)
         self.assertEqual(done.returncode, 0, done.stdout[-3000:])
         return done.stdout
 
-    def launch(self, *words, **variables):
-        return self.run_job(mindspore_job.BUILD / "bin/drydock", "paddle-launch", "--python=" + PYTHON, *words, **variables)
+    def launch(self, *words, python=PYTHON, **variables):
+        return self.run_job(mindspore_job.BUILD / "bin/drydock", "paddle-launch", "--python=" + python, *words, **variables)
 
+
+@unittest.skipUnless(SERVERS_PYTHON, "no interpreter with a Paddle that has parameter servers (DRYDOCK_PADDLE_SERVERS_PYTHON)")
+class PaddleServersTest(LaunchTest):
+    def test_page_003_parameter_servers_train(self):
+        """--server_num=2 --worker_num=2: a network without noise, so that the loss (4 to 8 in the beginning) goes to nothing."""
+        self.launch("--server_num=2", "--worker_num=2", HERE / "paddle_train_servers.py", python=SERVERS_PYTHON)
+        for index in (0, 1):
+            self.assertIn("SERVER %d of 2" % index, self.text("log/serverlog.%d" % index))
+            first, last = map(float, re.search(r"^TRAINER %d of 2 (\S+) (\S+)$" % index, self.text("log/workerlog.%d" % index), re.M).groups())
+            self.assertGreater(first, 0.1)
+            self.assertLess(last, 1e-3)
+
+
+@unittest.skipUnless(PYTHON, "no interpreter with PaddlePaddle (DRYDOCK_PADDLE_PYTHON)")
+class PaddleTest(LaunchTest):
     def assert_sums(self, pattern):
         for rank in (0, 1):
             self.assertIn("SUM %d of 2 is 3" % rank, self.text(pattern % rank))  # 1 + 2
@@ -60,10 +77,12 @@ class PaddleTest(mindspore_job.JobTest):
         etcd = Etcd(self.folder / "etcd")
         self.addCleanup(lambda: etcd.stop())
 
+        port = mindspore_job.free_port(64)  # a further one for each round
+
         def node(number):
             return self.start([mindspore_job.BUILD / "bin/drydock", "paddle-launch", "--python=" + PYTHON, "--nproc_per_node=1",
                                "--elastic_server=127.0.0.1:%d" % etcd.port, "--job_id=job1", "--np=1:2", "--grace=2",
-                               "--master_port=%d" % (self.port % 50000 + 1024), "--host=127.0.0.%d" % number, "--log_dir=node%d" % number,
+                               "--master_port=%d" % port, "--host=127.0.0.%d" % number, "--log_dir=node%d" % number,
                                HERE / "paddle_elastic.py"], "node%d.log" % number, PADDLE_ELASTIC_TTL="6", PADDLE_ELASTIC_TIMEOUT="3")
 
         first, second = node(2), node(3)

@@ -8,7 +8,7 @@ import signal
 import sys
 import unittest
 
-from mindspore_job import SECONDS, JobTest
+from mindspore_job import JobTest
 
 ATTEMPTS = 3
 RELEASES = dict(word.split("=", 1) for word in os.environ.get("DRYDOCK_MINDSPORE_RELEASES", "").split())
@@ -29,7 +29,7 @@ class ReleasesTest(JobTest):
             self.forget_logs()
         self.assertEqual(statuses, [0, 0], self.text("worker_0.log")[-3000:])
         self.assert_sum(2)
-        self.assertEqual(scheduler.wait(SECONDS), 0)
+        self.assertEqual(self.end_of(scheduler), 0)
 
     def crashed_at_exit(self, statuses):
         """2.8.0 did so in one of some sixty runs, while its interpreter ended."""
@@ -46,7 +46,7 @@ class ReleasesTest(JobTest):
     def our_workers_are_served_by_its_scheduler(self, python):
         scheduler = self.its_scheduler(2, python)
         self.assertEqual(self.statuses(self.our_workers(2)), [0, 0], self.text("ours_0.log"))
-        self.assertEqual(scheduler.wait(SECONDS), 0)
+        self.assertEqual(self.end_of(scheduler), 0)
 
     def path_without_mindspore(self):
         return str(self.folder)

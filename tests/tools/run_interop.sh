@@ -39,17 +39,22 @@ if [ -z "${DRYDOCK_MINDSPORE_RELEASES:-}" ]; then
   done
   export DRYDOCK_MINDSPORE_RELEASES
 fi
-# Paddle's CPU wheel (190 MB), once, into an environment of its own.
-paddle=${DRYDOCK_INTEROP_CACHE:-$HOME/.cache/drydock}/paddle-${PADDLE_RELEASE:-3.3.1}
-if [ -z "${DRYDOCK_PADDLE_PYTHON:-}" ] && [ ! -x "$paddle/bin/python" ]; then
-  rm -rf "$paddle.new"
-  timeout "${PADDLE_INSTALL_SECONDS:-90}" bash -c "'${DRYDOCK_MINDSPORE_PYTHON:-python3}' -m venv '$paddle.new' &&
-    '$paddle.new/bin/pip' install -q 'paddlepaddle==${PADDLE_RELEASE:-3.3.1}'" >/dev/null 2>&1 &&
-    mv "$paddle.new" "$paddle" || { rm -rf "$paddle.new"; echo "interop: SKIPPED: PaddlePaddle cannot be installed in time"; }
-fi
-if [ -z "${DRYDOCK_PADDLE_PYTHON:-}" ] && [ -x "$paddle/bin/python" ]; then
-  export DRYDOCK_PADDLE_PYTHON=$paddle/bin/python
-fi
+# install_paddle VARIABLE RELEASE PACKAGE...: its CPU wheel, once, into an environment of its own; VARIABLE names the interpreter afterwards.
+install_paddle() {
+  local variable=$1 release=$2 folder=${DRYDOCK_INTEROP_CACHE:-$HOME/.cache/drydock}/paddle-$2
+  shift 2
+  [ -z "${!variable:-}" ] || return 0
+  if [ ! -x "$folder/bin/python" ]; then
+    rm -rf "$folder.new"
+    timeout "${PADDLE_INSTALL_SECONDS:-90}" bash -c '"$1" -m venv "$2" && "$2/bin/pip" install -q "${@:3}"' bash \
+      "${DRYDOCK_MINDSPORE_PYTHON:-python3}" "$folder.new" "paddlepaddle==$release" "$@" >/dev/null 2>&1 &&
+      mv "$folder.new" "$folder" || { rm -rf "$folder.new"; echo "interop: SKIPPED: PaddlePaddle $release cannot be installed in time"; }
+  fi
+  [ ! -x "$folder/bin/python" ] || export "$variable=$folder/bin/python"
+}
+install_paddle DRYDOCK_PADDLE_PYTHON "${PADDLE_RELEASE:-3.3.1}" # 190 MB
+# The last one whose public wheel has parameter servers (126 MB).
+install_paddle DRYDOCK_PADDLE_SERVERS_PYTHON 2.6.2 'numpy<2' 'protobuf==4.25.8' setuptools
 export DRYDOCK_BUILD_DIR=${DRYDOCK_BUILD_DIR:-$PWD/build/dev}
 
 # Workers mostly wait for their next poll, so the files share the time of the longest.
