@@ -64,7 +64,17 @@ Status TakeBinding(MpirunRequest& request, std::string_view word) {
       return {};
     }
   }
-  return Fail(ErrorCode::kInvalidArgument, "invalid choice: '" + std::string(word) + "'");
+  return Fail(ErrorCode::kInvalidArgument,
+              "invalid choice: '" + std::string(word) + "' (choose from none, core)");
+}
+
+/// Remedies name the flags that people gave.
+Error InMpirunsWords(Error error) {
+  constexpr std::string_view kOurs = "--log_dir";
+  if (const std::size_t at = error.hint.find(kOurs); at != std::string::npos) {
+    error.hint.replace(at, kOurs.size(), "--output-filename");
+  }
+  return error;
 }
 
 /// Accepted, and said to be without effect where we start the ranks.
@@ -166,8 +176,9 @@ Status TakeRanks(MpirunRequest& request, const std::vector<HostSlots>& hosts, bo
     return FailUsage("argument -n: " + std::to_string(request.ranks) +
                          " ranks, but the hosts have " + std::to_string(limit) +
                          (limit == most ? " slots at most" : " slots"),
-                     request.oversubscribes ? "name more hosts"
-                                            : "give the hosts more slots, or add --oversubscribe");
+                     request.oversubscribes || (bounded && request.ranks > most)
+                         ? "name more hosts, or raise their max_slots"
+                         : "give the hosts more slots, or add --oversubscribe");
   }
   return {};
 }
@@ -229,7 +240,11 @@ class MpirunCommand : public Command {
                         .out = context.out,
                         .log = context.log,
                         .stop = context.stop};
-    return dry ? DryRun(options, inner) : RealRun(options, inner);
+    auto status = dry ? DryRun(options, inner) : RealRun(options, inner);
+    if (!status && !request_.output_folder.empty()) {
+      return tl::unexpected(InMpirunsWords(std::move(status.error())));
+    }
+    return status;
   }
 
  private:

@@ -4,7 +4,9 @@
 // rank, and the scheduler is that of node 0.
 #include "launcher/outer_job.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "launcher/exit_code.h"
@@ -200,6 +202,39 @@ std::string_view FirstInBrackets(std::string_view list) {
   return list.substr(0, list.find_first_of("-,]"));
 }
 
+/// The outer job, also one of a single process.
+Result<std::optional<OuterJob>> ReadOuterJob(const Environment& environment) {
+  if (Variable(environment, kJobMarkName)) {
+    return std::nullopt;  // a rank of ours that starts a job of its own
+  }
+  for (const Reader read : kReaders) {
+    DRYDOCK_TRY(std::optional<OuterJob> job, read(environment));
+    if (job) {
+      DRYDOCK_RETURN_IF_ERROR(CheckPlace(*job));
+      return job;
+    }
+  }
+  return std::nullopt;
+}
+
+/// `srun --pty bash`: what is typed there is no part of the job.
+bool IsShell(const OuterJob& job, const Environment& environment) {
+  return job.size == 1 && Variable(environment, "SLURM_PTY_PORT").has_value();
+}
+
+/// `srun -n 1 msrun net.py`: one node. Where each node has such a job, flags say which one it is.
+void TakeOnlyProcess(MsrunOptions& options, const FlagSet& flags, const OuterJob& job) {
+  constexpr std::array<std::string_view, 4> kPlaces = {"worker_num", "local_worker_num",
+                                                       "node_rank", "master_addr"};
+  const bool says_place =
+      std::ranges::any_of(kPlaces, [&](std::string_view name) { return flags.Given(name); });
+  if (job.ranks_each > 0 && !says_place) {
+    options.worker_num = job.ranks_each;
+    options.local_worker_num = job.ranks_each;
+    options.worker_num_given = true;
+  }
+}
+
 Status TakeNodeRank(MsrunOptions& options, const FlagSet& flags, const OuterJob& job) {
   if (flags.Given("node_rank") && options.node_rank != job.index && options.node_rank >= 0) {
     return FailUsage("argument --node_rank=" + std::to_string(options.node_rank) + " contradicts " +
@@ -262,24 +297,23 @@ std::string FirstHostOf(std::string_view nodelist) {
 }
 
 Result<std::optional<OuterJob>> FindOuterJob(const Environment& environment) {
-  if (Variable(environment, kJobMarkName)) {
-    return std::nullopt;  // a rank of ours that starts a job of its own
-  }
-  for (const Reader read : kReaders) {
-    DRYDOCK_TRY(std::optional<OuterJob> job, read(environment));
-    if (job) {
-      DRYDOCK_RETURN_IF_ERROR(CheckPlace(*job));
-      return job->size == 1 ? std::nullopt : std::move(job);
-    }
-  }
-  return std::nullopt;
+  DRYDOCK_TRY(std::optional<OuterJob> job, ReadOuterJob(environment));
+  return job && job->size == 1 ? std::nullopt : std::move(job);
 }
 
 Status TakeOuterJob(MsrunOptions& options, const FlagSet& flags, const Environment& environment) {
-  DRYDOCK_TRY(options.outer, FindOuterJob(environment));
-  if (!options.outer) {
+  DRYDOCK_TRY(std::optional<OuterJob> found, ReadOuterJob(environment));
+  if (!found || IsShell(*found, environment)) {
     return {};
   }
+  if (!flags.Given("join")) {
+    options.join = true;
+  }
+  if (found->size == 1) {
+    TakeOnlyProcess(options, flags, *found);
+    return {};
+  }
+  options.outer = std::move(found);
   const OuterJob& job = *options.outer;
   if (!job.is_complete()) {
     // Flags say how many nodes there are; a job of one node may run in any pod.
@@ -298,9 +332,6 @@ Status TakeOuterJob(MsrunOptions& options, const FlagSet& flags, const Environme
                        "give its address with --master_addr");
     }
     options.master_addr = job.master.empty() ? options.master_addr : job.master;
-  }
-  if (!flags.Given("join")) {
-    options.join = true;
   }
   return {};
 }

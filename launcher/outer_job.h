@@ -46,7 +46,8 @@ struct OuterJob {
 [[nodiscard]] std::string FirstHostOf(std::string_view nodelist);
 
 /// Takes node rank, numbers of ranks and master from the outer job where no flag gives them, and
-/// joins unless told otherwise, since the outer job ends what a process leaves behind.
+/// joins unless told otherwise, since the outer job ends what a process leaves behind. Of a job of
+/// one process it takes the number of ranks, where no flag says which node that is.
 /// @error USAGE  a flag contradicts the outer job; both are named
 [[nodiscard]] Status TakeOuterJob(MsrunOptions& options, const FlagSet& flags,
                                   const Environment& environment);

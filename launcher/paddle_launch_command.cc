@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "launcher/commands.h"
 #include "launcher/elastic/elastic_job.h"
@@ -41,8 +42,10 @@ struct PaddleRequest {
   std::int64_t round = 0;
   std::string ignored = {};
 
+  /// Any word of parameter servers makes it a job with them, as Paddle's launcher has it.
   [[nodiscard]] bool has_servers() const {
-    return !servers.empty() || server_num > 0 || run_mode == "ps" || run_mode == "ps-heter";
+    return !servers.empty() || !trainers.empty() || !heter_trainers.empty() || server_num > 0 ||
+           trainer_num > 0 || heter_trainer_num > 0 || run_mode == "ps" || run_mode == "ps-heter";
   }
 };
 
@@ -189,6 +192,7 @@ class PaddleLaunchCommand : public Command {
       return FailUsage("the following arguments are required: training_script",
                        "drydock paddle-launch --nproc_per_node=2 train.py");
     }
+    DRYDOCK_RETURN_IF_ERROR(CheckNumbersGiven(flags));
     DRYDOCK_RETURN_IF_ERROR(CheckMode());
     DRYDOCK_RETURN_IF_ERROR(TakeElastic(flags, context.environment));
     if (!request_.elastic.server.empty()) {
@@ -286,6 +290,24 @@ class PaddleLaunchCommand : public Command {
     return {};
   }
 
+  /// @error USAGE  counts that are none
+  [[nodiscard]] Status CheckNumbersGiven(const FlagSet& flags) const {
+    if (flags.Given("nproc_per_node") && request_.ranks_per_node <= 0) {
+      return FailUsage("argument --nproc_per_node: must be greater than 0, but it is " +
+                       std::to_string(request_.ranks_per_node));
+    }
+    for (const auto& [name, count] : {std::pair("server_num", request_.server_num),
+                                      std::pair("worker_num", request_.trainer_num),
+                                      std::pair("heter_worker_num", request_.heter_trainer_num)}) {
+      constexpr std::int64_t kMost = std::int64_t{1} << 20U;
+      if (count < 0 || count > kMost) {
+        return FailUsage("argument --" + std::string(name) + ": " + std::to_string(count) +
+                         " is not a number of processes");
+      }
+    }
+    return {};
+  }
+
   /// @error USAGE  unknown, or flags of two modes
   [[nodiscard]] Status CheckMode() const {
     for (const std::string_view known : {"", "collective", "ps", "ps-heter"}) {
@@ -337,7 +359,14 @@ class PaddleLaunchCommand : public Command {
     const auto nodes = ReadIntWord(request_.nodes);
     if (!nodes || *nodes < 1) {
       return FailUsage("argument --nnodes: '" + request_.nodes + "' is not a number of nodes",
-                       "ranges of nodes are not handled");
+                       request_.nodes.find(':') == std::string::npos
+                           ? "give a whole number from 1 on"
+                           : "ranges of nodes are not handled");
+    }
+    if (request_.node_rank < -1 || request_.node_rank >= *nodes) {
+      return FailUsage("argument --rank=" + std::to_string(request_.node_rank) + ": the job has " +
+                           std::to_string(*nodes) + " nodes",
+                       "number them from 0 on, or leave it out");
     }
     if (*nodes > 1 && request_.master.empty()) {
       return FailUsage("argument --nnodes: several nodes need --master or --ips",
@@ -347,6 +376,12 @@ class PaddleLaunchCommand : public Command {
     if (*nodes > 1) {
       options_.master_addr = HostOf(request_.master);
       options_.master_port = PortOf(request_.master);
+      if (options_.master_addr.empty() || options_.master_port < 1024 ||
+          options_.master_port > 65535) {
+        return FailUsage("argument --master: '" + request_.master +
+                             "' is not an address with a port from 1024 to 65535",
+                         "write --master=192.0.2.1:8118");
+      }
     }
     return *nodes;
   }

@@ -106,9 +106,13 @@ class MpirunTest(launch.LaunchTest):
 
     def test_bad_input_is_one_line(self):
         self.write("twice", "a slots=2\na slots=3\n")
+        self.write("few", "localhost slots=2 max_slots=2\n")
         self.write("aliases", "localhost slots=2\n127.0.0.1 slots=2\n")
         for arguments, status, what in (
                 (["-n", 3, "-H", "localhost:2", "true"], 2, "3 ranks, but the hosts have 2 slots"),
+                (["-n", 3, "--hostfile", "few", "true"], 2, "2 slots at most; hint: name more hosts"),
+                (["-n", 1, "--bind-to", "chair", "true"], 2, "choose from none, core"),
+                (["-n", 1, "--output-filename", "few", "true"], 3, "choose another folder with --output-filename"),
                 (["-n", 1, "-H", "nobody.invalid", "true"], 3, "nobody.invalid"),
                 (["--hostfile", "twice", "true"], 2, "twice:2"),
                 (["--hostfile", "missing", "true"], 2, "missing"),
@@ -197,6 +201,11 @@ class UnderOpenMpiTest(launch.LaunchTest):
         self.assertNotEqual(run.status, 0)
         self.assertIn("first: rank 1", run.err)
         self.assertEqual(self.log("out/worker_1.log"), "cause\n")
+
+    def test_one_process_stays_until_the_end(self):
+        """mpirun would end what it leaves behind."""
+        run = self.under(1, command.MSRUN, self.port(), "--worker_num=2", "--local_worker_num=2", "bash", "-c", "sleep 0.5; echo end $RANK")
+        self.assertEqual((run.status, sorted(line for line in run.out.splitlines() if line.startswith("end"))), (0, ["end 0", "end 1"]), run.err)
 
     def test_dry_run_is_played_once(self):
         run = self.under(4, command.MSRUN, "--sim_level=1", "--worker_num=8", "--log_dir=out", command.EXAMPLES / "quickstart/net.py")

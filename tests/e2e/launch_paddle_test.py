@@ -104,6 +104,14 @@ class PaddleLaunchTest(launch.LaunchTest):
                 (["--servers=203.0.113.1:6170", "--workers=203.0.113.1:6171", "train.py"], 2, "no endpoint of the job"),
                 (["--nnodes=2", "train.py"], 2, "need --master"),
                 (["--nnodes=1:2", "train.py"], 2, "ranges of nodes"),
+                (["--nnodes=0", "train.py"], 2, "from 1 on"),
+                (["--master=127.0.0.1:99999", "--nnodes=2", "train.py"], 2, "--master: '127.0.0.1:99999' is not an address with a port"),
+                (["--master=127.0.0.1", "--nnodes=2", "train.py"], 2, "--master: '127.0.0.1' is not an address with a port"),
+                (["--master=127.0.0.1:8118", "--nnodes=2", "--rank=2", "train.py"], 2, "--rank=2: the job has 2 nodes"),
+                (["--nproc_per_node=0", "train.py"], 2, "--nproc_per_node: must be greater than 0"),
+                (["--server_num=2", "--worker_num=-1", "train.py"], 2, "--worker_num: -1 is not a number of processes"),
+                (["--worker_num=2", "train.py"], 2, "needs servers and trainers"),
+                (["--workers=127.0.0.1:6171", "train.py"], 2, "needs servers and trainers"),
                 (["--nproc_per_node=1"], 2, "training_script"),
                 (["missing.py"], 3, "missing.py")):
             run = self.run_launch(*arguments)

@@ -165,6 +165,12 @@ class SlurmTest(launch.LaunchTest):
         for rank in range(4):
             self.assertEqual(self.log("out/worker_%d.log" % rank), "PLACE %d 4 %d 4 %d 127.0.0.1\n" % (rank, rank, rank // 2))
 
+    def test_one_task_stays_until_the_end(self):
+        """Its step would end what it leaves behind."""
+        run = self.srun(1, command.MSRUN, "--master_port=%d" % launch.free_port(), "--worker_num=2", "--local_worker_num=2", "--log_dir=out",
+                        "bash", "-c", "sleep 0.5; echo end")
+        self.assertEqual((run.status, self.log("out/worker_1.log")), (0, "end\n"), run.err)
+
     def test_rank_that_fails_ends_all(self):
         run = self.srun(2, command.MSRUN, "--master_port=%d" % launch.free_port(), "--rendezvous=launcher", "--log_dir=out",
                         "bash", "-c", "if [ $RANK = 1 ]; then echo cause; exit 3; fi; exec sleep 60")

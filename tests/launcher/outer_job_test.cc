@@ -95,6 +95,48 @@ TEST(OuterJob, OneProcessIsNoJob) {
   EXPECT_FALSE(job->has_value());
 }
 
+/// One pod, one task: what it leaves behind ends with it, so msrun stays; the devices say how many
+/// ranks there are.
+TEST(OuterJob, OneProcessStaysAndTakesItsNumberOfRanks) {
+  const Environment task = {{"SLURM_STEP_ID", "0"},
+                            {"SLURM_PROCID", "0"},
+                            {"SLURM_STEP_NUM_TASKS", "1"},
+                            {"SLURM_GPUS_ON_NODE", "4"}};
+  const Environment pod = {{"KUBERNETES_SERVICE_HOST", "10.96.0.1"},
+                           {"PET_NODE_RANK", "0"},
+                           {"PET_NNODES", "1"},
+                           {"PET_NPROC_PER_NODE", "4"},
+                           {"PET_MASTER_ADDR", "localhost"}};
+  for (const Environment& environment : {task, pod}) {
+    const auto alone = OptionsOf({}, environment);
+    ASSERT_TRUE(alone.has_value());
+    EXPECT_EQ(alone->worker_num, 4);
+    EXPECT_EQ(alone->local_worker_num, 4);
+    EXPECT_TRUE(alone->join);
+    EXPECT_FALSE(alone->outer.has_value());
+    EXPECT_FALSE(OptionsOf({"--join=False"}, environment)->join);
+    // A job for each node, started one by one.
+    const auto second =
+        OptionsOf({"--worker_num=16", "--node_rank=1", "--master_addr=10.0.0.1"}, environment);
+    ASSERT_TRUE(second.has_value());
+    EXPECT_EQ(second->worker_num, 16);
+    EXPECT_EQ(second->local_worker_num, 8);  // msrun's own number
+    EXPECT_EQ(second->node_rank, 1);
+    EXPECT_TRUE(second->join);
+  }
+  const auto typed = OptionsOf({}, With(task, "SLURM_PTY_PORT", "40123"));
+  ASSERT_TRUE(typed.has_value());
+  EXPECT_EQ(typed->worker_num, 8);
+  EXPECT_FALSE(typed->join);
+}
+
+TEST(OuterJob, PodsOfAnIndexedJobStay) {
+  const auto options = OptionsOf({"--worker_num=16"}, {{"JOB_COMPLETION_INDEX", "1"}});
+  ASSERT_TRUE(options.has_value());
+  EXPECT_EQ(options->node_rank, 1);
+  EXPECT_TRUE(options->join);
+}
+
 TEST(OuterJob, RankOfOursStartsAJobOfItsOwn) {
   const auto job = FindOuterJob(With(kOpenMpi, "DRYDOCK_JOB", "1f"));
   ASSERT_TRUE(job.has_value());
