@@ -40,7 +40,7 @@ Result<MsrunOptions> OptionsOf(std::vector<std::string> words, const Environment
   FlagSet flags;
   MsrunOptions options;
   AddMsrunFlags(flags, options);
-  words.push_back("net.py");
+  words.emplace_back("net.py");
   EXPECT_TRUE(flags.Parse(words).has_value());
   return FinishMsrunOptions(options, flags, environment);
 }
