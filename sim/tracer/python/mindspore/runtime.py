@@ -28,8 +28,14 @@ def _nothing(*args, **kwargs):
     return 0
 
 
+def dispatch_threads_num(threads_num):
+    """Branches of a network are graphs of their own with one thread."""
+    from mindspore import context
+    context.set_context(runtime_num_threads=threads_num)
+
+
 max_memory_allocated = max_memory_reserved = memory_allocated = memory_reserved = empty_cache = _nothing
-launch_blocking = dispatch_threads_num = set_kernel_launch_capture = _nothing
+launch_blocking = set_kernel_launch_capture = _nothing
 
 reset_peak_memory_stats = reset_max_memory_allocated = reset_max_memory_reserved = set_cur_stream = _nothing
 

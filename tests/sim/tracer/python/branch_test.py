@@ -61,6 +61,25 @@ Step(net, nn.Momentum(net.trainable_params(), 0.1, 0.9))(x, s)
         self.assertIn("Select", marked[2])
         self.assertEqual(sum("on the host" in text for text in run.result["warnings"]), 1)
 
+    def test_update_behind_an_overflow_is_a_graph_with_one_thread(self):
+        script = HEAD + """
+%s
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor(shape=(6, 6), dtype=ms.float32), name="w")
+    def construct(self, x):
+        return ops.reduce_mean(ops.matmul(x, self.w))
+net = Net()
+nn.TrainOneStepWithLossScaleCell(net, nn.Momentum(net.trainable_params(), 0.1, 0.9), nn.DynamicLossScaleUpdateCell(8, 2, 10))(x)
+"""
+        for setting, guarded in (("", set()), ("ms.set_context(runtime_num_threads=1)", {"ApplyMomentum", "AssignAdd"}),
+                                 ("ms.runtime.dispatch_threads_num(1)", {"ApplyMomentum", "AssignAdd"})):
+            with self.subTest(setting):
+                nodes = self.trace(script % setting).documents[0]["nodes"]
+                marked = {node["op"] for node in nodes if "conditional" in node.get("attrs", {})}
+                self.assertEqual(marked, guarded)
+
     def test_two_branches_give_four_outcomes(self):
         run = self.trace(HEAD + """
 class Net(nn.Cell):

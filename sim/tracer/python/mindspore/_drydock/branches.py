@@ -52,6 +52,16 @@ def decide(condition):
     return run.decide(condition)
 
 
+def guarded(condition, update):
+    """An optimizer's step where the other side of a branch does nothing: recorded once, as if it were done."""
+    session.program.note_condition(condition)
+    saved, session.behind_branch = session.behind_branch, True
+    try:
+        return update()
+    finally:
+        session.behind_branch = saved
+
+
 def note_assignment():
     """An attribute of a cell was set: running the code again would not be the same."""
     if session.branches is not None:

@@ -1,11 +1,12 @@
 """Training steps that scale the loss."""
-from mindspore._drydock import gradient
+from mindspore._drydock import branches, gradient
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.gradient import phase
 from mindspore._drydock.lazy import module_getattr
 from mindspore.common import dtype as mstype
 from mindspore.common.parameter import Parameter, hyper_parameter
 from mindspore.common.tensor import Tensor
+from mindspore.context import get_context
 from mindspore.nn.cell import Cell
 from mindspore.nn.wrap.cell_wrapper import TrainOneStepCell
 from mindspore.ops import composite as C, functional as F, operations as P
@@ -84,7 +85,8 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     """See mindspore.nn.TrainOneStepWithLossScaleCell: a step whose gradients are scaled back before the update.
 
     The flag of the device tells whether a result overflowed; it is read, cleared, and added up over all processes, behind the
-    gradients. Nothing overflows in a dry run: the update happens.
+    gradients. Nothing overflows in a dry run: the update happens. With one thread of the runtime it is a graph of its own
+    (IsEnableControlFlowInline in mindspore/ccsrc/backend/ms_backend/ms_backend_base.cc).
     """
 
     def __init__(self, network, optimizer, scale_sense):
@@ -144,8 +146,11 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             grads = self.scale_back(grads)
         grads = self.grad_reducer(tuple(grads))
         cond = self.get_overflow_status(_status(), grads)
-        self.process_loss_scale(cond)
-        self.optimizer(grads)
+        overflow = self.process_loss_scale(cond)
+        if get_context("runtime_num_threads") > 1:  # the branch is part of the one graph
+            self.optimizer(grads)
+        else:
+            branches.guarded(overflow, lambda: self.optimizer(grads))
         return loss, cond, self.scale_sense
 
 
