@@ -168,7 +168,7 @@ def _where_is(path):
 
 def add_hint(fields, error):
     """Remedies for what often goes wrong outside of the stand-in."""
-    from mindspore._drydock import remedies, script_kind
+    from mindspore._drydock import config_lines, remedies, script_kind
     from mindspore._drydock.errors import ZEROS_HINT
     from mindspore._drydock.packages import folder_with, interpreter_with, module_of
     package = error.name.split(".")[0] if isinstance(error, ModuleNotFoundError) and error.name else ""
@@ -234,6 +234,8 @@ def add_hint(fields, error):
         fields["hint"] = ("PyTorch was given a tensor of mindspore: inside of networks use mindspore.ops, "
                           "outside convert it with torch.from_numpy(tensor.asnumpy())")
         fields["reason"] = "script:tensor-of-mindspore"
+    if not fields["reason"]:
+        fields["notes"] = fields["notes"] + config_lines.notes(str(error), sys.argv[1:])
     fields["reason"] = fields["reason"] or "script:exception"
     fields["hint"] = fields["hint"] or remedies.hint(error, (fields["place"] or {}).get("text", ""))
 

@@ -7,6 +7,7 @@
 #include "strategies/graph/wrapper_lines.h"
 #include "strategies/operators/fallback.h"
 #include "strategies/operators/known_ops.h"
+#include "strategies/operators/pynative.h"
 #include "strategies/operators/strategy_arguments.h"
 #include "strategies/passes/choose/equal_nodes.h"
 
@@ -149,9 +150,22 @@ Result<OpSharding> ShardAsGiven(const Graph& graph, const Node& node, const JobC
   return kept == *node.in_strategy ? sharding : ShardNode(graph, node, kept, config);
 }
 
+/// What every rank computes all of, as is told by its script.
+Result<NodePlan> PlanWhole(const Graph& graph, const Node& node, const JobConfig& config) {
+  OpViewStorage storage;
+  const OpView view = ViewOf(graph, node, storage);
+  const OpEntry& rule = *FindOp(ops::kStandAlone);
+  DRYDOCK_TRY(const Strategy strategy, DefaultStrategy(rule, view, DevicesOf(config)));
+  DRYDOCK_TRY(OpSharding sharding, TrySharding(rule, view, strategy, DevicesOf(config)));
+  return NodePlan{.source = StrategySource::kUser, .sharding = std::move(sharding)};
+}
+
 Result<NodePlan> PlanGiven(const Graph& graph, const Node& node, const JobConfig& config) {
   if (node.entry->kind == OpKind::kDataset) {
     return PlanDataset(graph, node, config);
+  }
+  if (RunsWhole(node)) {
+    return PlanWhole(graph, node, config);
   }
   if (node.entry->kind == OpKind::kCollective) {
     return tl::unexpected(AtNode(

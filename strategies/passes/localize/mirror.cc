@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "strategies/operators/known_ops.h"
+#include "strategies/operators/pynative.h"
 #include "strategies/passes/localize/redistribute.h"
 #include "strategies/passes/localize/weight_shard.h"
 
@@ -18,7 +19,7 @@
 ///
 /// With several micro batches the gradients of all are added up first: in the accumulator of the
 /// weight if it has one, which each user adds to, else by a sum of them
-/// (strategies/rules/train/accumulation.cc).
+/// (strategies/rules/train/accumulation.cc). In PyNative mode no gradient is summed.
 /// Source: mindspore/ccsrc/frontend/parallel/parallel_processer.cc (InsertMirrorOps)
 namespace drydock::strategies {
 namespace {
@@ -39,6 +40,9 @@ bool Lists(std::string_view positions, std::size_t operand) {
 /// The operator itself, or one behind it if it only passes the weight on.
 bool GivesMirror(const LocalDraft& draft, NodeId user, std::size_t operand) {
   const Node& node = draft.traced.at(user);
+  if (RunsInPyNative(node)) {
+    return false;
+  }
   if (operand != 0 || !PassesLayoutOn(node) || node.outputs.empty()) {
     return node.entry->mirrored.empty() || Lists(node.entry->mirrored, operand);
   }

@@ -16,8 +16,10 @@
 /// Attention of one query per sample to keys and values that lie in blocks of a cache, which all
 /// samples share: query (b, 1, hidden), caches (blocks, block size, hidden) or (blocks, block size,
 /// heads, dim), block_tables (b, blocks of the sample), context_lens (b; behind those of the batch
-/// there may be more, which are not read). Inference only. Source: mindspore
-/// ops_info/paged_attention_info.cc.
+/// there may be more, which are not read). The queries of all samples may also stand one behind the
+/// other, (tokens, hidden): then only heads are cut. `mla_v_dim` of latent attention: values are
+/// that many numbers of the one key each, and so is the result of a head. Inference only. Source:
+/// mindspore ops_info/paged_attention_info.cc, ops_func_impl/paged_attention.cc.
 namespace drydock::strategies {
 namespace {
 
@@ -74,11 +76,31 @@ Result<Heads> HeadsOf(const OpView& op) {
   return heads;
 }
 
+/// Queries one behind the other, without a dimension of samples.
+bool InOneRow(const Shape& query) {
+  return query.size() == 2;
+}
+
+/// The result: that of the queries, with `mla_v_dim` in place of the numbers of a key.
+Result<TensorType> ResultOf(const OpView& op, const Heads& heads) {
+  TensorType result = op.inputs[0];
+  DRYDOCK_TRY(const std::int64_t values, IntAttr(*op.attrs, "mla_v_dim", 0));
+  if (values < 0 || values > heads.dim) {
+    return FailOp(op, "mla-v-dim",
+                  "'" + std::string(op.op) + "' has mla_v_dim " + std::to_string(values) +
+                      ", but a key has " + std::to_string(heads.dim) + " numbers");
+  }
+  if (values > 0) {
+    result.shape.back() = heads.query * values;
+  }
+  return result;
+}
+
 template <bool WithMask>
 Result<std::vector<TensorType>> InferPaged(const OpView& op) {
   const std::size_t most = WithMask ? kAlibiAt<true> + 1 : kPagedOperands;
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, WithMask ? most : 3, most));
-  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 3, 3));
+  DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, WithMask ? 3 : 2, 3));
   if ((op.absent & 3U) != 0) {
     return FailOp(op, "input-count", "'" + std::string(op.op) + "' needs a query and a cache");
   }
@@ -93,28 +115,32 @@ Result<std::vector<TensorType>> InferPaged(const OpView& op) {
   const TensorType* tables = OptionalType(op, kTables);
   const TensorType* lengths = OptionalType(op, kLengths);
   const bool fits = tables != nullptr && lengths != nullptr && tables->shape.size() == 2 &&
-                    lengths->shape.size() == 1 && tables->shape[0] == op.inputs[0].shape[0] &&
+                    lengths->shape.size() == 1 &&
+                    (InOneRow(op.inputs[0].shape) || tables->shape[0] == op.inputs[0].shape[0]) &&
                     lengths->shape[0] >= tables->shape[0];
   if (!fits) {
     return FailOp(op, "shape-mismatch",
                   "'" + std::string(op.op) +
                       "' needs block_tables (batch, blocks) and context_lens (at least batch)");
   }
-  DRYDOCK_RETURN_IF_ERROR(HeadsOf(op));
-  return std::vector<TensorType>{op.inputs[0]};
+  DRYDOCK_TRY(const Heads heads, HeadsOf(op));
+  DRYDOCK_TRY(TensorType result, ResultOf(op, heads));
+  return std::vector<TensorType>{std::move(result)};
 }
 
 // ---- Sharding -----------------------------------------------------------------------------------
 
 Status CheckHeadCut(const OpView& op, const Strategy& strategy) {
   DRYDOCK_TRY(const Heads heads, HeadsOf(op));
-  const std::int64_t cut =
-      strategy.empty() || strategy[0].size() != 3 ? 1 : std::max<std::int64_t>(1, strategy[0][2]);
+  const std::size_t last = op.inputs[0].shape.size() - 1;
+  const std::int64_t cut = strategy.empty() || strategy[0].size() != last + 1
+                               ? 1
+                               : std::max<std::int64_t>(1, strategy[0][last]);
   if (heads.query % cut == 0 && heads.key % cut == 0) {
     return {};
   }
   return FailOp(op, "strategy-heads",
-                CutText(op, 0, 2, cut) + ", but there are " + std::to_string(heads.query) +
+                CutText(op, 0, last, cut) + ", but there are " + std::to_string(heads.query) +
                     " query heads and " + std::to_string(heads.key) + " key heads");
 }
 
@@ -123,18 +149,21 @@ template <bool WithMask>
 constexpr AxisIndex kHeadAxis = WithMask ? 1 : 4;
 
 template <bool WithMask>
-TensorAxes QueryAxes() {
+TensorAxes QueryAxes(const Shape& query) {
+  if (InOneRow(query)) {
+    return {{}, {kHeadAxis<WithMask>}};
+  }
   return {{0}, WithMask ? DimAxes{} : DimAxes{3}, {kHeadAxis<WithMask>}};
 }
 
 /// Axes of an operand that only one of the two forms has, or that may have several forms.
 template <bool WithMask>
-TensorAxes AxesOfExtra(std::size_t operand, const Shape& shape) {
+TensorAxes AxesOfExtra(std::size_t operand, const Shape& shape, bool in_one_row) {
   TensorAxes axes(shape.size());
   if (operand == kAlibiAt<WithMask> && axes.size() == 4) {
-    axes[0] = shape[0] == 1 ? DimAxes{} : DimAxes{0};
+    axes[0] = shape[0] == 1 || in_one_row ? DimAxes{} : DimAxes{0};
     axes[1] = shape[1] == 1 ? DimAxes{} : DimAxes{kHeadAxis<WithMask>};
-  } else if (!WithMask && operand == kMask && axes.size() == 3) {
+  } else if (!WithMask && operand == kMask && axes.size() == 3 && !in_one_row) {
     axes[0] = {0};
   } else if (!WithMask && (operand == kScale || operand == kOffset) && axes.size() == 2) {
     axes.back() = {kHeadAxis<WithMask>};
@@ -142,13 +171,12 @@ TensorAxes AxesOfExtra(std::size_t operand, const Shape& shape) {
   return axes;
 }
 
-/// @param batch  extent of the queries' first dimension
 template <bool WithMask>
-TensorAxes AxesOfOperand(std::size_t operand, const Shape& shape, std::int64_t batch) {
+TensorAxes AxesOfOperand(std::size_t operand, const Shape& shape, const Shape& query) {
   TensorAxes axes(shape.size());
   switch (operand) {
     case kQuery:
-      return QueryAxes<WithMask>();
+      return QueryAxes<WithMask>(query);
     case kKeyCache:
     case kValueCache:
       axes[0] = WithMask ? DimAxes{} : DimAxes{1};
@@ -156,15 +184,15 @@ TensorAxes AxesOfOperand(std::size_t operand, const Shape& shape, std::int64_t b
       axes[2] = {kHeadAxis<WithMask>};
       return axes;
     case kTables:
-      axes[0] = {0};
+      axes[0] = InOneRow(query) ? DimAxes{} : DimAxes{0};
       return axes;
     case kLengths:
-      if (WithMask && shape[0] == batch) {
+      if (WithMask && shape[0] == query[0]) {
         axes[0] = {0};
       }
       return axes;
     default:
-      return AxesOfExtra<WithMask>(operand, shape);
+      return AxesOfExtra<WithMask>(operand, shape, InOneRow(query));
   }
 }
 
@@ -174,10 +202,10 @@ Result<ShardRule> ShardPaged(const OpView& op, const Strategy& strategy) {
   ShardRule rule{.axis_count = WithMask ? 2 : 5};
   for (std::size_t operand = 0; operand < kPagedOperands; ++operand) {
     if (const TensorType* type = OptionalType(op, operand); type != nullptr) {
-      rule.inputs.push_back(AxesOfOperand<WithMask>(operand, type->shape, op.inputs[0].shape[0]));
+      rule.inputs.push_back(AxesOfOperand<WithMask>(operand, type->shape, op.inputs[0].shape));
     }
   }
-  rule.outputs = {QueryAxes<WithMask>()};
+  rule.outputs = {QueryAxes<WithMask>(op.inputs[0].shape)};
   if (!WithMask) {
     rule.uncut = {{.axis = 1, .what = "a cache's blocks"},
                   {.axis = 2, .what = "a cache's block"},
@@ -223,12 +251,16 @@ Result<std::vector<ValueId>> LocalizePaged(const LocalizeContext& context) {
 
 class PagedRun {
  public:
-  PagedRun(const EvaluateContext& context, const Heads& heads, double scale, const NdArray* alibi)
-      : context_(context), heads_(heads), scale_(scale), alibi_(alibi) {}
+  /// @param values  numbers of a value that count
+  PagedRun(const EvaluateContext& context, const Heads& heads, std::int64_t values, double scale,
+           const NdArray* alibi)
+      : context_(context), heads_(heads), values_(values), scale_(scale), alibi_(alibi) {}
 
   [[nodiscard]] NdArray Run() const {
     const NdArray& query = context_.inputs[kQuery];
-    NdArray out = FilledArray(query.shape, 0.0);
+    Shape shape = query.shape;
+    shape.back() = heads_.query * values_;
+    NdArray out = FilledArray(shape, 0.0);
     for (std::int64_t b = 0; b < query.shape[0]; ++b) {
       for (std::int64_t n = 0; n < heads_.query; ++n) {
         Attend(b, n, out);
@@ -279,16 +311,18 @@ class PagedRun {
       score = std::exp(score - most);
       sum += score;
     }
+    const auto result = static_cast<std::size_t>((b * heads_.query + n) * values_);
     for (std::int64_t t = 0; t < length; ++t) {
-      for (std::size_t d = 0; d < dim; ++d) {
-        out.data[own + d] += scores[static_cast<std::size_t>(t)] / sum *
-                             context_.inputs[kValueCache].data[CacheAt(b, n, t) + d];
+      for (std::size_t d = 0; d < static_cast<std::size_t>(values_); ++d) {
+        out.data[result + d] += scores[static_cast<std::size_t>(t)] / sum *
+                                context_.inputs[kValueCache].data[CacheAt(b, n, t) + d];
       }
     }
   }
 
   const EvaluateContext& context_;
   Heads heads_;
+  std::int64_t values_;
   double scale_;
   const NdArray* alibi_;
 };
@@ -299,15 +333,18 @@ Result<std::vector<NdArray>> EvaluatePaged(const EvaluateContext& context) {
   const OpView view = context.View();
   const std::ptrdiff_t alibi = PresentIndex(view, kAlibiAt<WithMask>);
   const std::size_t plain = alibi < 0 ? 5 : 6;
+  const Shape& query = context.inputs[0].shape;
+  const std::int64_t tables = context.inputs.size() < plain ? 0 : context.inputs[kTables].shape[0];
   if ((context.absent & 31U) != 0 || context.inputs.size() != plain ||
-      context.inputs[0].shape[1] != 1) {
+      (InOneRow(query) ? query[0] != tables : query[1] != 1)) {
     return Fail(ErrorCode::kUnsupported,
                 "quantised or masked paged attention, or several queries per sample, have no "
                 "reference execution");
   }
   DRYDOCK_TRY(const Heads heads, HeadsOf(view));
   DRYDOCK_TRY(const double scale, FloatAttr(context.attrs, "scale_value", 1.0));
-  const PagedRun run(context, heads, scale,
+  DRYDOCK_TRY(const std::int64_t latent, IntAttr(context.attrs, "mla_v_dim", 0));
+  const PagedRun run(context, heads, latent == 0 ? heads.dim : latent, scale,
                      alibi < 0 ? nullptr : &context.inputs[static_cast<std::size_t>(alibi)]);
   return std::vector<NdArray>{run.Run()};
 }

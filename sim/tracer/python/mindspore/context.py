@@ -237,6 +237,19 @@ def cuts_operators():
     return _parallel["parallel_mode"] in (ParallelMode.SEMI_AUTO_PARALLEL, ParallelMode.AUTO_PARALLEL)
 
 
+def runs_pynative():
+    """True if operators run one by one in a mode that cuts them: only functions with a shard() are graphs that are cut."""
+    return _context["mode"] == PYNATIVE_MODE and cuts_operators()
+
+
+def _runs_alone():
+    """Operators that run one by one, none of them in a function with a shard(): none is cut.
+
+    Source: mindspore/ccsrc/frontend/parallel/step_parallel_utils.cc (IsAutoParallelCareGraph)
+    """
+    return runs_pynative() and not session.shards_functions and _parallel["pipeline_stages"] == 1
+
+
 def device_count():
     """Ranks of the job being compiled."""
     from mindspore.communication import management
@@ -304,11 +317,12 @@ def job_settings(may_compile=True):
     world = device_count()
     if may_compile:
         _check_devices(world)
-    alone = cuts_operators() and may_compile and world > 1 and _init_is_missing()
+    alone = cuts_operators() and may_compile and world > 1 and _init_is_missing() or _runs_alone()
+    mode, search = _mode_and_search()
     job = {
-        "world_size": world, "mode": ParallelMode.STAND_ALONE if alone else _parallel["parallel_mode"],
-        "search_mode": _parallel["search_mode"], "dataset_strategy": "data_parallel" if alone else _dataset_strategy(),
-        "gradients_mean": _parallel["gradients_mean"], "loss_repeated_mean": _parallel["loss_repeated_mean"],
+        "world_size": world, "mode": ParallelMode.STAND_ALONE if alone else mode,
+        "search_mode": search, "dataset_strategy": "data_parallel" if alone else _dataset_strategy(),
+        "gradients_mean": _parallel["gradients_mean"], "loss_repeated_mean": _parallel["loss_repeated_mean"] and not runs_pynative(),
         "gradient_fp32_sync": _parallel["gradient_fp32_sync"], "enable_alltoall": _parallel["enable_alltoall"],
         "enable_parallel_optimizer": _parallel["enable_parallel_optimizer"] and not alone,
         "elementwise_op_strategy_follow": _algo["elementwise_op_strategy_follow"],
@@ -331,6 +345,20 @@ def job_settings(may_compile=True):
     if _algo["fully_use_devices"] is not None:
         job["fully_use_devices"] = _algo["fully_use_devices"]
     return job
+
+
+def _mode_and_search():
+    """The parallel mode and how strategies are found: functions with a shard() are what propagation starts from.
+
+    Source: mindspore/ccsrc/frontend/parallel/shard/shard.cc (SetStrategyForShard)
+    """
+    mode, search = _parallel["parallel_mode"], _parallel["search_mode"]
+    if session.shards_functions and mode == ParallelMode.SEMI_AUTO_PARALLEL:
+        return ParallelMode.AUTO_PARALLEL, "sharding_propagation"
+    if session.shards_functions and mode == ParallelMode.AUTO_PARALLEL and search != "sharding_propagation":
+        raise user_error(RuntimeError, "shard:search-mode", "shard() of a Cell or function needs search_mode 'sharding_propagation', not '%s'"
+                         % search, "set_auto_parallel_context(search_mode=\"sharding_propagation\")")
+    return mode, search
 
 
 def _optimizer_sharding():

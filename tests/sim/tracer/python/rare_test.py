@@ -59,6 +59,9 @@ ROWS = [
     ("ops.speed_fusion_attention(T(2, 8, 64), T(2, 8, 64), T(2, 8, 64), 4, 'BSH')[1]", (2, 4, 8, 8)),
     # layers: windows of 11 in images of 16, one number an image
     ("nn.SSIM()(img, img)", (2,)), ("nn.Range(2, 12, 5)()", (2,)), ("nn.ForwardValueAndGrad(nn.Dense(6, 3), get_all=True)(m)[1][0]", (4, 6)),
+    # latent attention: two heads of a key's 9 numbers (6 of them the value) for four tokens, plain heads for three
+    ("G.PagedAttention(2, 1.0, 1, mla_v_dim=6)(T(4, 18), T(3, 2, 1, 9), T(3, 2, 1, 9), T(4, 2, d=ms.int32), T(4, d=ms.int32))", (4, 12)),
+    ("G.PagedAttention(2, 1.0, 2)(T(3, 8), T(3, 2, 8), T(3, 2, 8), T(2, 2, d=ms.int32), T(2, d=ms.int32))", (3, 8)),
     # distributions: the densities of values, samples in front of the parameters' shape
     ("D.Normal(T(6), T(6))('log_prob', m)", (4, 6)), ("D.Normal(T(6), T(6)).sample((3,))", (3, 6)),
     ("D.Uniform(0.0, 1.0).prob(m)", (4, 6)), ("D.Exponential(T(6)).entropy()", (6,)), ("D.Gumbel(T(6), T(6)).sample((2,))", (2, 6)),

@@ -107,5 +107,26 @@ class Remedies(TraceTest):
         self.assertIn("object object>", message)
 
 
+class Configurations(TraceTest):
+    SCRIPT = "open('job.yaml', 'w').write('parallel:\\n  data_parallel: 1\\n  model_parallel: 4\\nvocab_file: /not/there/words.model\\n')\n"
+
+    def test_a_contradiction_names_the_lines_of_its_settings(self):
+        error = self.error(self.SCRIPT + "raise ValueError('data_parallel * model_parallel = 4, but device_num is 8')\n",
+                           arguments=["--config", "job.yaml", "--parallel.model_parallel", "4"])
+        self.assertEqual([note for note in error["notes"] if "says so" in note],
+                         ["the configuration says so at job.yaml:2: data_parallel: 1", "an argument says so: --parallel.model_parallel 4"])
+        self.assertIn("--worker_num=8 says how many ranks", error["hint"])
+
+    def test_a_file_that_is_not_there_names_its_line(self):
+        error = self.error(self.SCRIPT + "raise ValueError('the file /not/there/words.model is not exist.')\n", arguments=["config=job.yaml"])
+        self.assertIn("the configuration says so at job.yaml:4: vocab_file: /not/there/words.model", error["notes"])
+        self.assertIn("put 'words.model' there", error["hint"])
+
+    def test_weights_may_be_left_out(self):
+        error = self.error("raise ValueError('/not/there/ckpt is not existed, please check load_checkpoint')\n",
+                           arguments=["--load_checkpoint", "/not/there/ckpt"])
+        self.assertIn("an argument says so: --load_checkpoint /not/there/ckpt", error["notes"])
+        self.assertIn("needs no weights", error["hint"])
+
 if __name__ == "__main__":
     unittest.main()

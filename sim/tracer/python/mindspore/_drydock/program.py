@@ -24,6 +24,7 @@ class Program:
         self.recorder = Recorder()
         from mindspore.parallel import _op_strategy
         self.job = context.job_settings()
+        self.pynative = context.runs_pynative()  # what no shard() is around is not cut
         self._kept_strategies = _op_strategy.current(self.job)  # (mode, path) of a file
         try:  # under the launcher, what cannot be compiled is not traced to its end first
             self.recorder.call("begin", name=name, job=self.job, check=not (scratch or session.compile_at_once))
@@ -212,6 +213,8 @@ class Program:
             fields["attrs"] = dict(attrs, **primitive.layout_texts())
         if session.extra_attrs:
             fields["attrs"] = dict(fields["attrs"], **session.extra_attrs)
+        if self.pynative and session.phase == "forward":
+            fields["attrs"] = dict(fields["attrs"], pynative="sharded" if session.in_shard else "whole")
         if session.behind_branch and session.phase == "optimizer":
             fields["attrs"] = dict(fields["attrs"], conditional=True)
             session.warn(_ON_HOST)
@@ -272,6 +275,11 @@ class Program:
         """A branch is decided by the value of a tensor."""
         if self.owns(tensor) and tensor._node[1] in self._producers:
             self.recorder.call("update_node", node=self._producers[tensor._node[1]][0], attrs={"decides_branch": True})
+
+    @staticmethod
+    def writes(primitive):
+        """True for an operator that writes a parameter."""
+        return _updates(primitive)
 
     def updates_so_far(self):
         """Changes when a parameter is written, also where a later run of a construct() only goes over what is recorded."""

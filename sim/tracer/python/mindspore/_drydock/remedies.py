@@ -29,6 +29,9 @@ _OF_TENSORS = {"backward": "gradients are results of mindspore.value_and_grad(fu
                "detach": "use mindspore.ops.stop_gradient(tensor)", "cuda": "mindspore.set_device() says where networks run",
                "cpu": "mindspore.set_device() says where networks run", "npu": "mindspore.set_device() says where networks run",
                "requires_grad_": "weights are Parameters, with requires_grad=True", "zero_": "use mindspore.ops.zeros_like(tensor)"}
+_RANKS = re.compile(r"group_size|world_size|device_num|RANK_SIZE|rank_num")
+_NOT_THERE = re.compile(r"not (?:\w+ )?(?:exist|found)|no such|n't exist|cannot (?:find|open)|missing", re.IGNORECASE)
+_WEIGHTS = re.compile(r"checkpoint|ckpt|weights|safetensors", re.IGNORECASE)
 _MOST_SHOWN = 8
 _NOT_DEFINED = re.compile(r"^name '(\w+)' is not defined")
 _ABBREVIATED = {"np": "numpy as np", "ms": "mindspore as ms", "msc": "mindspore.communication as msc", "ds": "mindspore.dataset as ds",
@@ -39,7 +42,7 @@ _NAMED_ALONE = ("mindspore", "mindspore.communication", "mindspore.common.initia
 
 def hint(error, line):
     """A remedy, "" if none is known; `line` is the text of the line that failed."""
-    for look in (_undefined, _argument, _attribute, _variable, _sign, _numpy, _size):
+    for look in (_undefined, _argument, _attribute, _variable, _sign, _numpy, _size, _file):
         found = look(error, line)
         if found:
             return found
@@ -197,8 +200,26 @@ def _numpy(error, line):
 
 def _size(error, line):
     """A script that insists on a number of ranks."""
-    asks = re.search(r"group_size|world_size|device_num|RANK_SIZE|rank_num", line)
-    return "--worker_num=N says how many ranks the job has" if isinstance(error, AssertionError) and asks else ""
+    from mindspore._drydock.session import session
+    if isinstance(error, AssertionError) and _RANKS.search(line):
+        return "--worker_num=N says how many ranks the job has"
+    counts = re.findall(r"\d+", str(error))
+    if isinstance(error, (ValueError, RuntimeError)) and _RANKS.search(str(error)) and str(session.world_size) in counts:
+        return "--worker_num=%d says how many ranks the job has; give the number that the parallel settings multiply to, or other settings" \
+            % session.world_size
+    return ""
+
+
+def _file(error, line):
+    """A path that a script has looked for itself."""
+    from mindspore._drydock import config_lines
+    message = str(error)
+    missing = [path for path in config_lines.paths_in(message) if not os.path.exists(path)]
+    if not isinstance(error, Exception) or not missing or not _NOT_THERE.search(message):
+        return ""
+    if _WEIGHTS.search(message):
+        return "a dry run needs no weights: leave the setting empty, or give a path that is there"
+    return "put '%s' there, or give the path of one that is there" % os.path.basename(missing[0])
 
 
 def is_main_forgotten(script):

@@ -43,6 +43,8 @@ class Session:
         self.behind_branch = False  # a branch on a tensor's value was decided: what follows may be left out
         self.repeating = False     # it runs once more, for another outcome of a branch
         self.strategy_cuts = False  # the script has given a strategy that needs more than one device
+        self.shards_functions = False  # shard() of a Cell or a function was called
+        self.in_shard = False      # inside of such a function
         self.next_strategy = None  # (in_strategy, out_strategy) for the next operator that is recorded
         self.extra_attrs = {}      # attributes that every recorded operator gets
         self.compute_dtype = None  # of Cell.to_float

@@ -310,6 +310,8 @@ def apply(op, operands, attrs, primitive=None, dtypes=None, types=None):
 
 def _record(program, op, operands, attrs, primitive, dtypes, types):
     dtypes = dtypes or {}
+    if session.phase == "forward" and op != _SHARD_IDENTITY:
+        operands = _planned(program, operands, primitive)
     ids = [program.operand(value, dtypes.get(i)) for i, value in enumerate(operands)]
     if not program.open_values:
         return program.add_node(op, ids, attrs, primitive, types)
@@ -318,6 +320,17 @@ def _record(program, op, operands, attrs, primitive, dtypes, types):
     results = program.add_node(op, ids, attrs, primitive, types)
     open_extents.follow(program, ids, results)
     return results
+
+
+_SHARD_IDENTITY = "AShardIdentity"
+
+
+def _planned(program, operands, primitive):
+    """Operands with the cuts that a parameter_plan gives to parameters that are read."""
+    if program.scratch or program.writes(primitive) or not any(isinstance(value, Parameter) for value in operands):
+        return operands
+    from mindspore.parallel.shard import planned
+    return [planned(value, program) if isinstance(value, Parameter) else value for value in operands]
 
 
 def _eager(program, op, operands, *rest):

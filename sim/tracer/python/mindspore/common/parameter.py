@@ -40,6 +40,8 @@ class Parameter(Tensor):
         self.is_param_ps = False
         self.requires_aggr = True
         self.pipeline_stages = []
+        self.is_in_pynative_shard = False
+        self.shard_plan = None         # its cut by the parameter_plan of a shard()
         self.origin = None             # the parameter this one was cloned from
         self.role = "weight"           # or "optimizer_state", "hyper"
 

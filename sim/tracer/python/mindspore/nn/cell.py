@@ -2,7 +2,7 @@
 import itertools
 from collections import OrderedDict
 
-from mindspore._drydock import branches, own_backward, tracing
+from mindspore._drydock import branches, frames, own_backward, tracing
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
@@ -19,6 +19,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
     """See mindspore.nn.Cell."""
 
     step_phase = None  # part of a training step that the operators inside belong to, where the kind of cell says it
+    _shard_fn = None  # what a call does behind shard()
 
     def __init__(self, auto_prefix=True, flags=None):
         object.__setattr__(self, "_params", OrderedDict())
@@ -183,7 +184,18 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
         names = tracing.input_names(self.construct, skip=1)
         return tracing.compile_alone(self, self._enter, args, kwargs, names)
 
+    def without_shard(self, *args, **kwargs):
+        """The call itself, when its arguments have the cuts of shard()."""
+        saved = self._shard_fn
+        object.__setattr__(self, "_shard_fn", None)
+        try:
+            return self(*args, **kwargs)
+        finally:
+            object.__setattr__(self, "_shard_fn", saved)
+
     def _enter(self, *args, **kwargs):
+        if self._shard_fn is not None:
+            return self._shard_fn(*args, **kwargs)
         if session.repeating and not kwargs:
             found = tracing.current_program().earlier_call(self, args)
             if found is not None:
@@ -265,8 +277,14 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
     def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
         from mindspore.communication import management
         from mindspore.parallel.shard import shard
+        if management.get_group_size() == 1:
+            return self
         sharded = shard(self, in_strategy, out_strategy, parameter_plan, device, level)
-        return self if management.get_group_size() == 1 else sharded
+        if self._shard_fn is not None:
+            session.warn("%s: shard() of '%s' was called before; its calls have the strategy of this one"
+                         % (frames.place_text(frames.user_place()), self.cls_name))
+        object.__setattr__(self, "_shard_fn", sharded)
+        return sharded
 
     @property
     def pipeline_stage(self):

@@ -1,5 +1,6 @@
 """Functional forms of operators (ops.x, F.x, Tensor.x)."""
 import functools as _functools
+import sys as _sys
 
 from mindspore._drydock import arguments as _arguments, values as _values
 from mindspore._drydock.errors import Unsupported as _Unsupported, user_error as _user_error
@@ -406,12 +407,21 @@ def eye(n, m=None, dtype=None):
     return _python_ops.Eye()(n, m, _mstype.dtype_of(dtype, _mstype.float32))
 
 
+_LONG_RANGE = 1 << 16  # numbers that no list of Python's is made for
+
+
 def arange(start=0, end=None, step=1, *, dtype=None):
     start, end = (0, start) if end is None else (start, end)
     for number in (start, end, step):
         if isinstance(number, _Tensor):
             raise _Unsupported("mindspore.ops.arange.tensor", "arange() of tensors is not supported")
-    numbers = [start + i * step for i in range(int(-(-(end - start) // step)))]
+    count = int(-(-(end - start) // step))
+    if count > _LONG_RANGE:
+        whole = all(isinstance(number, int) for number in (start, end, step))
+        dtype = dtype or (_mstype.int64 if whole else _mstype.float32)
+        numpy = _sys.modules.get("numpy")
+        return _Tensor(shape=(count,), dtype=dtype) if numpy is None else _Tensor(start + numpy.arange(count) * step, dtype)
+    numbers = [start + i * step for i in range(count)]
     return _Tensor(numbers, dtype) if numbers else _Tensor(shape=(0,), dtype=dtype or _mstype.int64)
 
 

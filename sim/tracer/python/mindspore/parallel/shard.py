@@ -1,6 +1,8 @@
 """Layout of a tensor on a device grid, and shard() of functions."""
 import copy
 
+from mindspore import context
+from mindspore._drydock import frames, tracing
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
@@ -80,8 +82,12 @@ def _check_grid(device_matrix, alias_name):
 def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):
     """The function with its arguments (and results) in the given cuts.
 
-    Recorded as identities in front of and behind the function's operators; what is in between follows them.
+    Recorded as identities in front of and behind the function's operators; what is in between follows them. A call by the
+    script is a graph of its own, as that of a Cell. In PyNative mode nothing around it is cut.
+
+    Source: mindspore/ccsrc/frontend/parallel/shard/shard.cc
     """
+    from mindspore.nn.cell import Cell
     from mindspore.ops import _strategy
     from mindspore.ops.primitive import Primitive
     if isinstance(fn, Primitive):
@@ -95,20 +101,51 @@ def shard(fn, in_strategy, out_strategy=None, parameter_plan=None, device="Ascen
     if isinstance(level, bool) or not isinstance(level, int):
         raise user_error(TypeError, "shard:level", "level must be a whole number, not %r" % (level,))
 
-    if (getattr(fn, "__module__", None) or "").startswith("mindspore.") and not hasattr(fn, "construct"):
+    is_cell = isinstance(fn, Cell)
+    if not is_cell and (getattr(fn, "__module__", None) or "").startswith("mindspore.") and not hasattr(fn, "construct"):
         return _sharded_operator(fn, in_strategy, out_strategy)
+    session.shards_functions = True
+    for parameter in fn.trainable_params() if is_cell else ():
+        parameter.is_in_pynative_shard = True
+    inside = fn.without_shard if is_cell else fn
+
+    def body(*args, **kwargs):
+        saved, session.in_shard = session.in_shard, True
+        try:
+            results = inside(*_in_cuts(args, in_strategy, "in_strategy"), **kwargs)
+            several = isinstance(results, (tuple, list))
+            if out_strategy is not None:
+                cut = _in_cuts(tuple(results) if several else (results,), out_strategy, "out_strategy")
+                results = cut if several else cut[0]
+        finally:
+            session.in_shard = saved
+        if not context.runs_pynative():
+            return results
+        return _whole(results) if several else _whole((results,))[0]
 
     def sharded(*args, **kwargs):
-        operands = _in_cuts(args, in_strategy, "in_strategy")
-        results = fn(*operands, **kwargs)
-        if out_strategy is None:
-            return results
-        several = isinstance(results, (tuple, list))
-        cut = _in_cuts(tuple(results) if several else (results,), out_strategy, "out_strategy")
-        return cut if several else cut[0]
+        if session.depth > 0:
+            return body(*args, **kwargs)
+        names = tracing.input_names(fn.construct if is_cell else fn, skip=1 if is_cell or hasattr(fn, "__self__") else 0)
+        return tracing.run(fn if is_cell else sharded, body, args, kwargs, names)
 
     sharded.__wrapped__ = fn
     return sharded
+
+
+def _whole(tensors):
+    """Results as what runs around a sharded function in PyNative mode gets them: whole."""
+    from mindspore.common.tensor import Tensor
+    return tuple(_identity((1,) * value.ndim)(value) if isinstance(value, Tensor) and value.ndim else value for value in tensors)
+
+
+def planned(parameter, program):
+    """A parameter as operators read it: in the cut that a parameter_plan gives it."""
+    if program.pynative and session.in_shard and parameter.requires_grad and not parameter.is_in_pynative_shard:
+        raise user_error(RuntimeError, "shard:function-parameter",
+                         "a function with a shard() uses parameter '%s', which in PyNative mode only a Cell may" % parameter.name,
+                         "shard() the Cell that has it")
+    return parameter if parameter.shard_plan is None else _identity(parameter.shard_plan)(parameter)
 
 
 def _sharded_operator(fn, in_strategy, out_strategy):
@@ -149,26 +186,45 @@ def _identity(entry):
 
 
 def _check_parameter_plan(fn, plan):
-    """Entries must fit the parameters they name; unknown names are ignored."""
+    """The cuts of parameters, which entries must fit; unknown names are told, and a parameter keeps its first cut."""
     if plan is None:
         return
     if not isinstance(plan, dict):
         raise user_error(TypeError, "shard:parameter-plan", "parameter_plan must be a dictionary, not %r" % (plan,))
-    parameters = dict(fn.parameters_and_names()) if hasattr(fn, "parameters_and_names") else {}
+    parameters = {parameter.name: parameter for parameter in fn.trainable_params()} if hasattr(fn, "trainable_params") else {}
+    if plan and not parameters:
+        raise user_error(TypeError, "shard:parameter-plan", "parameter_plan is for a Cell with parameters, not for %r" % (fn,))
     for name, entry in plan.items():
         if not isinstance(name, str) or not isinstance(entry, (tuple, Layout)):
             raise user_error(TypeError, "shard:parameter-plan", "parameter_plan maps names to tuples or Layouts")
-        parameter = parameters.get(name[5:] if name.startswith("self.") else name)
-        if parameter is None or isinstance(entry, Layout):
+        parameter = parameters.get(name.replace("self.", ""))
+        if parameter is None:
+            session.warn("%s: parameter_plan names '%s', which is no trainable parameter of the cell; MindSpore ignores it%s"
+                         % (frames.place_text(frames.user_place()), name, _nearest(name.replace("self.", ""), parameters)))
             continue
-        if len(entry) != parameter.ndim:
+        if isinstance(entry, tuple):
+            _check_plan_entry(name, parameter, entry)
+        if parameter.shard_plan is None:
+            parameter.shard_plan = entry
+        else:
+            session.warn("%s: '%s' has a cut by an earlier parameter_plan, which is kept"
+                         % (frames.place_text(frames.user_place()), name))
+
+
+def _nearest(name, known):
+    import difflib
+    found = difflib.get_close_matches(name, list(known), 1)
+    return "; did you mean '%s'?" % found[0] if found else ""
+
+
+def _check_plan_entry(name, parameter, entry):
+    if len(entry) != parameter.ndim:
+        raise user_error(ValueError, "shard:parameter-plan",
+                         "the plan of parameter '%s' has %d entries for shape %s" % (name, len(entry), parameter.shape))
+    for extent, cut in zip(parameter.shape, entry):
+        if cut < 1 or extent % cut:
             raise user_error(ValueError, "shard:parameter-plan",
-                             "the plan of parameter '%s' has %d entries for shape %s" % (name, len(entry), parameter.shape))
-        for extent, cut in zip(parameter.shape, entry):
-            if cut < 1 or extent % cut:
-                raise user_error(ValueError, "shard:parameter-plan",
-                                 "parameter '%s' of shape %s cannot be cut by %s" % (name, parameter.shape, entry))
-    session.warn_limit("the parameter_plan of shard() is not followed: parameters get the cuts of their operators")
+                             "parameter '%s' of shape %s cannot be cut by %s" % (name, parameter.shape, entry))
 
 
 def reshard(tensor, layout):
