@@ -63,8 +63,8 @@ std::vector<Strategy> BrokenCopies(const Strategy& legal) {
 
 class Remedies : public ::testing::TestWithParam<Broken> {
  protected:
-  const OpEntry& entry() const { return *GetParam().entry; }
-  OpCase sample() const { return *SampleOf(entry()); }
+  [[nodiscard]] const OpEntry& entry() const { return *GetParam().entry; }
+  [[nodiscard]] OpCase sample() const { return *SampleOf(entry()); }
 };
 class RemediesOfStrategies : public Remedies {};
 class RemediesOfIgnored : public Remedies {};

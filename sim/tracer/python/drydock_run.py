@@ -141,7 +141,23 @@ def one_line(error):
 def of_zeros(error):
     """True for exceptions that computed values cause, all of which are zeros, where the script looked at some."""
     from mindspore._drydock.session import session
-    return session.read_zeros and isinstance(error, (ZeroDivisionError, AssertionError, FloatingPointError))
+    return session.read_zeros and (isinstance(error, (ZeroDivisionError, AssertionError, FloatingPointError)) or of_a_branch(error))
+
+
+def of_a_branch(error):
+    """True for a name that the script sets somewhere, but not on the way that it took."""
+    if not isinstance(error, NameError):
+        return False
+    import linecache
+    import re
+    from mindspore._drydock import frames
+    named, trace, file = re.search(r"'(\w+)'", str(error)), error.__traceback__, ""
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        file = code.co_filename if frames.is_user_file(code.co_filename) else file
+        trace = trace.tb_next
+    setting = re.compile(r"\b(?:for\s+)?%s\s*(?:=[^=]|,[^()]*=[^=]|in\b)" % named.group(1)) if named else None
+    return setting is not None and any(setting.search(line) for line in linecache.getlines(file))
 
 
 def message_of(error):

@@ -46,7 +46,8 @@ const std::set<std::string> kOtherKinds = {"align_device_num", "device_matrix_er
                                            "transform_needed_ranks"};
 
 json ReadCases() {
-  const char* folder = std::getenv("DRYDOCK_VECTORS");
+  const char* folder =
+      std::getenv("DRYDOCK_VECTORS");  // NOLINT(concurrency-mt-unsafe): tests are single-threaded
   const std::string base = folder != nullptr ? folder : SourceDir() + "/tests/vectors";
   std::ifstream file(base + "/layout.json");
   const json document = json::parse(file, nullptr, /*allow_exceptions=*/false);

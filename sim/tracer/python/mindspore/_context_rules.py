@@ -164,10 +164,13 @@ def check_offload(key, value):
     return value
 
 
+_OF_OTHERS = {"npu": "did you mean 'Ascend'?", "cuda": "did you mean 'GPU'?"}  # names of devices elsewhere
+
+
 def _choice(where, key, value, choices):
     if value not in choices:
         raise user_error(ValueError, "%s:%s" % (where, key), "'%s' cannot be %r" % (key, value),
-                         nearest(value, choices) or "known: " + ", ".join(str(one) for one in choices if one != ""))
+                         _OF_OTHERS.get(str(value).lower(), "") or nearest(value, choices) or "known: " + ", ".join(str(one) for one in choices if one != ""))
     return value
 
 

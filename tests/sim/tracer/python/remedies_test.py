@@ -50,6 +50,20 @@ class Remedies(TraceTest):
                                ("images = 1\nprint(imagse)", "did you mean 'images'?"), ("print(nothing_of_the_kind)", "")):
             self.assertEqual(self.hint(source + "\n", "NameError"), wanted, source)
 
+    def test_a_name_that_a_branch_on_zeros_leaves_out_is_our_limit(self):
+        # The mean of ones is 1 in MindSpore, so that y is set there.
+        error = self.error(HEAD + "x = Tensor(shape=(8, 4), dtype=ms.float32)\nif ops.exp(x).mean() > 0.5:\n    y = 1\nprint(y)\n")
+        self.assertEqual(error["family"], "unsupported")
+        self.assertIn("mindspore.utils.dryrun.mock", error["hint"])
+
+    def test_devices_and_weights_by_their_names_elsewhere(self):
+        self.assertEqual(self.hint("ms.set_context(device_target='NPU')\n", "ValueError"), "did you mean 'Ascend'?")
+        self.assertEqual(self.hint("nn.Adam(nn.Dense(2, 2), 0.1)\n", "TypeError"), "give network.trainable_params()")
+
+    @unittest.skipIf(sys.version_info < (3, 10), "Python keeps the object of an AttributeError from 3.10 on")
+    def test_names_of_classes_that_are_nearly_right(self):
+        self.assertEqual(self.hint("ms.ParallelMode.SEMI_AUTO_PARALEL\n", "AttributeError"), "did you mean 'SEMI_AUTO_PARALLEL'?")
+
     def test_strategies_of_functions_and_of_old_scripts(self):
         self.assertIn("ops.MatMul().shard(...)", self.hint("ops.matmul.shard(((2, 1), (1, 4)))\n", "AttributeError"))
 

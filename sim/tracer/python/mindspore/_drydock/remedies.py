@@ -14,7 +14,7 @@ import unicodedata
 
 _UNKNOWN_ARGUMENT = re.compile(r"^([\w.<>]+)\(\) got an unexpected keyword argument '(\w+)'")
 _WRONG_COUNT = re.compile(r"^([\w.<>]+)\(\) (?:missing \d+ required|takes (?:from )?\d+|takes no)")
-_NO_ATTRIBUTE = re.compile(r"^'(\w+)' object has no attribute '(\w+)'")
+_NO_ATTRIBUTE = re.compile(r"^(?:type object )?'(\w+)' (?:object )?has no attribute '(\w+)'")
 _ASKED_VARIABLE = re.compile(r"(?:getenv|environ\.get)\(\s*['\"](\w+)['\"]\s*\)")
 _OF_TORCH = {"dim": ("axis",), "in_features": ("in_channels",), "out_features": ("out_channels",), "bias": ("has_bias",), "lr": ("learning_rate",),
              "keepdim": ("keep_dims", "keepdims"), "eps": ("epsilon",), "num_embeddings": ("vocab_size",), "embedding_dim": ("embedding_size",),
@@ -145,11 +145,12 @@ def _attribute(error, line):
     if owner in ("Tensor", "Parameter") and name in _OF_TENSORS:
         return _OF_TENSORS[name]
     thing = getattr(error, "obj", None)  # from Python 3.10 on
-    if thing is None or not type(thing).__module__.startswith("mindspore"):
+    kind = thing if isinstance(thing, type) else type(thing)
+    if thing is None or not kind.__module__.startswith("mindspore"):
         return ""
     if name == "set_strategy":
         return "did you mean 'shard'?"
-    near = difflib.get_close_matches(name, [one for one in dir(type(thing)) if not one.startswith("_")], 1)
+    near = difflib.get_close_matches(name, [one for one in dir(kind) if not one.startswith("_")], 1)
     return "did you mean '%s'?" % near[0] if near else ""
 
 

@@ -136,7 +136,7 @@ class Tensor:
             raise Unsupported("Tensor." + what,
                               "the value of a tensor is needed while the network is being recorded ('%s')"
                               % what, "a dry run knows shapes, not values; compute with operators instead")
-        session.read_zeros = session.read_zeros or self._node is not None
+        session.read_zeros = True
         return values.zeros(self._shape, self._dtype)
 
     def __array__(self, dtype=None, copy=None):

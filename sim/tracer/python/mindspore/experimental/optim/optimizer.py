@@ -61,7 +61,8 @@ class Optimizer(Cell):
 
 def _groups(params):
     if params is None or not hasattr(params, "__iter__"):
-        raise user_error(TypeError, "Optimizer:params-type", "params must be a list of Parameters or of groups")
+        raise user_error(TypeError, "Optimizer:params-type", "params must be a list of Parameters or of groups",
+                         "give network.trainable_params()")
     items = list(params)
     if not items:
         raise user_error(ValueError, "Optimizer:no-params", "an optimizer got an empty list of parameters",

@@ -32,7 +32,8 @@ class Groups:
 
     def __init__(self, owner, parameters, weight_decay):
         if isinstance(parameters, Parameter) or not hasattr(parameters, "__iter__"):
-            raise user_error(TypeError, owner + ":params-type", "params of %s must be a list of Parameters" % owner)
+            raise user_error(TypeError, owner + ":params-type", "params of %s must be a list of Parameters" % owner,
+                             "give network.trainable_params()")
         items = list(parameters)
         if not items:
             raise user_error(ValueError, owner + ":no-params", "%s got an empty list of parameters" % owner,
