@@ -19,6 +19,11 @@ constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
 
 Error AtCommand(Error error) {
   error.reason = "CALIBRATE";
+  if (error.hint.empty()) {
+    error.hint =
+        "give the memory_block.csv of a run with MindSpore's memory tracker, or a profiler's "
+        "trace";
+  }
   return error;
 }
 

@@ -145,10 +145,16 @@ class PlanCommand : public Command {
       return FailCommand("USAGE", "--sequence or --devices_per_node is negative",
                          "leave the flag out for what the description and the profile say");
     }
-    if (options_.top < 1 || options_.top > 1000 || options_.threads < 0 ||
-        options_.memory_gib < 0 || options_.memory_gib > (1 << 20)) {
-      return FailCommand("USAGE", "--top is not between 1 and 1000, or another number is negative",
-                         "leave the flag out for its default");
+    if (options_.top < 1 || options_.top > 1000) {
+      return FailCommand("USAGE", "--top is not between 1 and 1000",
+                         "leave the flag out for ten plans, or give --closed_form for none");
+    }
+    if (options_.threads < 0) {
+      return FailCommand("USAGE", "--threads is negative", "leave the flag out for all cores");
+    }
+    if (options_.memory_gib < 0 || options_.memory_gib > (1 << 20)) {
+      return FailCommand("USAGE", "--memory is not between 0 and 1048576 GiB",
+                         "leave the flag out for what the profile says of the device");
     }
     return {};
   }

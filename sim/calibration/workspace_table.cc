@@ -50,6 +50,26 @@ Status ReadEntry(JsonView value, WorkspaceTable& table) {
   return {};
 }
 
+Result<WorkspaceTable> ReadTable(JsonView document) {
+  DRYDOCK_TRY(ObjectReader object, ObjectReader::Make(document, "workspace table"));
+  DRYDOCK_TRY(const JsonView schema, object.Require("schema"));
+  DRYDOCK_TRY(const std::string schema_text, strategies::ReadJsonText(schema, "schema"));
+  if (schema_text != kSchema) {
+    return FailAtJson(schema, "workspace:schema",
+                      "this is '" + schema_text + "', no table of workspaces",
+                      "make one with: drydock calibrate memory_block.csv");
+  }
+  WorkspaceTable table;
+  DRYDOCK_TRY(table.source, strategies::TextField(object, "source", ""));
+  DRYDOCK_TRY(const JsonView kernels, object.Require("kernels"));
+  DRYDOCK_TRY(const std::vector<JsonView> list, strategies::ReadJsonList(kernels, "kernels"));
+  for (const JsonView& entry : list) {
+    DRYDOCK_RETURN_IF_ERROR(ReadEntry(entry, table));
+  }
+  DRYDOCK_RETURN_IF_ERROR(object.Finish());
+  return table;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> WorkspaceTable::Find(const Key& key) const {
@@ -76,24 +96,15 @@ std::string WorkspaceTableText(const WorkspaceTable& table) {
 }
 
 Result<WorkspaceTable> ParseWorkspaceTable(std::string_view text, std::string_view file) {
-  DRYDOCK_TRY(const strategies::JsonReader reader,
-              strategies::JsonReader::Parse(text, file, {.nesting = 8}));
-  DRYDOCK_TRY(ObjectReader object, ObjectReader::Make(reader.root(), "workspace table"));
-  DRYDOCK_TRY(const JsonView schema, object.Require("schema"));
-  DRYDOCK_TRY(const std::string schema_text, strategies::ReadJsonText(schema, "schema"));
-  if (schema_text != kSchema) {
-    return FailAtJson(schema, "workspace:schema",
-                      "this is '" + schema_text + "', no table of workspaces",
-                      "make one with: drydock calibrate memory_block.csv");
+  const Result<strategies::JsonReader> reader =
+      strategies::JsonReader::Parse(text, file, {.nesting = 8});
+  Result<WorkspaceTable> table =
+      reader ? ReadTable(reader->root()) : tl::unexpected(reader.error());
+  // What JSON documents in general ask for is no remedy here.
+  if (!table && (table.error().hint.empty() ||
+                 table.error().hint.find("graph-format") != std::string::npos)) {
+    table.error().hint = "make one with: drydock calibrate memory_block.csv";
   }
-  WorkspaceTable table;
-  DRYDOCK_TRY(table.source, strategies::TextField(object, "source", ""));
-  DRYDOCK_TRY(const JsonView kernels, object.Require("kernels"));
-  DRYDOCK_TRY(const std::vector<JsonView> list, strategies::ReadJsonList(kernels, "kernels"));
-  for (const JsonView& entry : list) {
-    DRYDOCK_RETURN_IF_ERROR(ReadEntry(entry, table));
-  }
-  DRYDOCK_RETURN_IF_ERROR(object.Finish());
   return table;
 }
 

@@ -57,6 +57,17 @@ enum class AttentionKernel : std::uint8_t {
   kFused,  ///< Scores do not exist; sums of exponentials are kept.
 };
 
+/// What of the collectives between cut products runs beside products.
+enum class TensorOverlap : std::uint8_t {
+  kNone,
+  /// Sums of input gradients, beside the weight's gradient of the same product: Megatron from 2022
+  /// on. Source: arXiv 2205.05198, table 4, whose backward passes are 1.5 times the forward one.
+  kGradients,
+  /// Each is cut into as many pieces as there are tensor parts, and only one piece is waited for:
+  /// NVIDIA/Megatron-LM --tp-comm-overlap.
+  kProducts,
+};
+
 /// What is trained, on what; the question to which plans are answers.
 struct TrainingJob {
   ModelShape model = {};
@@ -77,10 +88,19 @@ struct TrainingJob {
   /// Seconds that the host needs to launch a layer's forward pass, twice that for its backward
   /// pass; devices wait for it. 0: launches run ahead.
   double host_layer_seconds = 0;
+  /// Seconds that the host needs to launch a local expert's forward pass, which nothing hides. 0:
+  /// all experts are one kernel, whose sizes stay on the device.
+  double host_expert_seconds = 0;
   /// Bytes that a program copies on the device for each whole weight and micro batch where weights
   /// are cut (level 3): what was gathered is taken apart, gradients are cast and put together.
   double weight_copy_bytes = 0;
+  /// Bytes that the optimizer moves for each weight. 0: gradient, state and weight once.
+  double optimizer_bytes = 0;
+  /// Bytes moved for each weight and micro batch to add its gradient to the sum of those before. 0:
+  /// the product does it.
+  double summing_bytes = 0;
   AttentionKernel attention = AttentionKernel::kFused;
+  TensorOverlap overlap_tensor = TensorOverlap::kNone;
   /// Tensors of PyTorch's DTensor and pipelining: what is gathered for a cut product is kept whole,
   /// its gradient is whole until it is scattered, stages have buffers for every micro batch.
   bool distributed_tensors = false;
@@ -92,7 +112,13 @@ struct TrainingJob {
   bool separate_operators = false;
   /// Every tensor part sends a stage's whole output on; else each sends its share.
   bool whole_messages = false;
+  /// A stage sends its result and receives the next operand one after the other instead of at once.
+  /// Source: deepspeedai/DeepSpeed: deepspeed/runtime/pipe/schedule.py, an instruction for each.
+  bool separate_messages = false;
   bool overlap_data = true;  ///< Gradient reduction runs beside the backward pass.
+  /// Tokens of one micro batch are exchanged while another is computed: NVIDIA/Megatron-LM
+  /// --overlap-moe-expert-parallel-comm.
+  bool overlap_experts = false;
   /// Replicas exchange in one ring, which leaves a node through one adapter.
   bool one_ring = false;
 };

@@ -52,6 +52,22 @@ Status ReadStorage(const ModelSettings& settings, Storage& storage) {
   return {};
 }
 
+Status ReadTensorOverlap(const ModelSettings& settings, TrainingJob& job) {
+  constexpr std::array<std::pair<std::string_view, TensorOverlap>, 3> kKnown = {
+      {{"none", TensorOverlap::kNone},
+       {"gradients", TensorOverlap::kGradients},
+       {"products", TensorOverlap::kProducts}}};
+  const std::string wanted = settings.Text("overlap_tensor");
+  for (const auto& [name, overlap] : kKnown) {
+    if (wanted == name || wanted.empty()) {
+      job.overlap_tensor = overlap;
+      return {};
+    }
+  }
+  return Wrong(settings, "overlap_tensor", "overlap_tensor is '" + wanted + "'",
+               "'none', 'gradients' and 'products' are known");
+}
+
 Status ReadSwitches(const ModelSettings& settings, TrainingJob& job) {
   const std::string attention = settings.Text("attention");
   if (!attention.empty() && attention != "fused" && attention != "plain") {
@@ -59,15 +75,18 @@ Status ReadSwitches(const ModelSettings& settings, TrainingJob& job) {
                  "'fused' and 'plain' are known");
   }
   job.attention = attention == "plain" ? AttentionKernel::kPlain : AttentionKernel::kFused;
+  DRYDOCK_RETURN_IF_ERROR(ReadTensorOverlap(settings, job));
   DRYDOCK_TRY(job.model.dropout, settings.Switch("dropout", job.model.dropout));
   DRYDOCK_TRY(job.fused_gate, settings.Switch("fused_gate", false));
   DRYDOCK_TRY(job.distributed_tensors, settings.Switch("distributed_tensors", false));
   DRYDOCK_TRY(job.eight_bit_products, settings.Switch("eight_bit", false));
   DRYDOCK_TRY(job.causal, settings.Switch("causal", true));
   DRYDOCK_TRY(job.whole_messages, settings.Switch("whole_messages", false));
+  DRYDOCK_TRY(job.separate_messages, settings.Switch("separate_messages", false));
   DRYDOCK_TRY(job.separate_operators, settings.Switch("separate_operators", false));
   DRYDOCK_TRY(job.overlap_data, settings.Switch("overlap_data", true));
   DRYDOCK_TRY(job.one_ring, settings.Switch("one_ring", false));
+  DRYDOCK_TRY(job.overlap_experts, settings.Switch("overlap_experts", false));
   return {};
 }
 
@@ -77,15 +96,21 @@ Status ReadCosts(const ModelSettings& settings, TrainingJob& job) {
               settings.Number("attention_sum_bytes", job.attention_sum_bytes));
   DRYDOCK_TRY(job.memory_passes, settings.Number("memory_passes", 1));
   DRYDOCK_TRY(job.host_layer_seconds, settings.Number("host_layer_seconds", 0));
+  DRYDOCK_TRY(job.host_expert_seconds, settings.Number("host_expert_seconds", 0));
   DRYDOCK_TRY(job.eight_bit_bytes, settings.Number("eight_bit_bytes", job.eight_bit_bytes));
   DRYDOCK_TRY(job.weight_copy_bytes, settings.Number("weight_copy_bytes", 0));
-  const std::array<std::pair<std::string_view, double>, 6> costs = {
+  DRYDOCK_TRY(job.optimizer_bytes, settings.Number("optimizer_bytes", 0));
+  DRYDOCK_TRY(job.summing_bytes, settings.Number("summing_bytes", 0));
+  const std::array<std::pair<std::string_view, double>, 9> costs = {
       {{"logit_bytes", job.logit_bytes},
        {"attention_sum_bytes", job.attention_sum_bytes},
        {"memory_passes", job.memory_passes},
        {"host_layer_seconds", job.host_layer_seconds},
+       {"host_expert_seconds", job.host_expert_seconds},
        {"eight_bit_bytes", job.eight_bit_bytes},
-       {"weight_copy_bytes", job.weight_copy_bytes}}};
+       {"weight_copy_bytes", job.weight_copy_bytes},
+       {"optimizer_bytes", job.optimizer_bytes},
+       {"summing_bytes", job.summing_bytes}}};
   for (const auto& [name, value] : costs) {
     if (!(value >= 0 && value <= 1024)) {
       return Wrong(settings, name, std::string(name) + " is not between 0 and 1024",

@@ -12,10 +12,12 @@ namespace drydock::sim {
 struct BlockTime {
   double forward = 0;
   double backward = 0;
-  double again = 0;    ///< Of the forward pass, what is computed twice.
-  double tensor = 0;   ///< Collectives of tensor parallelism, both passes; nothing hides them.
-  double context = 0;  ///< Of context parallelism, what is not hidden.
-  double expert = 0;   ///< AlltoAll of experts, both passes.
+  double again = 0;     ///< Of the forward pass, what is computed twice.
+  double tensor = 0;    ///< Collectives of tensor parallelism, both passes, what is not hidden.
+  double context = 0;   ///< Of context parallelism, what is not hidden.
+  double expert = 0;    ///< AlltoAll of experts, both passes.
+  double products = 0;  ///< Of the passes, what all products take.
+  double weight_gradients = 0;  ///< Of that, what the gradients of weights take.
   [[nodiscard]] double Compute() const { return forward + backward + again; }
   [[nodiscard]] double Sum() const { return Compute() + tensor + context + expert; }
 };

@@ -412,10 +412,11 @@ Result<HardwareProfile> ReadHardwareProfile(JsonView document) {
 Result<HardwareProfile> ParseHardwareProfile(std::string_view text, std::string_view file) {
   constexpr strategies::JsonLimits kLimits = {
       .bytes = 1U << 20U, .nesting = 8, .values = 1U << 14U};
-  DRYDOCK_TRY(const strategies::JsonReader reader,
-              strategies::JsonReader::Parse(text, file, kLimits));
-  Result<HardwareProfile> profile = ReadHardwareProfile(reader.root());
-  if (!profile && profile.error().hint.find("graph-format") != std::string::npos) {
+  const Result<strategies::JsonReader> reader = strategies::JsonReader::Parse(text, file, kLimits);
+  Result<HardwareProfile> profile =
+      reader ? ReadHardwareProfile(reader->root()) : tl::unexpected(reader.error());
+  if (!profile && (profile.error().hint.empty() ||
+                   profile.error().hint.find("graph-format") != std::string::npos)) {
     profile.error().hint = "docs/timing.md and docs/schema/hardware.schema.json say what there is";
   }
   return profile;

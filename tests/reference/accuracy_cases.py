@@ -12,10 +12,17 @@ GIB = 2**30
 
 # How a source's program keeps weights, computes attention and so on. What is not printed by the source is assumed from the
 # program it used; the page says so.
-MEGATRON_2021 = {"storage": "megatron-fp16", "attention": "plain", "overlap_data": False}
-# Megatron-DeepSpeed sends whole activations between stages.
-MEGATRON_DEEPSPEED = {**MEGATRON_2021, "whole_messages": True}
-MEGATRON = {"storage": "megatron-bf16", "attention": "fused", "dropout": False, "fused_gate": True}
+# Megatron with 16-bit gradients: for each weight the optimizer copies its gradient to 32 bits (6 bytes), undoes the scale and looks for
+# infinities (8), takes the norm (4), clips (8), updates (28), copies the weight back (6) and clears the gradient (2). With 32-bit gradients (bf16) the first two
+# and two bytes of clearing less and more: 48. Each micro batch adds its gradients up by a kernel of its own until 2022 (6 bytes; 10 where sums have 32 bits).
+MEGATRON_2021 = {"storage": "megatron-fp16", "attention": "plain", "overlap_data": False, "optimizer_bytes": 62, "summing_bytes": 6}
+# Since 2022 products add up gradients, and sums of input gradients run beside products of weight gradients.
+MEGATRON_2022 = {**MEGATRON_2021, "summing_bytes": 0, "overlap_tensor": "gradients"}
+# Megatron-DeepSpeed sends whole activations between stages, and one message after the other.
+MEGATRON_DEEPSPEED = {**MEGATRON_2021, "whole_messages": True, "separate_messages": True}
+# README.md, Performance Benchmarking: --tp-comm-overlap, which goes with cut tokens.
+MEGATRON = {"storage": "megatron-bf16", "attention": "fused", "dropout": False, "fused_gate": True, "optimizer_bytes": 48, "overlap_tensor": "products", "memory_passes": 2.2,
+            "host_expert_seconds": 60e-6}
 # FSDP copies what it gathered and what it reduces: about 40 bytes for each whole weight and micro batch, chosen by llm-foundry's figures.
 TORCH = {"storage": {"weight": 4, "gradient": 4, "optimizer": 8, "computed": 2}, "attention": "fused", "memory_passes": 5, "dropout": False,
          "logit_bytes": 14, "weight_copy_bytes": 40, "distributed_tensors": True}
@@ -25,9 +32,9 @@ COMPILED = {"memory_passes": 3}
 ROW_SCALES = {"eight_bit": True, "eight_bit_bytes": 10}
 MINDSPORE = {"storage": "mindspore-fp32", "attention": "fused", "attention_sum_bytes": 64, "dropout": False}
 ASSUMED = {
-    "korthikanti": MEGATRON_2021, "ptdp-zero3": {**MEGATRON_2021, "one_ring": True, "overlap_data": True}, "ptdp": MEGATRON_2021, "bloom-176B": {**MEGATRON_DEEPSPEED, "storage": "bloom-bf16"}, "bloom": MEGATRON_DEEPSPEED, "mtnlg": MEGATRON_DEEPSPEED,
-    "vtrain": {**MEGATRON_2021, "host_layer_seconds": 0.9e-3},
-    "megatron": MEGATRON, "nemo": MEGATRON, "bridge": MEGATRON, "dgxc": MEGATRON, "moe-zoo": MEGATRON, "llama1": MEGATRON,
+    "korthikanti": MEGATRON_2022, "ptdp-zero3": {**MEGATRON_2021, "one_ring": True, "overlap_data": True}, "ptdp": MEGATRON_2021, "bloom-176B": {**MEGATRON_DEEPSPEED, "storage": "bloom-bf16", "summing_bytes": 10}, "bloom": MEGATRON_DEEPSPEED, "mtnlg": MEGATRON_DEEPSPEED,
+    "vtrain": {**MEGATRON_2021, "summing_bytes": 0, "host_layer_seconds": 0.85e-3},
+    "megatron-h100": {**MEGATRON, "micro_batch": 2}, "megatron": MEGATRON, "nemo": MEGATRON, "bridge": MEGATRON, "dgxc": MEGATRON, "moe-zoo": MEGATRON, "llama1": MEGATRON,
     "torchtitan": TORCH, "llm-foundry": TORCH, "mindformers": MINDSPORE, "mindspore": MINDSPORE, "ms-": MINDSPORE,
     "ds-": MEGATRON,
 }
@@ -182,6 +189,8 @@ def plan(parallel):
 
 
 def request(source, model, parallel, part, **more):
+    settings = assumed(source)
+    parallel = {**parallel, "micro_batch": parallel.get("micro_batch") or settings.pop("micro_batch", None)}
     text, data = plan(parallel)
     micro = parallel.get("micro_batch") or 1
     steps = parallel.get("micro_batches") or parallel.get("grad_accum") or 1
@@ -192,8 +201,10 @@ def request(source, model, parallel, part, **more):
         # With a pipeline FSDP keeps whole 16-bit weights and 32-bit gradients between micro batches; what is cut is the master copy.
         text = text.replace("op3", "op1")
         more = {"storage": {"weight": 2, "gradient": 4, "optimizer": 12}, **more}
+    if settings.get("overlap_tensor") == "products" and (parallel.get("tp") or 1) > 1 and " sp" not in text:
+        text += " sp"  # the flag asks for it
     rate = between_nodes(source)
-    return {**assumed(source), "model": config(model), "sequence": model["seq"], "batch": batch, "devices": parallel["world"],
+    return {**settings, "model": config(model), "sequence": model["seq"], "batch": batch, "devices": parallel["world"],
             "plan": text, "hardware": hardware(part), "limits": limits(source, part), **({"between_nodes": rate} if rate else {}), **more}
 
 
@@ -228,9 +239,9 @@ def flops_rate(convention):
     return rate
 
 
-def _untuned(parallel):
+def _untuned(source, parallel):
     """Micro batches that the authors may have used, where they do not say."""
-    if parallel.get("micro_batch") or not parallel.get("global_batch"):
+    if parallel.get("micro_batch") or assumed(source).get("micro_batch") or not parallel.get("global_batch"):
         return ()
     _, data = plan(parallel)
     return tuple(micro for micro in (1, 2, 4, 8, 16) if parallel["global_batch"] % (data * micro) == 0)
@@ -271,7 +282,7 @@ def _case_rows(case):
         convention = "hardware_flops" if parallel.get("recompute") == "full" else "model_flops"
         rate = flops_rate(convention)
         rows.append(Row(source, name, "time", "TFLOP/s", expected["achieved_tflops_per_device"],
-                        request(source, model, parallel, part), lambda a: rate(a, devices), kind, _untuned(parallel)))
+                        request(source, model, parallel, part), lambda a: rate(a, devices), kind, _untuned(source, parallel)))
     for key in ("peak_memory_gib_max_over_devices", "memory_gb_nvidia_smi"):
         if key in expected:
             find = tensors_peak if "gib" in key else shown(source)
@@ -361,6 +372,8 @@ def _figures(series, row, shape, part):
     if source.startswith(("bridge", "nemo", "dgxc", "moe-zoo", "megatron")):
         parallel["zero"] = 1
     more = _regime(row)
+    if source.startswith("bridge") and "H100" in str(part.get("device")) and (source != "bridge-25.09" or "kv_lora_rank" in shape.get("config", {})):
+        more["overlap_experts"] = True  # moe_a2a_overlap in NVIDIA-NeMo/Megatron-Bridge: scripts/performance/configs; in 25.09 of DeepSeek V3 alone
     rows = []
     name = f"{series['id']}: {_label(series, row)}"
     seconds = row.get("iteration_s") or row.get("step_s") or (row["iteration_ms"] / 1000 if row.get("iteration_ms") else None)

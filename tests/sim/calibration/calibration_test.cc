@@ -100,6 +100,9 @@ TEST(WorkspaceTable, BadOnesAreRefused) {
     ASSERT_FALSE(table) << text;
     EXPECT_TRUE(table.error().place) << text;
   }
+  for (const std::string_view text : {"size,kernel", R"({"kernels": []})", "{"}) {
+    EXPECT_FALSE(ParseWorkspaceTable(text, "t.json").error().hint.empty()) << text;
+  }
 }
 
 // ---- traces -------------------------------------------------------------------------------------

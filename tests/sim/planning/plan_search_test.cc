@@ -41,8 +41,10 @@ TrainingJob SmallJob(std::int64_t devices, std::int64_t batch) {
 }
 
 TEST(StepTime, BubbleIsThatOf1F1BAndOfInterleavedPipelines) {
-  // (p - 1) / m of the ideal time for 1F1B, (p - 1) / (v m) interleaved (arXiv 2104.04473, 2.2).
-  const TrainingJob job = SmallJob(4, 16);
+  // (p - 1) / m of the ideal time for 1F1B, (p - 1) / (v m) interleaved (arXiv 2104.04473, 2.2),
+  // where stages are equal: without a head.
+  TrainingJob job = SmallJob(4, 16);
+  job.model.vocabulary = 0;
   const HardwareProfile device = RoundDevice();
   const auto bubble = [&](std::int64_t interleave) {
     const StepTime step =
@@ -75,6 +77,90 @@ TEST(StepTime, TensorParallelismSendsFourAllReducesALayer) {
   EXPECT_NEAR(
       LayerTime(job, RoundDevice(), {.tensor = 2, .recompute = Recompute::kFull}, false).tensor,
       6 * one, 1e-9);
+}
+
+TEST(StepTime, ProductsHideSumsOfGradientsOrPiecesOfAllCollectives) {
+  // Four AllReduces as above. Weights of a rank: 12 h^2 / 2, whose gradients take 2 T operations
+  // each; half of them are beside the two sums of input gradients.
+  TrainingJob job = SmallJob(2, 1);
+  const double all = 4 * 2.0 * 1024 * 1024 / 1e10;
+  const double gradients = 12.0 * 1024 * 1024 / 2 * 2 * 1024 / 1e14;
+  job.overlap_tensor = TensorOverlap::kGradients;
+  EXPECT_NEAR(LayerTime(job, RoundDevice(), {.tensor = 2}, false).tensor, all - gradients / 2,
+              1e-9);
+  // Forward and both gradients of the backward pass take three times that, less than one half of
+  // the collectives; on a slower network only the first of two pieces is waited for.
+  job.overlap_tensor = TensorOverlap::kProducts;
+  EXPECT_NEAR(LayerTime(job, RoundDevice(), {.tensor = 2}, false).tensor, all - 3 * gradients,
+              1e-9);
+  HardwareProfile faster = RoundDevice();
+  faster.levels[0].bytes_per_second = 2e10;
+  EXPECT_NEAR(LayerTime(job, faster, {.tensor = 2}, false).tensor, all / 2 / 2, 1e-9);
+}
+
+TEST(StepTime, ThePipelineFillsThroughStagesWithoutTheHead) {
+  // The last of 4 stages has the head and sets the pace of 16 micro batches; on its way there the
+  // first one passes three stages of 2 layers.
+  TrainingJob job = SmallJob(4, 16);
+  job.model.vocabulary = 1 << 16;
+  const Plan plan{.pipeline = 4};
+  const StepTime step = TimeOf(job, FactsOf(job), RoundDevice(), plan);
+  const double layer = LayerTime(job, RoundDevice(), plan, false).Sum();
+  EXPECT_DOUBLE_EQ(step.bubble, 3 * 2 * layer);
+  EXPECT_GT(step.compute, 16 * 2 * layer);
+}
+
+TEST(StepTime, ExpertsAreExchangedBesideAnotherMicroBatchAndLaunchedOneByOne) {
+  // 8 experts on 2 devices; 1024 tokens of 2 KiB of a rank go to two of them each: half of 4 MiB
+  // leaves the device, four times, at 10 GB/s.
+  TrainingJob job = SmallJob(2, 2);
+  job.model.experts = {.count = 8, .per_token = 2, .width = 512};
+  const Plan plan{.data = 2, .expert = 2};
+  const BlockTime plain = LayerTime(job, RoundDevice(), plan, true);
+  EXPECT_NEAR(plain.expert, 4 * 0.5 * 2 * 1024 * 2048 / 1e10, 1e-9);
+  // The network is a hundred times faster than the products are: a twentieth is waited for.
+  HardwareProfile fast = RoundDevice();
+  fast.levels[0].bytes_per_second = 1e12;
+  job.overlap_experts = true;
+  EXPECT_NEAR(LayerTime(job, fast, plan, true).expert, 0.05 * plain.expert / 100, 1e-12);
+  // 4 local experts and what routing takes, as much as 8; forward and twice that backward.
+  job.host_expert_seconds = 1;
+  EXPECT_NEAR(LayerTime(job, fast, plan, true).Compute() - plain.Compute(), 3 * (4 + 8), 1e-9);
+}
+
+TEST(StepTime, MessagesBetweenStagesAreThereAndBackForEachMicroBatch) {
+  // 2 MiB at 10 GB/s, forward and backward, 16 micro batches and 3 to fill; twice as many one by
+  // one.
+  TrainingJob job = SmallJob(4, 16);
+  const double all = 2 * (16 + 3) * 2.0 * 1024 * 1024 / 1e10;
+  EXPECT_NEAR(TimeOf(job, FactsOf(job), RoundDevice(), {.pipeline = 4}).pipeline, all, 1e-9);
+  job.separate_messages = true;
+  EXPECT_NEAR(TimeOf(job, FactsOf(job), RoundDevice(), {.pipeline = 4}).pipeline, 2 * all, 1e-9);
+}
+
+TEST(StepTime, OptimizerAndSumsOfGradientsMoveWhatTheProgramSays) {
+  // 62 bytes a weight for the step; 6 for each micro batch but the first of 8, at 1 TB/s.
+  TrainingJob job = SmallJob(1, 8);
+  const double weights = static_cast<double>(FactsOf(job).parameters.Sum());
+  const double before = TimeOf(job, FactsOf(job), RoundDevice(), {}).compute;
+  job.optimizer_bytes = 62;
+  job.summing_bytes = 6;
+  const StepTime step = TimeOf(job, FactsOf(job), RoundDevice(), {});
+  EXPECT_NEAR(step.optimizer, 62 * weights / 1e12, 1e-9);
+  EXPECT_NEAR(step.compute - before, 7 * 6 * weights / 1e12, 1e-9);
+}
+
+TEST(StepTime, HeadsThatAreNoWholeRowsMissTheMatrixUnits) {
+  // Scores and their product with values: 2 T s operations for each of 16 * 60 columns, each, once
+  // forward; as 32-bit numbers at a tenth of the rate.
+  TrainingJob job = SmallJob(1, 1);
+  job.model.head_width = 60;
+  HardwareProfile device = RoundDevice();
+  device.memory_bytes_per_second = 1e30;
+  const double before = LayerTime(job, device, {}, false).forward;
+  device.peak_flops[static_cast<std::size_t>(PeakType::kFp32)] = 1e13;
+  EXPECT_NEAR(LayerTime(job, device, {}, false).forward - before,
+              9 * 2 * 2.0 * 1024 * 1024 * 960 / 1e14, 1e-9);
 }
 
 TEST(StepTime, HeadsStayIn16BitsWhereProductsHave8) {

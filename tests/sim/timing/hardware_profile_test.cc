@@ -76,6 +76,9 @@ TEST(HardwareProfile, BadOnesAreRefusedWithPlaceAndRemedy) {
   }
   EXPECT_NE(Failure(Replaced(good, "\"vector_flops\"", "\"vector_flop\"")).message, "");
   EXPECT_NE(Failure(good.substr(0, good.size() / 2)).message, "");
+  for (const char* text : {"nope", "{\"schema\": NaN}", "\x01"}) {
+    EXPECT_FALSE(Failure(text).hint.empty()) << text;
+  }
 }
 
 TEST(HardwareProfile, CurvesAreStraightInTheLogarithmOfTheSize) {
