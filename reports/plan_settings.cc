@@ -116,7 +116,9 @@ std::string MindformersYaml(const TrainingJob& job, const Plan& plan) {
           "\n  context_parallel: " + Number(plan.context) +
           "\n  expert_parallel: " + Number(plan.expert) +
           "\n  use_seq_parallel: " + Bool(plan.sequence_parallel) +
-          "\n  micro_batch_num: " + Number(plan.pipeline > 1 ? MicroBatches(job, plan) : 1) + "\n";
+          // Else the table and the logits of the loss are whole on every tensor part.
+          "\n  vocab_emb_dp: False\n  micro_batch_num: " +
+          Number(plan.pipeline > 1 ? MicroBatches(job, plan) : 1) + "\n";
   text += "recompute_config:\n  recompute: " + Bool(plan.recompute == Recompute::kFull) +
           "\n  select_recompute: " + Bool(plan.recompute == Recompute::kSelective) + "\n";
   text += "runner_config:\n  batch_size: " + Number(plan.micro_batch) + "\n";
@@ -127,6 +129,9 @@ std::string MindformersYaml(const TrainingJob& job, const Plan& plan) {
   if (plan.interleave > 1) {
     text += "model:\n  model_config:\n    pp_interleave_num: " + Number(plan.interleave) + "\n";
   }
+  const std::string_view type = job.storage.weight >= 4 ? "float32" : "bfloat16";
+  text += "# the plan counts weights of " + std::string(type) +
+          ": model_config.param_init_type, or params_dtype where a configuration has that\n";
   return text;
 }
 

@@ -191,7 +191,7 @@ class PlanTest(command.CommandTest):
             self.skipTest("python3-yaml is not installed")
         loaded = yaml.safe_load(self.settings_of("dp2 tp2 pp2 vpp2 cp1 mb1 op1 sp full")["mindformers"])
         self.assertEqual(loaded["parallel_config"], {"data_parallel": 2, "model_parallel": 2, "pipeline_stage": 2, "context_parallel": 1,
-                                                     "expert_parallel": 1, "use_seq_parallel": True, "micro_batch_num": 8})
+                                                     "expert_parallel": 1, "use_seq_parallel": True, "vocab_emb_dp": False, "micro_batch_num": 8})
         self.assertEqual(loaded["parallel"]["parallel_optimizer_config"], {"optimizer_level": "level1"})
         self.assertEqual(loaded["parallel"]["pipeline_config"], {"pipeline_interleave": True, "pipeline_scheduler": "1f1b"})
         self.assertEqual(loaded["recompute_config"], {"recompute": True, "select_recompute": False})
