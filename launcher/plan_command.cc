@@ -63,10 +63,10 @@ Result<sim::TrainingJob> JobOf(const PlanOptions& options, const std::string& mo
   job.attention_sum_bytes = ascend ? 64 : 4;
   if (job.storage.cut_weights) {
     // MindSpore's operators one by one: a loss keeps the logits in 16 bits and between four and
-    // five times in 32, norms and rotations are several passes over memory.
+    // five times in 32, norms and rotations are more than one pass over memory.
     job.logit_bytes = 20;
     job.separate_operators = true;
-    job.memory_passes = 3;
+    job.memory_passes = 2;
   }
   if (options.attention != "fused" && options.attention != "plain") {
     return FailCommand("USAGE", "argument --attention: '" + options.attention + "' is not known",

@@ -138,6 +138,21 @@ TEST(StepTime, MessagesBetweenStagesAreThereAndBackForEachMicroBatch) {
   EXPECT_NEAR(TimeOf(job, FactsOf(job), RoundDevice(), {.pipeline = 4}).pipeline, 2 * all, 1e-9);
 }
 
+TEST(StepTime, ALossOfSeparateOperatorsIsManyPassesOverItsLogits) {
+  // 58 bytes for each of T V logits forward, 102 backward; beside them the head's three products of
+  // T h V at 2 operations, and 6 bytes to cast the gradient of each further weight, at 1 TB/s.
+  TrainingJob job = SmallJob(1, 1);
+  job.separate_operators = true;
+  job.model.vocabulary = 0;
+  const double before = TimeOf(job, FactsOf(job), RoundDevice(), {}).compute;
+  const auto weights = FactsOf(job).parameters.Sum();
+  job.model.vocabulary = 1 << 16;
+  const double logits = 1024.0 * (1 << 16);
+  const double more = static_cast<double>(FactsOf(job).parameters.Sum() - weights);
+  EXPECT_NEAR(TimeOf(job, FactsOf(job), RoundDevice(), {}).compute - before,
+              160 * logits / 1e12 + 3 * 2 * 1024 * logits / 1e14 + 6 * more / 1e12, 1e-9);
+}
+
 TEST(StepTime, OptimizerAndSumsOfGradientsMoveWhatTheProgramSays) {
   // 62 bytes a weight for the step; 6 for each micro batch but the first of 8, at 1 TB/s.
   TrainingJob job = SmallJob(1, 8);
