@@ -114,6 +114,14 @@ class BadCutTest(command.CommandTest):
         self.assertIn("trainable parameter", hint)
         self.accepted(text.replace(', name != "b")', ")"))
 
+    def test_first_stage_without_a_trained_parameter(self):
+        # MindSpore: "Stage 0 should has at least 1 trainable parameter", also where lazy_inline lets the others have none.
+        text, hint = self.refused({'self.w = Parameter(Tensor([[0.5] * 16] * 16, ms.float32), name)':
+                                   'self.w = Parameter(Tensor([[0.5] * 16] * 16, ms.float32), name, name != "a")'},
+                                  ["stage 0", "no parameter that is trained"])
+        self.assertIn("trainable parameter", hint)
+        self.accepted(text.replace(', name != "a")', ")"))
+
     def test_gradients_that_are_summed_nowhere(self):
         text, hint = self.refused(
             {'Model(net, optimizer=opt).train(1, ds.GeneratorDataset(rows, ["x"]), dataset_sink_mode=False)':

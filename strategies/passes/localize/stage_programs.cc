@@ -278,9 +278,14 @@ class StageCopy {
     Push(std::move(receive), node.outputs);
   }
 
-  /// What is sent back is done when the gradient of the first weight is.
+  /// What is sent back is done when the gradient of the first weight is; without trained weights,
+  /// when what the stage returns is.
   void JoinReturned() {
-    for (const ValueId gradient : JoinedGradients()) {
+    const std::vector<ValueId> gradients = JoinedGradients();
+    if (gradients.empty()) {
+      sent_.insert(sent_.end(), returned_.begin(), returned_.end());
+    }
+    for (const ValueId gradient : gradients) {
       Node join{.op = std::string(ops::kJoinSends),
                 .entry = FindOp(ops::kJoinSends),
                 .inputs = {Mapped(gradient)},

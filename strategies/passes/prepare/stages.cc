@@ -290,7 +290,11 @@ std::vector<bool> ReadByAll(const Graph& graph, const std::vector<Region>& regio
   return all;
 }
 
-/// The gradient that a stage sends back stands for that of one of its weights.
+/// The gradient that a stage sends back stands for that of one of its weights, unless its micro
+/// batches call a graph, whose backward pass is there anyhow. Where the first stage has none,
+/// nobody wants a gradient of the others, which would wait for it.
+/// Source: mindspore/ccsrc/frontend/parallel/graph_util/pipeline_split_utils.cc and, of shared
+/// graphs, what MindSpore 2.10 does with frozen stages
 Status CheckTrained(const Graph& graph, const std::vector<Region>& regions,
                     const JobConfig& config) {
   if (!config.training || std::ranges::find(regions, Region::kGradient) == regions.end()) {
@@ -309,11 +313,13 @@ Status CheckTrained(const Graph& graph, const std::vector<Region>& regions,
                        return Trained(graph, id);
                      });
   }
-  for (std::size_t stage = 1; stage < trained.size(); ++stage) {
-    if (!trained[stage]) {
+  const std::size_t checked = CallsSharedGraph(graph) ? 1 : trained.size();
+  for (std::size_t stage = 0; stage < checked; ++stage) {
+    if (!trained[stage] && first[stage] != kNoNode) {
       return At(FailInput("pipeline:nothing-to-train",
                           "stage " + std::to_string(stage) +
-                              " has no parameter that is trained, so no gradient would leave it",
+                              " has no parameter that is trained, so no gradient would " +
+                              (stage == 0 ? "reach it" : "leave it"),
                           "give a cell with a trainable parameter pipeline_stage=" +
                               std::to_string(stage)),
                 graph, graph.at(first[stage]));

@@ -23,7 +23,7 @@
 ///   * a weight that the backward call reads, too, is copied in each forward call unless the
 ///     backward call comes next and reads no results of operators that have several: the results
 ///     of the call hold what was read, not where it lies: TensorMove(Load(weight)). What recomputed
-///     cells read is not copied
+///     cells read is not copied, what no optimizer writes always is
 ///   * what a part sends waits for the reads of its weights
 ///   * gradients of the weights of a part are there when its backward calls are: one sum of
 ///     numbers, AddN(Depend(0, MakeTuple(results)), ...), stands for all of them
@@ -58,6 +58,7 @@ class CallForm : private CallTable {
 
   void Run() {
     FindState();
+    FindWritten();
     Label();
     FindReaders();
     for (const CallSpot& spot : order_.calls) {
@@ -74,6 +75,14 @@ class CallForm : private CallTable {
       if (graph_.nodes[n].kind == KernelKind::kState) {
         state_ = KernelId{static_cast<std::int32_t>(n)};
         return;
+      }
+    }
+  }
+
+  void FindWritten() {
+    for (const KernelNode& node : graph_.nodes) {
+      if (node.origin != kNoNode && local_.at(node.origin).phase == Phase::kOptimizer) {
+        written_.insert(node.inputs.begin(), node.inputs.end());
       }
     }
   }
@@ -250,7 +259,7 @@ class CallForm : private CallTable {
     KernelNode copy = graph_.at(load);
     copy.inputs.front() = BehindBarrier(copy.inputs.front());
     KernelId own = Add(std::move(copy));
-    if (order_.copies && !IsBackward(slot) && IsParameter(load) &&
+    if ((order_.copies || IsFrozen(load)) && !IsBackward(slot) && IsParameter(load) &&
         read_backward_.contains({slot % borders_.parts, load}) &&
         read_forward_.contains({slot % borders_.parts, load})) {
       own = Add(
@@ -258,6 +267,11 @@ class CallForm : private CallTable {
     }
     calls_[slot].read.push_back(own);
     return own;
+  }
+
+  /// A weight that no optimizer writes is copied in any case.
+  [[nodiscard]] bool IsFrozen(KernelId load) const {
+    return !written_.contains(RealOperands(graph_, load).front().node);
   }
 
   /// Not so for a sharded weight: what is gathered is nobody else's.
@@ -571,6 +585,7 @@ class CallForm : private CallTable {
   std::set<std::pair<std::size_t, KernelId>> read_backward_ = {};   ///< Part and Load.
   std::set<std::pair<std::size_t, KernelId>> read_forward_ = {};    ///< Not by what is recomputed.
   std::map<KernelId, std::size_t> tokens_ = {};  ///< What sums read, and its call.
+  std::set<KernelId> written_ = {};              ///< Parameters that are trained, among others.
   KernelId state_ = kNoKernel;                   ///< At the beginning of the step.
   KernelId barrier_ = kNoKernel;                 ///< Of the call before.
 };
