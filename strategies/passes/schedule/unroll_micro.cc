@@ -71,31 +71,43 @@ class Unrolling {
     return state || node.kind == KernelKind::kReturn ? MicroUse::kAll : node.micro_use;
   }
 
+  /// Where a node stands by what it is and what it reads.
+  struct Wish {
+    bool of_each = false;
+    bool once = false;
+    bool behind_all = false;
+  };
+
+  [[nodiscard]] Wish WishOf(std::size_t n) const {
+    const MicroUse use = UseOf(Node(n));
+    const KernelKind kind = Node(n).kind;
+    const bool may_repeat = kind == KernelKind::kKernel || kind == KernelKind::kUpdateState;
+    Wish wish{.of_each = use == MicroUse::kEach && may_repeat};
+    bool behind_state = false;  // That of the last micro batch will do.
+    for (const KernelId input : Node(n).inputs) {
+      wish.behind_all = wish.behind_all || PartOf(input) == Part::kAfter;
+      behind_state = behind_state || IsStateOfEach(input);
+      wish.of_each = wish.of_each || (PartOf(input) == Part::kEach && !IsStateOfEach(input));
+    }
+    wish.of_each = wish.of_each || (behind_state && !wish.behind_all);
+    // What names reads of all parts of a step does so for a state behind them.
+    wish.once = use == MicroUse::kAll || use == MicroUse::kFold ||
+                (wish.behind_all && kind == KernelKind::kMakeTuple);
+    return wish;
+  }
+
   /// Operands have smaller numbers than what uses them.
   Status FindParts() {
     for (std::size_t n = 0; n < parts_.size();) {
-      const MicroUse use = UseOf(Node(n));
-      bool once = use == MicroUse::kAll || use == MicroUse::kFold;
-      const bool may_repeat =
-          Node(n).kind == KernelKind::kKernel || Node(n).kind == KernelKind::kUpdateState;
-      bool of_each = use == MicroUse::kEach && may_repeat;
-      bool behind_all = false;
-      bool behind_state = false;  // That of the last micro batch will do.
-      for (const KernelId input : Node(n).inputs) {
-        behind_all = behind_all || PartOf(input) == Part::kAfter;
-        behind_state = behind_state || IsStateOfEach(input);
-        of_each = of_each || (PartOf(input) == Part::kEach && !IsStateOfEach(input));
-      }
-      of_each = of_each || (behind_state && !behind_all);
-      // What names reads of all parts of a step does so for a state behind them.
-      once = once || (behind_all && Node(n).kind == KernelKind::kMakeTuple);
-      if (of_each && !once && behind_all) {
+      const Wish wish = WishOf(n);
+      const bool of_each = wish.of_each && !wish.once;
+      if (of_each && wish.behind_all) {
         DRYDOCK_TRY(n, SplitStates(n));
         continue;
       }
-      parts_[n] = of_each && !once        ? Part::kEach
-                  : behind_all || of_each ? Part::kAfter
-                                          : Part::kBefore;
+      parts_[n] = of_each                           ? Part::kEach
+                  : wish.behind_all || wish.of_each ? Part::kAfter
+                                                    : Part::kBefore;
       ++n;
     }
     for (std::size_t n = 0; n < parts_.size(); ++n) {
