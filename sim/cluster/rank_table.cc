@@ -57,6 +57,8 @@ Result<Json> ParseJson(std::string_view text) {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     return Bad("is not JSON: " + PlaceIn(text, error.byte));
+  } catch (const Json::exception&) {
+    return Bad("has a number that no machine number holds");
   }
 }
 

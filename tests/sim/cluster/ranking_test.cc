@@ -73,8 +73,8 @@ TEST(RanksByTable, GivesTheRankOfTheDevice) {
 
 TEST(ParseRankTable, RefusesOtherForms) {
   for (const char* const text :
-       {"", "[]", "{}", R"({"server_list":{}})", R"({"server_list":[{"pod_ip":1,"device":[]}]})",
-        R"({"server_list":[{"pod_ip":"a"}]})",
+       {"", "[]", "{}", R"({"version":333e333333333})", R"({"server_list":{}})",
+        R"({"server_list":[{"pod_ip":1,"device":[]}]})", R"({"server_list":[{"pod_ip":"a"}]})",
         R"({"server_list":[{"pod_ip":"a","device":[{"rank_id":0}]}]})",
         R"({"server_list":[{"pod_ip":"a","device":[{"rank_id":"x"}]}]})"}) {
     EXPECT_FALSE(ParseRankTable(text).has_value()) << text;

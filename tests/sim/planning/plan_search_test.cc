@@ -230,7 +230,7 @@ TEST(StepFlops, AreThoseOfPublications) {
   job.model.hidden = 12288;
   job.model.heads = job.model.kv_heads = 96;
   job.model.head_width = 128;
-  job.model.ffn = 4 * 12288;
+  job.model.ffn = 49152;  // 4 x 12,288
   job.model.vocabulary = 51200;
   job.model.tied = true;
   job.sequence = 2048;

@@ -48,6 +48,8 @@ def rows(count, *shape):
 both = rows(10, 3).concat(rows(6, 3))
 assert (both.get_dataset_size(), len(both + both)) == (16, 32)
 assert both.apply(lambda data: data.batch(5)).get_dataset_size() == 4
+both.dataset_size = 6  # as trainers do that leave rows out
+assert (both.dataset_size, both.get_dataset_size(), both.batch(4).get_dataset_size()) == (6, 6, 2)
 filled = next(both.padded_batch(2, pad_info={"x": ([5], 0)}).create_dict_iterator())["x"]
 assert filled.shape == (2, 5)
 # rows of length 3 lie in the bucket [2, 5): batches of 4 rows, filled up to 4

@@ -31,6 +31,10 @@ class Dataset(MoreOperations):
     def dataset_size(self):
         return self._length
 
+    @dataset_size.setter
+    def dataset_size(self, count):  # as trainers do that leave rows out
+        self._size = lengths.Known(int(count))
+
     def _derive(self, kind=None, **changes):
         derived = (kind or Dataset).__new__(kind or Dataset)
         derived.__dict__.update(self.__dict__)
