@@ -139,6 +139,7 @@ TEST(NodeTable, GivesUpRecordsOfNodesWithoutSlotOldestFirst) {
 
 TEST(IdIndex, FindsWhatIsLeftAfterManyErasures) {
   std::vector<std::string> texts;
+  texts.reserve(2000);
   for (int i = 0; i < 2000; ++i) {
     texts.push_back("id-" + std::to_string(i));
   }
