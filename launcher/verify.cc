@@ -8,6 +8,8 @@
 #include "strategies/passes/compile_job.h"
 #include "strategies/reference/verify.h"
 
+/// The job as it was cut and the same step without strategies and layouts, both compiled, one step
+/// of each run on the same numbers by the reference executor, weights and states compared.
 namespace drydock::launcher {
 namespace {
 

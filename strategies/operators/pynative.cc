@@ -4,6 +4,9 @@
 #include <string_view>
 #include <variant>
 
+/// In PyNative mode operators run one by one as the script calls them: only functions with a
+/// shard() are cut, and no pass sums the gradients of what every rank computes whole. The tracer
+/// marks the operators; what the mark says is read here alone.
 namespace drydock::strategies {
 namespace {
 
