@@ -57,20 +57,38 @@ install_paddle DRYDOCK_PADDLE_PYTHON "${PADDLE_RELEASE:-3.3.1}" # 190 MB
 install_paddle DRYDOCK_PADDLE_SERVERS_PYTHON 2.6.2 'numpy<2' 'protobuf==4.25.8' setuptools
 export DRYDOCK_BUILD_DIR=${DRYDOCK_BUILD_DIR:-$PWD/build/dev}
 
-# Workers mostly wait for their next poll, so the files share the time of the longest.
+files=(by_hand msrun mpirun pages paddle releases)
 output=$(mktemp -d)
 trap 'rm -rf "$output"' EXIT
+
+run_file() { python3 -B tests/tools/run_unittest.py "tests/interop/$1_test.py" "${@:2}"; }
+
+# Workers mostly wait for their next poll, so the files share the time of the longest.
 declare -A running
-for name in by_hand msrun mpirun pages paddle releases; do
-  /usr/bin/env python3 -B tests/tools/run_unittest.py "tests/interop/${name}_test.py" "$@" >"$output/$name" 2>&1 &
+for name in "${files[@]}"; do
+  run_file "$name" "$@" >"$output/$name" 2>&1 &
   running[$name]=$!
 done
-status=0
-for name in by_hand msrun mpirun pages paddle releases; do
+failed=()
+for name in "${files[@]}"; do
   code=0
   wait "${running[$name]}" || code=$?
   echo "--- tests/interop/${name}_test.py"
   cat "$output/$name"
-  [ $code -eq 0 ] || [ $code -eq 77 ] || status=1
+  [ $code -eq 0 ] || [ $code -eq 77 ] || failed+=("$name")
+done
+
+# Half of what runs here is not ours, and is seen to fail by itself now and then. A file that failed is judged by a
+# second run, alone; both stand in the log.
+status=0
+for name in "${failed[@]}"; do
+  code=0
+  echo "--- tests/interop/${name}_test.py once more, alone"
+  run_file "$name" "$@" 2>&1 || code=$?
+  if [ $code -eq 0 ]; then
+    echo "interop: ${name}_test.py failed beside the others and passed alone"
+  else
+    status=1
+  fi
 done
 exit $status
