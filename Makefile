@@ -109,7 +109,7 @@ deb: packages
 	@tests/tools/install_packages.sh packages
 	@mkdir -p build
 	@cmake --preset release -B build/deb -DDRYDOCK_DEB=ON >build/deb.log || { cat build/deb.log; exit 1; }
-	@cmake --build build/deb -j $(JOBS) --target drydock
+	@cmake --build build/deb -j $(JOBS) --target drydock drydock_msrun
 	@cd build/deb && cpack -G DEB >cpack.log || { cat cpack.log; exit 1; }
 	@ls build/deb/*.deb
 

@@ -1,8 +1,15 @@
 #include "launcher/command.h"
 
 #include "launcher/commands.h"
+#include "launcher/msrun_command.h"
+#include "launcher/simulate.h"
 
 namespace drydock::launcher {
+
+std::unique_ptr<Command> MakeMsrunCommand() {
+  return std::make_unique<MsrunCommand>(
+      MsrunAnswers{.simulate = Simulate, .operators = OperatorsText});
+}
 
 std::vector<std::unique_ptr<Command>> MakeCommands() {
   std::vector<std::unique_ptr<Command>> commands;
@@ -26,10 +33,6 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   commands.push_back(MakeCompleteCommand());
   commands.push_back(MakeVersionCommand());
   return commands;
-}
-
-std::string_view Version() {
-  return DRYDOCK_VERSION;
 }
 
 }  // namespace drydock::launcher

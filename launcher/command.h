@@ -43,6 +43,11 @@ class Command {
       std::span<const std::string> words, const FlagSet& /*flags*/) {
     return std::vector<std::string>(words.begin(), words.end());
   }
+  /// Called when the flags are read and nothing has been said: a program that lacks what they ask
+  /// for becomes another one here.
+  [[nodiscard]] virtual Status BeforeRun(const FlagSet& /*flags*/, const Context& /*context*/) {
+    return {};
+  }
   /// @error  see ExitCodeOf
   [[nodiscard]] virtual Result<ExitCode> Run(const FlagSet& flags, const Context& context) = 0;
 };

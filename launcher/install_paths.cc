@@ -23,4 +23,11 @@ Result<std::string> ProgramPath() {
   return path.string();
 }
 
+Result<std::string> DrydockPath() {
+  DRYDOCK_TRY(const std::string self, ProgramPath());
+  const std::filesystem::path beside = std::filesystem::path(self).parent_path() / "drydock";
+  std::error_code error;
+  return std::filesystem::exists(beside, error) ? beside.string() : self;
+}
+
 }  // namespace drydock::launcher

@@ -23,4 +23,8 @@ struct InstallPaths {
 /// Absolute path of the running program. @error kIo  /proc is not there
 [[nodiscard]] Result<std::string> ProgramPath();
 
+/// Absolute path of the program that has all commands: `drydock` beside the running one, or that
+/// itself if there is none. @error kIo  as ProgramPath
+[[nodiscard]] Result<std::string> DrydockPath();
+
 }  // namespace drydock::launcher

@@ -15,8 +15,4 @@ namespace drydock::launcher {
 [[nodiscard]] int RunProgram(std::span<const std::string> words, Context context,
                              std::ostream& err);
 
-/// From here on memory that cannot be had ends the program with a line on stderr and status 3: the
-/// allocator in use aborts instead of throwing.
-void EndWhenOutOfMemory();
-
 }  // namespace drydock::launcher

@@ -1,9 +1,5 @@
 #include "launcher/net/job_secret.h"
 
-#include <array>
-
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <sys/stat.h>
 
 #include "launcher/exit_code.h"
@@ -14,8 +10,6 @@ namespace {
 
 constexpr std::size_t kMostBytes = 4096;
 constexpr std::size_t kLeastBytes = 16;
-/// What is signed: no proof of this is one of anything else.
-constexpr std::string_view kText = "drydock.job/1";
 
 tl::unexpected<Error> FailSecret(std::string message) {
   return FailCommand("USAGE", std::move(message),
@@ -43,23 +37,6 @@ Result<std::string> ReadJobSecret(const std::string& file, const Environment& en
     return FailSecret(from + " has fewer than " + std::to_string(kLeastBytes) + " bytes");
   }
   return secret;
-}
-
-std::string ProofOf(const std::string& secret) {
-  if (secret.empty()) {
-    return {};
-  }
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest = {};
-  unsigned size = 0;
-  HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
-       reinterpret_cast<const unsigned char*>(kText.data()), kText.size(), digest.data(), &size);
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) {
-    text += kDigits[digest.at(i) / 16];
-    text += kDigits[digest.at(i) % 16];
-  }
-  return text;
 }
 
 }  // namespace drydock::launcher

@@ -443,7 +443,7 @@ bool Cluster::finished() const {
 Result<DetachedScheduler> StartDetachedScheduler(const MsrunOptions& options,
                                                  const Environment& environment,
                                                  const CheckedJob& job) {
-  DRYDOCK_TRY(const std::string program, ProgramPath());
+  DRYDOCK_TRY(const std::string program, DrydockPath());
   std::array<int, 2> ends = {-1, -1};
   DRYDOCK_CHECK(::pipe2(ends.data(), O_CLOEXEC) == 0);
   const Descriptor answer(ends[0]);

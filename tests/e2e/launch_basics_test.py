@@ -7,6 +7,7 @@ import subprocess
 import sys
 import unittest
 
+import command
 import launch
 
 SHOW = '''import os
@@ -17,6 +18,30 @@ for name in sorted(os.environ):
 
 REAL_PYTEST = subprocess.run(["/usr/bin/python3", "-c", "import pytest"], stderr=subprocess.DEVNULL,
                              check=False).returncode == 0
+
+
+class AloneTest(launch.LaunchTest):
+    """A copy of msrun without drydock beside it."""
+
+    def alone(self, *words, name="msrun"):
+        program = self.folder / name
+        shutil.copy(command.MSRUN, program)
+        done = subprocess.run([program, *words], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        program.unlink()
+        return done
+
+    def test_starts_ranks(self):
+        done = self.alone("--rendezvous=launcher", "--master_port=0", "--worker_num=2", "--local_worker_num=2", "--join=True", "true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_says_what_is_missing(self):
+        self.write("net.py", "")
+        for words in (["--sim_level=1", "--worker_num=2", "net.py"], ["--list_operators"],
+                      ["--worker_num=2", "--local_worker_num=2", "--tls_config=a.json", "net.py"]):
+            for name in ("msrun", "drydock"):  # the second would find itself again and again
+                done = self.alone(*words, name=name)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertRegex(done.stderr, r"error\[NO_TRACER\]: the program drydock is not beside .*/%s;" % name)
 
 
 class EnvironmentTest(launch.LaunchTest):

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds the fuzz targets (tests/fuzz/*_fuzz.cc, in the build of the sanitizers) and runs each for
-# FUZZ_SECONDS (default 30), two at a time. Seeds: tests/fuzz/corpus/<target without _fuzz>/. What is found is kept in build/fuzz/.
+# FUZZ_SECONDS (default 30), FUZZ_JOBS (default 2) at a time. Seeds: tests/fuzz/corpus/<target without _fuzz>/. What is found is kept in build/fuzz/.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${FUZZ_SECONDS:-30}
@@ -38,4 +38,4 @@ run_one() {
   fi
 }
 export -f run_one
-printf '%s\n' "${targets[@]}" | xargs -P 2 -I '{}' bash -c 'run_one "$@"' run_one '{}' "$seconds"
+printf '%s\n' "${targets[@]}" | xargs -P "${FUZZ_JOBS:-2}" -I '{}' bash -c 'run_one "$@"' run_one '{}' "$seconds"

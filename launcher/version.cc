@@ -1,0 +1,9 @@
+#include "launcher/command.h"
+
+namespace drydock::launcher {
+
+std::string_view Version() {
+  return DRYDOCK_VERSION;
+}
+
+}  // namespace drydock::launcher
