@@ -139,7 +139,8 @@ double GatheredBytes(const TrainingJob& job, const Plan& plan, const Held& held)
   if (plan.pipeline > 1 || plan.optimizer_level < 3) {
     return storage.computed * held.whole;
   }
-  return plan.recompute == Recompute::kFull ? storage.computed * held.weights.table : 0;
+  const bool held_back = plan.recompute == Recompute::kFull && MicroBatches(job, plan) == 1;
+  return held_back ? storage.computed * held.weights.table : 0;
 }
 
 /// Logits of a rank.
@@ -149,8 +150,8 @@ double LogitsOf(const TrainingJob& job, const Plan& plan) {
   return heads * Real(job.model.vocabulary) * tokens / Real(plan.tensor);
 }
 
-/// Bytes for each logit at the loss. One gradient, in 32 bits, begins all micro batches and lives
-/// through the step.
+/// Bytes for each logit at the loss. In a pipeline one gradient, in 32 bits, begins all micro
+/// batches and lives through the step.
 double LogitBytes(const TrainingJob& job, const Plan& plan) {
   const bool several = MicroBatches(job, plan) > 1;
   const double first_gradient = several ? kWhole : 0;
@@ -158,20 +159,16 @@ double LogitBytes(const TrainingJob& job, const Plan& plan) {
     return plan.interleave > 1 ? 1.83 * job.logit_bytes : job.logit_bytes + first_gradient;
   }
   if (plan.optimizer_level >= 3) {
-    return job.logit_bytes + (several ? 8 : 4.5);
+    return job.logit_bytes + 4.5;
   }
   const double half_sums = job.storage.gradient < kWhole && several ? 4 : 0;
-  return job.logit_bytes + half_sums + first_gradient + (several ? 4.5 : 2.5);
+  return job.logit_bytes + half_sums + (several ? 4.5 : 2.5);
 }
 
-double LossBytes(const TrainingJob& job, const Plan& plan, const Held& held) {
+double LossBytes(const TrainingJob& job, const Plan& plan) {
   const double tokens = Real(job.sequence) * Real(plan.micro_batch) / Real(plan.context);
-  double bytes = 2 * kHalfBytes * Real(job.model.hidden) * tokens +
-                 LogitBytes(job, plan) * LogitsOf(job, plan);
-  if (plan.optimizer_level >= 3 && MicroBatches(job, plan) > 1) {
-    bytes += job.storage.computed * (held.weights.ends - held.weights.table);
-  }
-  return bytes;
+  return 2 * kHalfBytes * Real(job.model.hidden) * tokens +
+         LogitBytes(job, plan) * LogitsOf(job, plan);
 }
 
 /// Without stages a step of several micro batches may need more elsewhere than at the loss: where a
@@ -190,9 +187,7 @@ void RaiseToOtherMoments(const TrainingJob& job, const Plan& plan, const Held& h
   StageMemory other = memory;
   other.activations = other.borders = 0;
   other.gathered = storage.computed * held.whole;
-  if (plan.optimizer_level >= 3) {
-    other.borders = 0.8 * job.logit_bytes * LogitsOf(job, plan) + table;
-  } else if (plan.optimizer_level == 2 && alone) {
+  if (plan.optimizer_level == 2 && alone) {
     const double summed = 1 - held.weights.table / std::max(held.whole, 1.0);
     other.transient = storage.gradient * (held.whole + held.cut * summed) + table;
     other.borders = kWhole * LogitsOf(job, plan);
@@ -225,7 +220,7 @@ StageMemory MindsporeMemoryOf(const TrainingJob& job, const JobFacts& facts, con
   const double under_way = MicroBatchesUnderWay(job, plan, stage) * one;
   memory.activations = under_way;
   if (last) {
-    memory.borders = LossBytes(job, plan, held);
+    memory.borders = LossBytes(job, plan);
     RaiseToOtherMoments(job, plan, held, memory);
     return memory;
   }

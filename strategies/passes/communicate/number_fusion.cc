@@ -15,7 +15,8 @@
 /// although a rank only sums its slice. The member that exceeds the budget opens the next id and is
 /// not counted against it. Ids that the script gave its parameters go for nothing then. The gathers
 /// of weights are numbered in the same way, with a budget of their own and the elements that a rank
-/// stores; their gradients inherit the number. Those that are gathered again (level 3) are not.
+/// stores; their gradients inherit the number. Those that are gathered again (level 3) are not, and
+/// neither is what sums gradients of several micro batches in an accumulator.
 ///
 /// Example: six weights of 131,072 elements and a threshold of 1: 1, 2, 2, 3, 3, 4.
 /// Source: mindspore/ccsrc/frontend/parallel/allreduce_fusion/allreduce_fusion.cc; recorded runs.
@@ -65,7 +66,7 @@ void NumberGradientFusion(Graph& forward, ValueId loss,
     if (node.entry == nullptr) {
       continue;
     }
-    if (fusion.all_reduce && node.entry->is_mirror) {
+    if (fusion.all_reduce && node.entry->is_mirror && node.inputs.size() == 1) {
       mirrors.Number(node, whole_elements[ToIndex(node.inputs.front())]);
     } else if (gathers && node.reason == CommReason::kOptimizerShard && node.group.has_value()) {
       weights.Number(node, Product(forward.at(node.inputs.front()).type.shape));

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <string_view>
 
+#include "strategies/operators/added_use.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/pynative.h"
 #include "strategies/passes/localize/redistribute.h"
 #include "strategies/passes/localize/weight_shard.h"
+#include "strategies/program/micro_nodes.h"
 
 /// The gradient of a weight is summed over the ranks that hold the same slice of it.
 ///
@@ -83,12 +85,13 @@ Result<ValueId> JoinMicroBatches(LocalDraft& draft, ValueId weight, ValueId loca
   return draft.builder.Emit({.op = ops::kVirtualMicroJoin, .inputs = {local}, .scope = "Default"});
 }
 
-/// A use of a weight whose gradients of all micro batches are added up. Stages of a pipeline add
-/// them before the derivative of the weight's cast.
+/// A use of a weight whose gradients of all micro batches are added up, before the derivative of
+/// the weight's cast.
 NodeSpec AddedUse(const LocalDraft& draft, ValueId value, ValueId accumulator) {
   NodeSpec spec{.op = ops::kVirtualAssignAdd, .inputs = {value, accumulator}, .scope = "Default"};
-  if (draft.config.pipeline_stages > 1) {
-    spec.attrs[std::string(kAddsBeforeCast)] = true;
+  spec.attrs[std::string(kAddsBeforeCast)] = true;
+  if (!CallsSharedGraph(draft.traced)) {
+    spec.attrs[std::string(kTokenForm)] = std::string(kTokenCastBack);
   }
   return spec;
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "strategies/operators/added_use.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/passes/choose/assign.h"
 #include "strategies/passes/localize/mirror.h"
@@ -122,7 +123,8 @@ void NoteForeignMirror(LocalDraft& draft, ValueId value, const OptimizerShard& s
 
 /// The half precision to which the first operator casts the weight, if it does.
 std::optional<DType> HalfPrecision(const LocalDraft& draft, ValueId weight) {
-  if (draft.traced.at(weight).type.dtype != DType::kFloat32 || draft.config.pipeline_stages == 1) {
+  const bool once = draft.config.pipeline_stages == 1 && draft.config.micro_batches == 1;
+  if (draft.traced.at(weight).type.dtype != DType::kFloat32 || once) {
     return std::nullopt;
   }
   for (const NodeId user : draft.wanted.UsersOf(weight)) {
@@ -165,6 +167,11 @@ NodeSpec GatherSpec(const LocalDraft& draft, ValueId weight, ValueId rows) {
           .instance_name = std::string(name)};
 }
 
+/// Weights are gathered for each micro batch.
+bool GathersEach(const LocalDraft& draft) {
+  return draft.config.optimizer_sharding.level == 3;
+}
+
 /// Gradients of micro batches are scattered one by one.
 bool ScattersEach(const LocalDraft& draft) {
   return draft.config.optimizer_sharding.level >= 2;
@@ -202,10 +209,13 @@ Result<ValueId> GatheredWeight(LocalDraft& draft, ValueId weight) {
   }
   const bool accumulates = AccumulatorOf(draft, weight) != kNoValue;
   const bool scatters_each = accumulates && ScattersEach(draft);
+  // Means of accumulated gradients are taken over the groups before they are scattered, sums
+  // behind that: recorded.
+  const bool means = accumulates && draft.config.gradients_mean;
   ValueId rows = draft.Of(weight).id;
   if (scatters_each) {
     DRYDOCK_TRY(rows, EmitMicroMirror(draft, weight, rows, shard.shard.mirror_group));
-  } else {
+  } else if (!means) {
     DRYDOCK_TRY(rows, EmitMirror(draft, weight, shard.shard.mirror_group, "Default"));
   }
   DRYDOCK_TRY(rows, InHalfPrecision(draft, weight, rows));
@@ -213,14 +223,16 @@ Result<ValueId> GatheredWeight(LocalDraft& draft, ValueId weight) {
   if (scatters_each) {
     spec.attrs["scattered"] = true;
   }
-  if (accumulates && draft.config.optimizer_sharding.level == 3) {
+  if (accumulates && GathersEach(draft)) {
     spec.attrs[std::string(kEachMicroBatch)] = true;
+    spec.attrs["mean_flag"] = false;  // What is scattered is divided, one by one.
   }
   DRYDOCK_TRY(shard.gathered, EmitCollective(draft.builder, std::move(spec),
                                              shard.shard.gather_group, CommReason::kOptimizerShard,
                                              "rows of " + draft.traced.at(weight).name));
   if (accumulates && !scatters_each) {
-    DRYDOCK_TRY(shard.gathered, EmitMicroMirror(draft, weight, shard.gathered, {}));
+    DRYDOCK_TRY(shard.gathered, EmitMicroMirror(draft, weight, shard.gathered,
+                                                means ? shard.shard.mirror_group : GroupPattern()));
   }
   return shard.gathered;
 }
@@ -228,9 +240,15 @@ Result<ValueId> GatheredWeight(LocalDraft& draft, ValueId weight) {
 Result<ValueId> AccumulatedUse(LocalDraft& draft, ValueId weight, ValueId gathered) {
   NodeSpec spec{.op = ops::kVirtualAssignAdd,
                 .inputs = {gathered, AccumulatorOf(draft, weight)},
+                .attrs = {{std::string(kAddsBeforeCast), true},
+                          {std::string(kTokenForm), std::string(kTokenOfUse)}},
                 .scope = "Default"};
   if (!ScattersEach(draft)) {
     return draft.builder.Emit(std::move(spec));
+  }
+  if (GathersEach(draft)) {  // The sum stands between the cast and the gather.
+    spec.attrs[std::string(kTokenForm)] = std::string(kTokenCastBack);
+    spec.attrs["mean_flag"] = draft.config.gradients_mean;
   }
   return EmitCollective(draft.builder, std::move(spec), draft.shards.at(weight).shard.gather_group,
                         CommReason::kParameterGradient,

@@ -30,6 +30,8 @@ struct CallOrder {
   /// Between a forward call and its backward call lie others.
   bool apart = true;
   bool copies = true;  ///< Weights that a forward call and its backward call read are copied.
+  /// Pieces of the batch wait for the backward call of the micro batch before.
+  bool pieces_wait = false;
 };
 
 /// The control edges of an interleaved 1F1B or gpipe schedule. See call_order.cc.

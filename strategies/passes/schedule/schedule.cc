@@ -6,7 +6,11 @@
 #include <utility>
 
 #include "strategies/graph/kept_constant.h"
+#include "strategies/operators/known_ops.h"
+#include "strategies/operators/op_entry.h"
+#include "strategies/passes/backward/recompute.h"
 #include "strategies/passes/schedule/branches_first.h"
+#include "strategies/passes/schedule/call_order.h"
 #include "strategies/passes/schedule/check_waits.h"
 #include "strategies/passes/schedule/dataflow_order.h"
 #include "strategies/passes/schedule/delay.h"
@@ -15,7 +19,9 @@
 #include "strategies/passes/schedule/hold_results.h"
 #include "strategies/passes/schedule/lower.h"
 #include "strategies/passes/schedule/overlap_shards.h"
+#include "strategies/passes/schedule/pipeline_borders.h"
 #include "strategies/passes/schedule/pipeline_control.h"
+#include "strategies/passes/schedule/shared_calls.h"
 #include "strategies/passes/schedule/streams.h"
 #include "strategies/passes/schedule/tuples.h"
 #include "strategies/passes/schedule/unroll_micro.h"
@@ -26,13 +32,18 @@ namespace drydock::strategies {
 
 namespace {
 
+/// Level 3 of a sharded optimizer.
+bool GathersInEachCall(const JobConfig& config) {
+  return config.enable_parallel_optimizer && config.optimizer_sharding.level == 3;
+}
+
 /// Whether each micro batch has a gradient of its own to begin with. Not so where the calls of a
-/// shared graph stay apart, and without stages only where they share a graph; what is
-/// shared by level 3 of a sharded optimizer waits for nothing and is there once.
+/// shared graph stay apart, and without stages only where they share a graph that recomputes
+/// nothing; what is shared by level 3 of a sharded optimizer waits for nothing and is there once.
 bool HasSeedOfEach(const Graph& local, const JobConfig& config, bool piped) {
   const bool shared = StageCallsSharedGraph(local);
-  const bool level3 = config.enable_parallel_optimizer && config.optimizer_sharding.level == 3;
-  return (piped || shared) && !CallsStayApart(local, config) && !(shared && level3);
+  return (piped || (shared && !AsksForRecomputation(local))) && !CallsStayApart(local, config) &&
+         !(shared && GathersInEachCall(config));
 }
 
 /// Random masks that read numbers only are made once for the micro batches of a pipeline and where
@@ -90,18 +101,48 @@ void CastInEachCall(LoweredProgram& rolled, const Graph& local, bool recomputed)
   }
 }
 
-}  // namespace
+/// Rows of weights that each call gathers (level 3 of a sharded optimizer) are cast in it, too.
+void CastGatheredRows(LoweredProgram& rolled, const Graph& local) {
+  KernelGraph& graph = rolled.graph;
+  for (const KernelNode& gather : graph.nodes) {
+    if (gather.kind != KernelKind::kKernel || gather.micro_use != MicroUse::kEach ||
+        gather.origin == kNoNode || !local.at(gather.origin).attrs.contains(kEachMicroBatch)) {
+      continue;
+    }
+    KernelNode& rows = graph.at(gather.inputs.front());
+    if (rows.kind == KernelKind::kKernel && rows.origin != kNoNode &&
+        local.at(rows.origin).entry->is_cast) {
+      rows.micro_use = MicroUse::kEach;
+    }
+  }
+}
 
-Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config, StageId stage) {
-  DRYDOCK_TRY(LoweredProgram lowered, LowerProgram(local, config.data_sink));
-  const bool piped = config.pipeline_stages > 1 && config.micro_batches > 1;
-  if (piped || StageCallsSharedGraph(local)) {
+/// Each forward call and its backward call behind it.
+CallOrder OneAfterTheOther(const Graph& local, const JobConfig& config) {
+  CallOrder order{.apart = false, .copies = CallsHandOverTuples(local), .pieces_wait = true};
+  for (std::int64_t micro = 0; micro < config.micro_batches; ++micro) {
+    for (const bool backward : {false, true}) {
+      std::vector<PipelineTask>& list = backward ? order.backward : order.forward;
+      order.calls.push_back({.backward = backward, .index = list.size()});
+      list.push_back({.backward = backward, .micro = static_cast<std::int32_t>(micro)});
+    }
+  }
+  return order;
+}
+
+/// What each micro batch has for itself, before there are several.
+void PrepareMicroBatches(LoweredProgram& lowered, const Graph& local, const JobConfig& config,
+                         bool piped) {
+  const bool calls = StageCallsSharedGraph(local);
+  if (piped || calls) {
     MakeMasksOnce(lowered, local);
   }
-  if (piped && StageCallsSharedGraph(local)) {
+  if (calls) {
     CastInEachCall(lowered, local, !config.pipeline_interleave);
-  }
-  if (StageCallsSharedGraph(local)) {  // Its kernels are made once, for all calls.
+    if (!piped) {
+      CastGatheredRows(lowered, local);
+    }
+    // Kernels of a called graph are made once, for all calls.
     ShareConstantsOfMicroBatches(lowered.graph);
   }
   if (HasSeedOfEach(local, config, piped)) {
@@ -110,11 +151,30 @@ Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config,
   if (!piped && config.enable_parallel_optimizer && config.optimizer_sharding.level >= 2) {
     EndBehindSums(lowered, local);
   }
+}
+
+/// Accumulated micro batches that call one graph.
+void OrderCalls(UnrolledProgram& unrolled, const Graph& local, const JobConfig& config) {
+  const auto micros = static_cast<std::size_t>(config.micro_batches);
+  const Borders borders = FindBorders(unrolled.graph, local, micros, true, unrolled.ends);
+  FormCalls(unrolled.graph, local, borders, micros, OneAfterTheOther(local, config));
+}
+
+}  // namespace
+
+Result<KernelGraph> ScheduleKernels(const Graph& local, const JobConfig& config, StageId stage) {
+  DRYDOCK_TRY(LoweredProgram lowered, LowerProgram(local, config.data_sink));
+  const bool piped = config.pipeline_stages > 1 && config.micro_batches > 1;
+  const bool calls = StageCallsSharedGraph(local);
+  PrepareMicroBatches(lowered, local, config, piped);
   DRYDOCK_TRY(UnrolledProgram unrolled,
-              UnrollMicroBatches(std::move(lowered), config.micro_batches, !piped));
+              UnrollMicroBatches(std::move(lowered), config.micro_batches, !piped && !calls));
+  if (calls && !piped && config.micro_batches > 1) {
+    OrderCalls(unrolled, local, config);
+  }
   KernelGraph graph = std::move(unrolled.graph);
   if (piped) {
-    if (!StageCallsSharedGraph(local)) {  // Calls hand out results behind their reads themselves.
+    if (!calls) {  // Calls hand out results behind their reads themselves.
       HoldResults(graph, local, static_cast<std::size_t>(config.micro_batches));
     }
     DRYDOCK_RETURN_IF_ERROR(OrderPipeline(graph, local, config, stage, unrolled.ends));

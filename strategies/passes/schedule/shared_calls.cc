@@ -39,6 +39,9 @@
 ///     b0 = TensorMove(Depend(1, r0))
 ///     t1 = TensorMove(Load(Depend(w, b0))); y1 = MatMul(Depend(x1, b0), t1); ...
 ///
+/// Accumulated micro batches without stages call their graph in the same way, each forward call
+/// and its backward call behind it; the next piece of the batch waits for the latter.
+///
 /// Messages and pieces of the batch stay outside. Edges of the schedule (call_order.cc) hold a call
 /// back by one of its inputs.
 ///
@@ -492,6 +495,11 @@ class CallForm : private CallTable {
       }
     }
     PassWeights();
+    for (std::size_t micro = 1; order_.pieces_wait && micro < micros_; ++micro) {
+      for (const KernelId piece : borders_.forward_start[micro * borders_.parts]) {
+        After(calls_[Slot(true, micro - 1, 0)].results, piece);
+      }
+    }
   }
 
   /// Weights of several stages pass before the first micro batch, their gradients behind the last.
@@ -527,7 +535,7 @@ class CallForm : private CallTable {
 
   /// Sums over micro batches read that their calls are done; those of one part are one.
   void ReplaceTokens() {
-    std::map<std::vector<KernelId>, KernelId> sums;
+    std::map<std::pair<DType, std::vector<KernelId>>, KernelId> sums;
     std::map<KernelId, KernelId> merged;
     for (std::size_t n = 0; n < call_of_.size(); ++n) {
       KernelNode& node = graph_.nodes[n];
@@ -545,7 +553,8 @@ class CallForm : private CallTable {
       }
       const KernelId id{static_cast<std::int32_t>(n)};
       if (sum) {
-        const auto [place, added] = sums.try_emplace(inputs, id);
+        const DType dtype = node.results.empty() ? DType::kFloat32 : node.results[0].type.dtype;
+        const auto [place, added] = sums.try_emplace({dtype, inputs}, id);
         if (!added) {
           merged[id] = place->second;
         }

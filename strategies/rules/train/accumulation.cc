@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "strategies/graph/kept_constant.h"
+#include "strategies/operators/added_use.h"
 #include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/rules/common/array_math.h"
@@ -123,9 +124,18 @@ DRYDOCK_OP_NAMED(MicroSum, "_MicroSum", .family = "virtual", .signature = "_Micr
 
 // ---- In front of weights ------------------------------------------------------------------------
 
-/// Gradients of a weight that is cast are added as they are before the derivative of the cast in a
-/// pipeline: the reference adds behind the Cast there (graph_util/pipeline_split_utils.cc,
-/// AddVirtualAssignAdd), and AssignAdd takes a value of another type than its sum.
+/// Attribute of additions and their sum: the type of the number that stands for the gradient.
+constexpr std::string_view kTokenType = "token_type";
+
+/// That number is cast to the type of the sum.
+bool CastsBack(const AttrMap& attrs) {
+  const auto form = attrs.find(kTokenForm);
+  return form != attrs.end() && form->second == Attr(std::string(kTokenCastBack));
+}
+
+/// Gradients of a weight that is cast are added as they are before the derivative of the cast: the
+/// reference adds behind the Cast (graph_util/pipeline_split_utils.cc, AddVirtualAssignAdd), and
+/// AssignAdd takes a value of another type than its sum (pass/remove_cast_before_assign_add.cc).
 ValueId BeforeCast(const GradientContext& context, ValueId gradient) {
   const Graph& graph = context.builder.graph();
   const Value& value = graph.at(gradient);
@@ -137,20 +147,37 @@ ValueId BeforeCast(const GradientContext& context, ValueId gradient) {
                                                                        : gradient;
 }
 
+/// The mean over the ranks whose sum `gradient` is.
+Result<ValueId> ShareOf(const GradientContext& context, ValueId gradient) {
+  const auto share = 1.0 / static_cast<double>(GroupSize(*context.node.group));
+  const ValueId scalar = context.builder.AddScalar(share, context.TypeOf(gradient).dtype);
+  return context.Emit(ops::kMul, {gradient, scalar});
+}
+
 Result<std::vector<ValueId>> VirtualAssignAddGradient(const GradientContext& context) {
+  const AttrMap& use = context.node.attrs;
   const ValueId accumulator = context.node.inputs[1];
-  ValueId gradient = OutputGradient(context);
+  const DType dtype = context.TypeOf(accumulator).dtype;
+  const ValueId arriving = OutputGradient(context);
+  const ValueId before = use.contains(kAddsBeforeCast) ? BeforeCast(context, arriving) : arriving;
+  ValueId gradient = before;
   if (context.node.group.has_value()) {
-    const DType dtype = context.TypeOf(accumulator).dtype;
-    if (context.TypeOf(gradient).dtype != dtype) {
-      DRYDOCK_TRY(gradient, CastTo(context, gradient, dtype));
-    }
+    DRYDOCK_TRY(gradient, CastTo(context, arriving, dtype));
     DRYDOCK_TRY(gradient, context.EmitCollective(ops::kReduceScatter, gradient, *context.node.group,
                                                  {{"op", "sum"}}));
-  } else if (context.node.attrs.contains(kAddsBeforeCast)) {
-    gradient = BeforeCast(context, gradient);
+    DRYDOCK_TRY(const bool mean, BoolAttr(use, "mean_flag", false));
+    if (mean) {
+      DRYDOCK_TRY(gradient, ShareOf(context, gradient));
+    }
   }
-  DRYDOCK_TRY(const ValueId token, context.Emit("_AccumulateGradient", {accumulator, gradient}));
+  AttrMap attrs;
+  const auto form = use.find(kTokenForm);
+  if (form != use.end() && context.TypeOf(before).dtype != dtype) {
+    attrs = {*form,
+             {std::string(kTokenType), std::string(DTypeName(context.TypeOf(before).dtype))}};
+  }
+  DRYDOCK_TRY(const ValueId token,
+              context.Emit("_AccumulateGradient", {accumulator, gradient}, std::move(attrs)));
   return std::vector<ValueId>{token, kNoValue};
 }
 
@@ -166,8 +193,15 @@ std::vector<ValueId> TokensOf(const GradientContext& context) {
 Result<std::vector<ValueId>> MirrorMicroStepGradient(const GradientContext& context) {
   const ValueId accumulator = context.node.inputs[1];
   std::vector<ValueId> operands = TokensOf(context);
+  AttrMap type;
+  const Graph& graph = context.builder.graph();
+  const AttrMap& first = graph.at(graph.at(operands.front()).producer).attrs;
+  if (const auto of_use = first.find(kTokenType); of_use != first.end() && !CastsBack(first)) {
+    type.insert(*of_use);
+  }
   operands.insert(operands.begin(), accumulator);
-  DRYDOCK_TRY(const ValueId sum, context.Emit("_AccumulatedGradient", std::move(operands)));
+  DRYDOCK_TRY(const ValueId sum,
+              context.Emit("_AccumulatedGradient", std::move(operands), std::move(type)));
   if (context.node.attrs.contains(kSentBack)) {
     return std::vector<ValueId>{sum, kNoValue};
   }
@@ -181,9 +215,7 @@ Result<std::vector<ValueId>> MirrorMicroStepGradient(const GradientContext& cont
                                                  std::move(attrs)));
     DRYDOCK_TRY(const bool mean, BoolAttr(context.node.attrs, "mean_flag", false));
     if (mean) {
-      const auto share = 1.0 / static_cast<double>(GroupSize(*context.node.group));
-      const ValueId scalar = context.builder.AddScalar(share, context.TypeOf(gradient).dtype);
-      DRYDOCK_TRY(gradient, context.Emit(ops::kMul, {gradient, scalar}));
+      DRYDOCK_TRY(gradient, ShareOf(context, gradient));
     }
   }
   DRYDOCK_TRY(const bool hands_over, BoolAttr(context.node.attrs, kHandsOver, false));
@@ -218,9 +250,15 @@ KernelId Update(const LowerContext& context, std::string_view name, std::vector<
   return kernel;
 }
 
-KernelId Scalar(const LowerContext& context, std::string_view text) {
-  return context.builder.Constant({.shape = {}, .dtype = context.InputType(0).dtype},
-                                  std::string(text));
+/// The type of the numbers that stand for a gradient: that of the sum unless the node says another.
+DType TokenTypeOf(const LowerContext& context) {
+  const DType of_sum = context.InputType(0).dtype;
+  const Result<std::string> said = TextAttr(context.node.attrs, kTokenType, "");
+  return said && !said->empty() ? ParseDType(*said).value_or(of_sum) : of_sum;
+}
+
+KernelId Scalar(const LowerContext& context, DType dtype, std::string_view text) {
+  return context.builder.Constant({.shape = {}, .dtype = dtype}, std::string(text));
 }
 
 /// A scalar, not before `kernel` is done.
@@ -231,7 +269,14 @@ KernelId Token(const LowerContext& context, KernelId scalar, KernelId kernel) {
 Result<std::vector<KernelId>> LowerAccumulate(const LowerContext& context) {
   const KernelId kernel =
       Update(context, "AssignAdd", {context.inputs[0], context.inputs[1], context.first_state});
-  return std::vector<KernelId>{Token(context, Scalar(context, kZeroText), kernel)};
+  const KernelId token = Token(context, Scalar(context, TokenTypeOf(context), kZeroText), kernel);
+  if (!CastsBack(context.node.attrs)) {
+    return std::vector<KernelId>{token};
+  }
+  const DType dtype = context.InputType(0).dtype;
+  const KernelId type = context.builder.Argument(Attr(std::string(DTypeName(dtype))));
+  return std::vector<KernelId>{context.builder.Kernel(
+      {.name = ops::kCast, .inputs = {token, type}, .results = {{.shape = {}, .dtype = dtype}}})};
 }
 
 Result<std::vector<KernelId>> LowerAccumulated(const LowerContext& context) {
@@ -239,7 +284,7 @@ Result<std::vector<KernelId>> LowerAccumulated(const LowerContext& context) {
   const KernelId sum =
       context.builder.Kernel({.name = ops::kAddN,
                               .inputs = tokens,
-                              .results = {{.shape = {}, .dtype = context.InputType(0).dtype}},
+                              .results = {{.shape = {}, .dtype = TokenTypeOf(context)}},
                               .micro_use = MicroUse::kAll});
   return std::vector<KernelId>{
       context.builder.Virtual(KernelKind::kDepend, {context.inputs[0], sum})};
@@ -247,7 +292,7 @@ Result<std::vector<KernelId>> LowerAccumulated(const LowerContext& context) {
 
 /// The scalar is in device memory, though most often nobody reads it.
 Result<std::vector<KernelId>> LowerFinish(const LowerContext& context) {
-  const KernelId one = Scalar(context, kOneText);
+  const KernelId one = Scalar(context, context.InputType(0).dtype, kOneText);
   KeepUnread(context.builder.graph(), one);
   const KernelId kernel =
       Update(context, "Assign", {context.inputs[0], context.inputs[1], context.first_state});
