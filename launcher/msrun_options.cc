@@ -298,7 +298,7 @@ void AddOwnFlags(FlagSet& flags, MsrunOptions& o) {
               return {};
             });
   flags.Add(Rare("redistribution", "reference|optimal",
-                 "operators between layouts: MindSpore's, or fewest bytes"),
+                 "operators between layouts: MindSpore's (--compat), or fewest bytes"),
             [&o](std::string_view word) -> Status {
               DRYDOCK_TRY(o.redistribution, strategies::ParseRedistributionSearch(word));
               return {};

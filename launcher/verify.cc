@@ -51,24 +51,17 @@ Status Verify(const std::optional<strategies::TracedNetwork>& network,
   if (!network) {
     return {};
   }
-  const Result<Verification> found = Run(*network, job);
-  if (!found) {
-    if (options.strict || found.error().code != ErrorCode::kUnsupported) {
-      return tl::unexpected(found.error());
-    }
-    context.log.Warning(found.error().message);
-    return {};
-  }
-  if (!found->difference.empty()) {
+  DRYDOCK_TRY(const Verification found, Run(*network, job));
+  if (!found.difference.empty()) {
     return FailCommand("VERIFY", "after a step the ranks do not hold what one device computes: " +
-                                     found->difference);
+                                     found.difference);
   }
   if (!options.json && !options.quiet) {
     context.out << fmt::format(
         "\nverified on numbers: after a step the ranks hold what one device computes\n  {} "
         "tensors, "
         "{} elements\n",
-        found->tensors, found->elements);
+        found.tensors, found.elements);
   }
   return {};
 }

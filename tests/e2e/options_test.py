@@ -70,6 +70,17 @@ class LogFolderTest(command.CommandTest):
         self.assertIn("/proc/drydock", run.errors()[0])
 
 
+class VerifyTest(command.CommandTest):
+    def test_a_job_that_cannot_be_run_on_numbers_is_no_success(self):
+        """More than 64 ranks are not."""
+        self.write("net.py", command.network("((2, 4), (4, 1))"))
+        run = self.msrun("--verify", "--worker_num=128", "--log_dir=out", "net.py")
+        self.assertEqual(run.status, 8, run.err)
+        self.assertIn("the job cannot be run on numbers", run.err)
+        self.assertEqual(self.report("summary.json", "out")["verdict"], "ok")
+        self.assertEqual(self.msrun("--verify", "--worker_num=8", "--log_dir=out", "net.py").status, 0)
+
+
 class StandardOutputTest(command.CommandTest):
     def setUp(self):
         super().setUp()

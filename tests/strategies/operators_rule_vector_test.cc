@@ -17,12 +17,15 @@ namespace {
 constexpr DeviceContext kTwoDevices = {.stage_devices = 2, .job_devices = 2};
 constexpr DeviceContext kFourDevices = {.stage_devices = 4, .job_devices = 4};
 
-/// Operators with a rule of their own.
-std::vector<Fact> OperatorsWithRule() {
+/// Operators with a rule of their own, of which the vector says what a test reads.
+template <typename Says>
+std::vector<Fact> OperatorsWithRule(const Says& says) {
   std::vector<Fact> known;
   for (const json& facts : OperatorsVector().at("operators")) {
     const OpEntry* entry = EntryOf(facts.at("name").get<std::string>(), 0);
-    if (entry != nullptr && entry->shard != nullptr && SampleOf(*entry)) {
+    const auto sample =
+        entry != nullptr && entry->shard != nullptr ? SampleOf(*entry) : std::nullopt;
+    if (sample && says(facts, *entry, *sample)) {
       known.push_back({.name = facts.at("name"), .facts = facts});
     }
   }
@@ -91,11 +94,16 @@ const Reasons& OtherMirrors() {
   return kOthers;
 }
 
-TEST_P(OperatorRuleFacts, DefaultStrategyIsThatOfTheVector) {
+/// Words of their own are checked by the test of the operator's family.
+bool SaysDefaultInWords(const json& facts, const OpEntry& /*entry*/, const OpCase& one) {
+  return DefaultInWords(facts.at("default_strategy"), one).has_value();
+}
+
+class OperatorDefault : public OperatorRuleFacts {};
+
+TEST_P(OperatorDefault, IsThatOfTheVector) {
   const auto wanted = DefaultInWords(facts_.at("default_strategy"), case_);
-  if (!wanted) {
-    return;  // In words of its own: checked by the test of its family.
-  }
+  ASSERT_TRUE(wanted);
   const auto strategy = DefaultStrategy(entry_, case_.View(), kTwoDevices);
   const bool same = strategy && !strategy->empty() && strategy->front() == wanted->front();
   EXPECT_NE(same, OtherDefaults().contains(entry_.name))
@@ -103,14 +111,18 @@ TEST_P(OperatorRuleFacts, DefaultStrategyIsThatOfTheVector) {
       << json(*wanted).dump();
 }
 
-TEST_P(OperatorRuleFacts, StrategyHasTheEntriesOfTheVector) {
+/// Elsewhere it is the call's choice how many there are.
+bool SaysEntries(const json& facts, const OpEntry& entry, const OpCase& one) {
+  const bool open_ended = entry.signature.find('*') != std::string_view::npos;
+  return one.absent == 0 && !open_ended && one.inputs.size() >= facts.at("strategy_inputs").size();
+}
+
+class OperatorEntries : public OperatorRuleFacts {};
+
+TEST_P(OperatorEntries, AreThoseOfTheVector) {
   const auto rule = entry_.shard(case_.View(), {});
   ASSERT_TRUE(rule) << rule.error().message;
   const std::size_t listed = facts_.at("strategy_inputs").size();
-  const bool open_ended = entry_.signature.find('*') != std::string_view::npos;
-  if (case_.absent != 0 || open_ended || case_.inputs.size() < listed) {
-    return;  // How many there are is the call's choice.
-  }
   std::vector<TensorAxes> entries = EntriesOf(*rule, case_.View()).axes;
   while (entries.size() > listed && entries.back().empty()) {
     entries.pop_back();  // A scalar has nothing to cut; its entry may be left out.
@@ -119,19 +131,27 @@ TEST_P(OperatorRuleFacts, StrategyHasTheEntriesOfTheVector) {
       << entries.size() << " of " << facts_.at("strategy_inputs");
 }
 
-TEST_P(OperatorRuleFacts, MirrorsAreThoseOfTheVector) {
+/// Weights of one operand are no question of which.
+bool SaysMirrors(const json& facts, const OpEntry& /*entry*/, const OpCase& one) {
+  const std::string mirror = facts.at("mirror");
+  return one.inputs.size() >= 2 && (mirror == "all_tensor_inputs" || mirror == "input0");
+}
+
+class OperatorMirrors : public OperatorRuleFacts {};
+
+TEST_P(OperatorMirrors, AreThoseOfTheVector) {
   const std::string mirror = facts_.at("mirror");
-  if (case_.inputs.size() < 2 || (mirror != "all_tensor_inputs" && mirror != "input0")) {
-    return;
-  }
   const bool same = entry_.mirrored == (mirror == "input0" ? "0" : "");
   EXPECT_NE(same, OtherMirrors().contains(entry_.name)) << entry_.mirrored << " of " << mirror;
 }
 
-TEST_P(OperatorRuleFacts, CommunicatesOnlyWhereTheVectorSaysSo) {
-  if (!facts_.at("forward_comm").empty()) {
-    return;
-  }
+bool SaysNoCommunication(const json& facts, const OpEntry& /*entry*/, const OpCase& /*one*/) {
+  return facts.at("forward_comm").empty();
+}
+
+class OperatorWithoutCommunication : public OperatorRuleFacts {};
+
+TEST_P(OperatorWithoutCommunication, HasNoneWhateverTheStrategy) {
   const auto candidates = EnumerateStrategies(entry_, case_.View(), kFourDevices, {});
   ASSERT_TRUE(candidates) << candidates.error().message;
   for (const Strategy& strategy : *candidates) {
@@ -140,8 +160,16 @@ TEST_P(OperatorRuleFacts, CommunicatesOnlyWhereTheVectorSaysSo) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, OperatorRuleFacts, ::testing::ValuesIn(OperatorsWithRule()),
-                         [](const auto& suite) { return TestName(suite.param.name); });
+const auto kNameOf = [](const auto& suite) { return TestName(suite.param.name); };
+
+INSTANTIATE_TEST_SUITE_P(Table, OperatorDefault,
+                         ::testing::ValuesIn(OperatorsWithRule(SaysDefaultInWords)), kNameOf);
+INSTANTIATE_TEST_SUITE_P(Table, OperatorEntries,
+                         ::testing::ValuesIn(OperatorsWithRule(SaysEntries)), kNameOf);
+INSTANTIATE_TEST_SUITE_P(Table, OperatorMirrors,
+                         ::testing::ValuesIn(OperatorsWithRule(SaysMirrors)), kNameOf);
+INSTANTIATE_TEST_SUITE_P(Table, OperatorWithoutCommunication,
+                         ::testing::ValuesIn(OperatorsWithRule(SaysNoCommunication)), kNameOf);
 
 // ---- Coverage of the file
 

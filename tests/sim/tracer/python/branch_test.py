@@ -230,6 +230,20 @@ Net()(x, s)
 """)
         self.assertEqual(self.ops(run).count("ReLU"), 1)
 
+    def test_a_loop_that_a_value_ends_is_told_from_many_branches(self):
+        net = HEAD + """
+class Net(nn.Cell):
+    def construct(self, x, s):
+%s
+        return x
+Net()(x, s)
+"""
+        loop = self.error(net % "        while x.sum() < s:\n            x = x + 1")
+        self.assertEqual((loop["family"], loop["reason"]), ("unsupported", "control-flow.tensor-value:unsupported"))
+        self.assertRegex(loop["message"], r"a loop at .*, more than 6 times")
+        branches = self.error(net % "\n".join("        if s > %d:\n            x = x + %d" % (i, i) for i in range(7)))
+        self.assertRegex(branches["message"], "more than 6 tensors, the last at ")
+
     def test_steps_on_both_sides_are_unsupported(self):
         error = self.error(HEAD + self.STEP % "if s > 0:\n            self.optimizer(grads)\n        else:\n"
                                               "            self.optimizer(tuple(g * 2 for g in grads))")

@@ -26,6 +26,12 @@ class _Run:
         place = frames.user_place()
         index = len(self.conditions)
         if index >= MAX_DECISIONS:
+            if all(before == place for _, before in self.conditions):
+                raise Unsupported(
+                    "control-flow.tensor-value",
+                    "a loop at %s branches on the values of tensors, more than %d times" % (frames.place_text(place), MAX_DECISIONS),
+                    "a dry run knows shapes, not values, and does not see such a loop end; give it a fixed number of rounds, or "
+                    "mock its condition (mindspore.utils.dryrun.mock)")
             raise Unsupported(
                 "control-flow.tensor-value",
                 "the network branches on the values of more than %d tensors, the last at %s"
