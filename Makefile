@@ -50,7 +50,7 @@ build = cmake --preset $(1) $(3) >build/$(1).log || { cat build/$(1).log; exit 1
 
 quickstart: packages
 	@mkdir -p build
-	@$(call build,release,drydock)
+	@$(call build,release,msrun)
 	build/release/bin/msrun --sim_level=1 --worker_num=$(RANKS) --log_dir build/quickstart docs/examples/quickstart/net.py
 
 release: packages
@@ -109,7 +109,7 @@ deb: packages
 	@tests/tools/install_packages.sh packages
 	@mkdir -p build
 	@cmake --preset release -B build/deb -DDRYDOCK_DEB=ON >build/deb.log || { cat build/deb.log; exit 1; }
-	@cmake --build build/deb -j $(JOBS) --target drydock drydock_msrun
+	@cmake --build build/deb -j $(JOBS) --target msrun
 	@cd build/deb && cpack -G DEB >cpack.log || { cat cpack.log; exit 1; }
 	@ls build/deb/*.deb
 
