@@ -80,7 +80,7 @@ int RunMsrun(std::span<const std::string> words, Context context, std::ostream& 
   return status;
 }
 
-/// A dry run by the look of it, which needs not be read twice.
+/// A dry run by the look of it, whose flags need not be read twice.
 bool LooksLikeDryRun(std::span<const std::string> words) {
   return std::ranges::any_of(
       words, [](const std::string& word) { return word.starts_with("--sim_level"); });

@@ -1,3 +1,4 @@
+// The only source that knows the version, which is CMake's (project(drydock VERSION ...)).
 #include "launcher/command.h"
 
 namespace drydock::launcher {

@@ -1,3 +1,6 @@
+// The proof of a job's secret: the HMAC with SHA-256 of a fixed text under it, in hexadecimal.
+// Apart from the reading of secrets (job_secret.cc), since only this needs OpenSSL, which the
+// program msrun lacks.
 #include <array>
 
 #include <openssl/evp.h>
