@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/overloaded.h"
-#include "strategies/layout/named_layout.h"
+#include "strategies/layout/tensor_layout.h"
 
 namespace drydock::sim {
 namespace {

@@ -182,6 +182,21 @@ Error TimedOut(const ScriptJob& job, const StoppedScript& stopped) {
   return error;
 }
 
+std::string RemedyFor(int signal) {
+  switch (signal) {
+    case SIGKILL:
+      return "probably out of memory";
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGABRT:
+    case SIGFPE:
+    case SIGILL:
+      return "PYTHONFAULTHANDLER=1 in front of msrun shows the line that runs";
+    default:
+      return "";
+  }
+}
+
 tl::unexpected<Error> EndedBadly(const ChildEnd& end, const ScriptJob& job,
                                  const StoppedScript& stopped) {
   switch (end.kind) {
@@ -194,7 +209,7 @@ tl::unexpected<Error> EndedBadly(const ChildEnd& end, const ScriptJob& job,
       return FailInput("script:killed",
                        "the script was ended by signal " + std::to_string(end.value) + " (" +
                            SignalText(end.value) + ")",
-                       end.value == SIGKILL ? "probably out of memory" : "");
+                       RemedyFor(end.value));
     case ChildEnd::Kind::kExited:
       break;
   }

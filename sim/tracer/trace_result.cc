@@ -40,7 +40,8 @@ std::vector<std::string> Texts(const json& value, const char* name) {
   return texts;
 }
 
-/// `in forward_fn, net.py:12` for every frame but the innermost, which is the error's place.
+/// `in forward_fn, net.py:12` for every frame but the innermost, which is the error's place; lines
+/// of a function that calls itself once.
 std::vector<std::string> FrameNotes(const json& error) {
   std::vector<std::string> notes;
   const auto frames = error.find("frames");
@@ -49,9 +50,13 @@ std::vector<std::string> FrameNotes(const json& error) {
   }
   for (std::size_t i = 1; i < frames->size() && notes.size() < kMaxFrames; ++i) {
     const Result<SourcePlace> place = PlaceFrom((*frames)[i]);
-    if (place) {
-      notes.push_back("called at " + place->file + ":" + std::to_string(place->line) + " in " +
-                      TextFieldOr((*frames)[i], "function", "?"));
+    if (!place) {
+      continue;
+    }
+    std::string note = "called at " + place->file + ":" + std::to_string(place->line) + " in " +
+                       TextFieldOr((*frames)[i], "function", "?");
+    if (notes.empty() || notes.back() != note) {
+      notes.push_back(std::move(note));
     }
   }
   return notes;

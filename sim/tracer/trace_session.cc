@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "sim/tracer/compile_answer.h"
 #include "sim/tracer/json_values.h"
 #include "strategies/document/json_codec.h"
+#include "strategies/graph/data_extents.h"
 #include "strategies/graph/parameter_role.h"
 #include "strategies/operators/checkpoint_transform.h"
 #include "strategies/operators/op_entry.h"
@@ -195,6 +197,12 @@ Result<std::vector<strategies::TensorType>> StatedTypes(const json& request) {
   return types;
 }
 
+Error WithDataExtent(Error error, const strategies::Graph& graph, std::span<const ValueId> operands,
+                     const strategies::JobConfig& job) {
+  auto note = strategies::DataExtentNote(error.message, graph, operands, job);
+  return note ? WithNote(std::move(error), *std::move(note)) : error;
+}
+
 /// Operators that turn slices of one layout into slices of another, for every rank that is needed.
 Result<json> Reshard(const json& request) {
   DRYDOCK_TRY(const auto layouts, LayoutsField(request, "layouts"));
@@ -377,7 +385,13 @@ Result<json> TraceSession::AddNode(const json& request) {
   if (!types.empty() && (entry == nullptr || entry->infer == nullptr)) {
     id = builder_->AddNodeWithTypes(std::move(fields.spec), types);
   } else {
-    DRYDOCK_TRY(id, builder_->AddNode(std::move(fields.spec)));
+    const std::vector<ValueId> operands = fields.spec.inputs;
+    Result<NodeId> added = builder_->AddNode(std::move(fields.spec));
+    if (!added) {
+      return tl::unexpected(
+          WithDataExtent(std::move(added).error(), builder_->graph(), operands, job_));
+    }
+    id = *added;
   }
   strategies::Node& node = builder_->mutable_graph().nodes[ToIndex(id)];
   node.stage = static_cast<std::int32_t>(stage);

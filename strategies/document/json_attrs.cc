@@ -5,7 +5,7 @@
 
 #include "base/overloaded.h"
 #include "strategies/document/json_fields.h"
-#include "strategies/layout/named_layout.h"
+#include "strategies/layout/tensor_layout.h"
 
 namespace drydock::strategies {
 namespace {

@@ -157,7 +157,4 @@ struct Graph {
 /// Nodes that consume each value, in node order.
 [[nodiscard]] std::vector<std::vector<NodeId>> UsersOf(const Graph& graph);
 
-/// Text form of a graph, one node a line, for people and tests.
-[[nodiscard]] std::string GraphText(const Graph& graph);
-
 }  // namespace drydock::strategies

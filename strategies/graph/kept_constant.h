@@ -22,10 +22,6 @@ inline constexpr std::string_view kCopyUnread = "copy_unread";
 /// compiled, so the slice is the constant.
 inline constexpr std::string_view kSplitTensor = "split_tensor";
 
-/// What the text of a constant that is a tensor of integers begins with; lists that are arguments
-/// have none.
-inline constexpr std::string_view kIntTensorText = "tensor ";
-
 inline void KeepUnread(KernelGraph& graph, KernelId constant) {
   graph.at(constant).runs_late = true;  // Of a kernel this is an order; of a constant it is free.
 }

@@ -257,4 +257,21 @@ GroupPattern AxesPattern(const std::vector<std::int64_t>& device_matrix,
   return MakeGroupPattern(std::move(digits));
 }
 
+Status SetTensorMap(TensorLayout& layout, std::vector<std::vector<std::int64_t>> map) {
+  for (std::vector<std::int64_t>& axes : map) {
+    if (!axes.empty() && axes.back() == -1) {
+      axes.pop_back();
+      if (!axes.empty()) {
+        layout.trailing_none.push_back(layout.tensor_map.size());
+      }
+    }
+    if (std::find(axes.begin(), axes.end(), -1) != axes.end()) {
+      return FailInput("Layout:none-not-last", "\"None\" stands in front of another axis",
+                       "put \"None\" at the end of the tuple or leave it out");
+    }
+    layout.tensor_map.push_back(std::move(axes));
+  }
+  return {};
+}
+
 }  // namespace drydock::strategies

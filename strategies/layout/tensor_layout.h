@@ -47,6 +47,11 @@ struct Range {
 /// Layout of a tensor that every one of `device_count` ranks holds whole.
 [[nodiscard]] TensorLayout ReplicatedLayout(std::int64_t device_count, Shape shape);
 
+/// Sets the tensor map from lists of axes in which -1 stands for "None": alone for a dimension that
+/// is not cut, at the end of a list for an uncut rest that counts as a dimension of its own.
+/// @error kInvalidArgument  -1 in front of another axis
+[[nodiscard]] Status SetTensorMap(TensorLayout& layout, std::vector<std::vector<std::int64_t>> map);
+
 /// Checks that extents, axes and maps fit together (several axes per dimension, too).
 /// @error kInvalidArgument  which rule is broken, with the numbers
 [[nodiscard]] Status ValidateLayout(const TensorLayout& layout);

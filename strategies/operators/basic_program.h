@@ -106,8 +106,6 @@ struct BasicFacts {
   /// Operands from this one on are constants of its own wherever it runs, whatever equals them; 0:
   /// they are shared.
   std::int32_t own_from = 0;
-  /// And those in front of them that are tensors of integers (shapes, axes).
-  bool own_lists = false;
   /// Operand that waits for the state of memory in its stead when it is taken apart, -1 = none.
   std::int32_t waits_with = -1;
 

@@ -73,13 +73,6 @@ KernelId KernelBuilder::Argument(const Attr& value) {
                   AttrText(ResolveAttr(value, 0)));
 }
 
-KernelId KernelBuilder::IntTensor(const std::vector<std::int64_t>& values) {
-  const KernelId id = Constant({.shape = {std::ssize(values)}, .dtype = DType::kInt64},
-                               std::string(kIntTensorText) + TupleText(values));
-  graph_.at(id).micro_use = MicroUse::kEach;
-  return id;
-}
-
 KernelId KernelBuilder::Kernel(KernelSpec spec) {
   KernelNode node{.kind = KernelKind::kKernel,
                   .view = spec.view,

@@ -42,8 +42,6 @@ class KernelBuilder {
   [[nodiscard]] KernelId Constant(TensorType type, std::string text);
   /// Value argument: True, 2, 0.5, (1, 2), "text" or None.
   [[nodiscard]] KernelId Argument(const Attr& value);
-  /// A tensor of integers as an argument ("Tensor(shape=[2], value=[64 10])").
-  [[nodiscard]] KernelId IntTensor(const std::vector<std::int64_t>& values);
   [[nodiscard]] KernelId Kernel(KernelSpec spec);
   /// What `make` gave when it was asked for the same of the same operands: several nodes of the
   /// local program may share kernels.

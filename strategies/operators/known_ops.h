@@ -30,9 +30,6 @@ inline constexpr std::string_view kRealDiv = "RealDiv";
 inline constexpr std::string_view kReduceSum = "ReduceSum";
 inline constexpr std::string_view kSumExt = "SumExt";
 inline constexpr std::string_view kMirror = "_MirrorOperator";
-/// The cut of a batch into micro batches, and the sum of their results.
-inline constexpr std::string_view kMicroBatch = "_MicroBatch";
-inline constexpr std::string_view kMicroSum = "_MicroSum";
 /// In front of a weight and of each of its users where gradients are accumulated.
 inline constexpr std::string_view kMirrorMicroStep = "_MirrorMicroStepOperator";
 inline constexpr std::string_view kVirtualAssignAdd = "_VirtualAssignAdd";

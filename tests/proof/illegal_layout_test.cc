@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "strategies/layout/named_layout.h"
+#include "strategies/layout/tensor_layout.h"
 #include "strategies/operators/sharding_parts.h"
 #include "tests/proof/illegal_strategy.h"
 #include "tests/proof/proof_step.h"

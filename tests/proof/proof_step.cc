@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "strategies/operators/op_entry.h"
 #include "tests/proof/step_builder.h"
+#include "tests/strategies/graph_text.h"
 #include "tests/strategies/random_strategy.h"
 
 namespace drydock::strategies::proof {

@@ -8,6 +8,7 @@
 
 #include "strategies/passes/compile_job.h"
 #include "strategies/program/agreement.h"
+#include "tests/strategies/graph_text.h"
 
 // Proof by numbers of everything that cuts a job: whatever the stages, micro batches, sharded
 // optimizer, accumulation, recomputation, clipping, fusion and strategies, the parameters after two

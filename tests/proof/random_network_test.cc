@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "strategies/operators/op_entry.h"
+#include "tests/strategies/graph_text.h"
 #include "tests/strategies/sharded_run.h"
 
 // Proof by numbers: whatever the strategies, the ranks together compute what one device computes:

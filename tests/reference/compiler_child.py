@@ -68,7 +68,7 @@ def watch_wheel(recorder):
 
 def watch_ours(recorder):
     """Every compiled program, also that of Model.train, which has no executor between."""
-    from mindspore._drydock.program import Program
+    from mindspore._recording.program import Program
     compile_program = Program.compile
 
     def compile_and_write(self):

@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
 #include "strategies/layout/interleave.h"
-#include "strategies/layout/named_layout.h"
 #include "strategies/operators/op_example.h"
 #include "strategies/passes/compile_job.h"
 #include "tests/strategies/gradient_check.h"
+#include "tests/strategies/layout/named_layout.h"
 #include "tests/strategies/op_cases.h"
 #include "tests/strategies/sharded_run.h"
 
@@ -19,12 +19,12 @@ using Dims = std::vector<NamedDimension>;
 constexpr std::int64_t kRanks = 4;
 constexpr std::int64_t kCopies = 2;
 
-NamedLayout Grid() {
-  return *MakeNamedLayout({2, 2, kCopies}, {"dp", "mp", "interleaved_parallel"});
+NamedGrid Grid() {
+  return {.device_matrix = {2, 2, kCopies}, .alias_name = {"dp", "mp", "interleaved_parallel"}};
 }
 
 TensorLayout Named(const Dims& dims, const Shape& shape) {
-  TensorLayout layout = *ToTensorLayout(Grid(), dims, shape);
+  TensorLayout layout = LayoutOnGrid(Grid(), dims, shape);
   if (layout.interleave == 1) {  // as the user's dictionary has it: with the axis
     layout.device_matrix.back() = kCopies;
     layout.interleave = kCopies;
@@ -328,14 +328,14 @@ TEST(OutputLayout, PartsOfACopyAreRefused) {
 // Digits of 4 ranks x 2 copies: virtual rank 5 is rank 2, copy 1.
 TEST(NamedAxes, AxesOfExtentOneMayStandWhereNothingIsCut) {
   // The repetitions (4) belong to no axis of the rule; the last dimension of Softmax is uncut.
-  const NamedLayout grid = *MakeNamedLayout({4, 1}, {"rows", "one"});
+  const NamedGrid grid{.device_matrix = {4, 1}, .alias_name = {"rows", "one"}};
   const DeviceContext devices{.stage_devices = 4, .job_devices = 4};
   const auto derive = [&](const char* op, const std::vector<Shape>& shapes,
                           const std::vector<Dims>& dims, AttrMap attrs) {
     const OpEntry& entry = *FindOp(op);
     std::vector<TensorLayout> layouts;
     for (std::size_t i = 0; i < dims.size(); ++i) {
-      layouts.push_back(ToTensorLayout(grid, dims[i], shapes[i]).value());
+      layouts.push_back(LayoutOnGrid(grid, dims[i], shapes[i]));
     }
     cases::OpCase one = cases::CaseFrom(entry, shapes, {shapes[0]}, {});
     one.attrs = std::move(attrs);

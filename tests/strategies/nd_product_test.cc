@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "strategies/layout/named_layout.h"
 #include "strategies/passes/compile_job.h"
 #include "tests/strategies/gradient_check.h"
+#include "tests/strategies/layout/named_layout.h"
 #include "tests/strategies/sharded_run.h"
 
 // Products with enable_nd_tp: every rank ends with its slice of what one device computes, forwards
@@ -57,8 +57,8 @@ class NdStep {
 
  private:
   static TensorLayout LayoutOf(const Sides& sides, const Shape& shape) {
-    TensorLayout layout =
-        *ToTensorLayout(*MakeNamedLayout({2, 2, 2}, {"z", "x", "y"}), sides, shape);
+    const NamedGrid grid{.device_matrix = {2, 2, 2}, .alias_name = {"z", "x", "y"}};
+    TensorLayout layout = LayoutOnGrid(grid, sides, shape);
     layout.shape.clear();
     return layout;
   }

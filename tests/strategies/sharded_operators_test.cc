@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "tests/strategies/gradient_check.h"
+#include "tests/strategies/graph_text.h"
 #include "tests/strategies/sharded_run.h"
 
 // Operators whose local program is more than the operator itself, or whose partial results need

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/text.h"
+#include "strategies/graph/data_extents.h"
 #include "strategies/graph/wrapper_lines.h"
 #include "strategies/operators/fallback.h"
 #include "strategies/operators/known_ops.h"
@@ -62,6 +63,14 @@ Error AtNode(Error error, const Graph& graph, const Node& node) {
   return error;
 }
 
+/// The same for a strategy or layout of it.
+Error AtStrategyOf(Error error, const Graph& graph, const Node& node, const JobConfig& config) {
+  if (auto note = DataExtentNote(error.message, graph, node.inputs, config)) {
+    error = WithNote(std::move(error), *std::move(note));
+  }
+  return AtNode(std::move(error), graph, node);
+}
+
 Result<OpSharding> ShardByLayout(const Graph& graph, const Node& node, const OpEntry& rule,
                                  const JobConfig& config) {
   OpViewStorage storage;
@@ -70,7 +79,7 @@ Result<OpSharding> ShardByLayout(const Graph& graph, const Node& node, const OpE
       rule, view, *node.in_layout, node.out_layout.value_or(std::vector<TensorLayout>{}),
       DevicesOf(config));
   if (!sharding) {
-    return tl::unexpected(AtNode(std::move(sharding).error(), graph, node));
+    return tl::unexpected(AtStrategyOf(std::move(sharding).error(), graph, node, config));
   }
   return sharding;
 }
@@ -275,7 +284,7 @@ Result<OpSharding> ShardNode(const Graph& graph, const Node& node, const Strateg
   view.out_strategy = node.out_strategy ? &*node.out_strategy : nullptr;
   Result<OpSharding> sharding = DeriveSharding(*node.entry, view, strategy, DevicesOf(config));
   if (!sharding) {
-    return tl::unexpected(AtNode(std::move(sharding).error(), graph, node));
+    return tl::unexpected(AtStrategyOf(std::move(sharding).error(), graph, node, config));
   }
   return sharding;
 }

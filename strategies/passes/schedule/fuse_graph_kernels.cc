@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "strategies/graph/kept_constant.h"
 #include "strategies/passes/schedule/cluster_kernels.h"
 #include "strategies/passes/schedule/fused_graph.h"
 #include "strategies/passes/schedule/fused_waits.h"
@@ -469,10 +468,8 @@ class GraphKernelFuser {
   }
 
   [[nodiscard]] bool OwnsArgument(const BasicFacts& facts, std::size_t index, KernelId id) const {
-    return IsConstant(id) &&
-           ((facts.own_from > 0 && index >= static_cast<std::size_t>(facts.own_from)) ||
-            (facts.own_lists && index > 0 &&
-             std::string_view(graph_.at(id).name).starts_with(kIntTensorText)));
+    return IsConstant(id) && facts.own_from > 0 &&
+           index >= static_cast<std::size_t>(facts.own_from);
   }
 
   /// Arguments of some kernels are constants of their own.

@@ -170,18 +170,16 @@ DRYDOCK_BASIC(Select, .tensors = 3, .types = FusedTypes::kChosen, .number = Unkn
 DRYDOCK_BASIC(Cast, .tensors = 1, .types = FusedTypes::kConverted, .stays_alone = true,
               .number = SameAs, .simplify = SimplifyCast);
 DRYDOCK_BASIC(Transpose, .tensors = 1, .types = FusedTypes::kMoved,
-              .pattern = BasicPattern::kOpaque, .stays_alone = true, .own_lists = true);
+              .pattern = BasicPattern::kOpaque, .stays_alone = true);
 DRYDOCK_BASIC(BroadcastTo, .tensors = 1, .types = FusedTypes::kFirstOrInt32,
               .pattern = BasicPattern::kBroadcast);
 DRYDOCK_BASIC(ReduceSum, .tensors = 1, .types = FusedTypes::kFirst,
-              .pattern = BasicPattern::kReduce, .simplify = SimplifySum, .own_from = 2,
-              .own_lists = true);
+              .pattern = BasicPattern::kReduce, .simplify = SimplifySum, .own_from = 2);
 DRYDOCK_BASIC(Assign, .tensors = 2, .types = FusedTypes::kFloatsOrInt32,
               .pattern = BasicPattern::kVirtual, .stays_alone = true, .never_alone = true,
               .writes = true, .waits_with = 0);
 /// Only what others are taken apart into.
-DRYDOCK_BASIC(Reshape, .pattern = BasicPattern::kReshape, .stays_alone = true, .number = SameAs,
-              .own_lists = true);
+DRYDOCK_BASIC(Reshape, .pattern = BasicPattern::kReshape, .stays_alone = true, .number = SameAs);
 
 /// Not part of any, but their arguments are taken off and put back, so that they are their own.
 DRYDOCK_BASIC(MatMul, .own_from = 2);
@@ -194,6 +192,6 @@ DRYDOCK_BASIC(LogSoftmaxGrad, .own_from = 2);
 DRYDOCK_BASIC(OneHot, .own_from = 4);
 DRYDOCK_BASIC(Gather, .own_from = 3);
 DRYDOCK_BASIC(CumSum, .own_from = 2);
-DRYDOCK_BASIC(StridedSlice, .own_from = 4, .own_lists = true);
+DRYDOCK_BASIC(StridedSlice, .own_from = 4);
 
 }  // namespace drydock::strategies

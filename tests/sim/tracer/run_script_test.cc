@@ -179,6 +179,16 @@ TEST_F(TraceScriptTest, DeathBySignalIsReported) {
   const Error error = ErrorOf("import os, signal\nos.kill(os.getpid(), signal.SIGUSR1)\n");
   EXPECT_EQ(error.reason, "script:killed");
   EXPECT_THAT(error.message, HasSubstr("signal 10"));
+  EXPECT_EQ(error.hint, "");
+}
+
+TEST_F(TraceScriptTest, DeathInALibraryIsToldHowToFind) {
+  const Error error = ErrorOf(
+      "import os, resource\n"
+      "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
+      "os.abort()\n");
+  EXPECT_EQ(error.reason, "script:killed");
+  EXPECT_THAT(error.hint, HasSubstr("PYTHONFAULTHANDLER=1"));
 }
 
 TEST_F(TraceScriptTest, EndlessLoopEndsAtTheTimeLimit) {

@@ -80,6 +80,16 @@ TEST(TraceResult, UsersExceptionHasPlaceAndCallers) {
   EXPECT_THAT(result.error().notes, ElementsAre("called at net.py:9 in <module>"));
 }
 
+TEST(TraceResult, LinesOfAFunctionThatCallsItselfAreNamedOnce) {
+  const auto result = ReadTraceResult(
+      R"({"version":1,"error":{"family":"user","type":"RecursionError","message":"deep",
+          "frames":[{"file":"n.py","line":1,"function":"f"},{"file":"n.py","line":1,"function":"f"},
+                    {"file":"n.py","line":1,"function":"f"},{"file":"n.py","line":2,"function":"<module>"}]}})");
+  ASSERT_FALSE(result.has_value());
+  EXPECT_THAT(result.error().notes,
+              ElementsAre("called at n.py:1 in f", "called at n.py:2 in <module>"));
+}
+
 TEST(TraceResult, OurLimitIsUnsupported) {
   const auto result = ReadTraceResult(
       R"({"version":1,"error":{"family":"unsupported","type":"Unsupported","message":"m"}})");

@@ -9,8 +9,8 @@
 
 #include "base/checked.h"
 #include "strategies/layout/group_name.h"
-#include "strategies/layout/named_layout.h"
 #include "strategies/layout/plain_layout.h"
+#include "tests/strategies/layout/named_layout.h"
 
 namespace drydock::strategies::vectors {
 namespace {
@@ -109,35 +109,13 @@ std::vector<NamedDimension> DimensionsFrom(const json& call) {
   return dimensions;
 }
 
-Result<NamedLayout> NamedFrom(const json& inputs) {
-  return MakeNamedLayout(inputs.at("device_matrix").get<Numbers>(),
-                         inputs.at("alias_name").get<std::vector<std::string>>());
-}
-
-void CheckNamedAxes(const json& inputs, const json& expected) {
-  const auto layout = NamedFrom(inputs);
-  const auto dimensions = DimensionsFrom(inputs.at("call"));
-  const auto map =
-      layout ? TensorMapOf(*layout, dimensions) : tl::unexpected<Error>(layout.error());
-  ASSERT_EQ(map.has_value(), !expected.contains("error"));
-  if (!map) {
-    return;
-  }
-  json shown = json::array();  // Python shows a dimension with one axis as a number
-  for (const Numbers& axes : *map) {
-    shown.push_back(axes.size() == 1 ? json(axes[0]) : json(axes));
-  }
-  EXPECT_EQ(shown, expected.at("tensor_map"));
-}
-
 void CheckParameterSlice(const json& inputs, const json& expected) {
-  const auto named = NamedFrom(inputs);
-  ASSERT_TRUE(named.has_value());
-  const auto layout = ToTensorLayout(*named, DimensionsFrom(inputs.at("layout_w")),
-                                     inputs.at("weight_shape").get<Shape>());
-  ASSERT_TRUE(layout.has_value()) << FormatError(layout.error());
-  EXPECT_EQ(Product(layout->device_matrix), inputs.at("world_size").get<std::int64_t>());
-  EXPECT_EQ(json(SliceShape(*layout)), expected.at("weight_slice_shape"));
+  const NamedGrid grid{.device_matrix = inputs.at("device_matrix").get<Numbers>(),
+                       .alias_name = inputs.at("alias_name").get<std::vector<std::string>>()};
+  const TensorLayout layout = LayoutOnGrid(grid, DimensionsFrom(inputs.at("layout_w")),
+                                           inputs.at("weight_shape").get<Shape>());
+  EXPECT_EQ(Product(layout.device_matrix), inputs.at("world_size").get<std::int64_t>());
+  EXPECT_EQ(json(SliceShape(layout)), expected.at("weight_slice_shape"));
 }
 
 void CheckStrategyEqual(const json& inputs, const json& expected) {
@@ -162,7 +140,6 @@ Checks LayoutChecks() {
           {"layout_invalid", CheckInvalid},
           {"repeated_group", CheckRepeatedGroup},
           {"rank_slices", CheckRankSlices},
-          {"layout_named_axes", CheckNamedAxes},
           {"layout_parameter_slice", CheckParameterSlice},
           {"strategy_equal", CheckStrategyEqual}};
 }

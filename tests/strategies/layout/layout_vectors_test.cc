@@ -38,12 +38,12 @@ namespace {
 /// tests of strategies/rules read them.
 constexpr const char* kOperatorKinds = "op_";
 
-/// Kinds that are not asked here: what MindSpore's tools for checkpoints do is the stand-in's
-/// (tests/sim/tracer/python/transform_test.py), and a job has equal stages of consecutive
-/// ranks, whose groups the other kinds check.
-const std::set<std::string> kOtherKinds = {"align_device_num", "device_matrix_error",
-                                           "opt_shard_transform_layout", "stage_devices",
-                                           "transform_needed_ranks"};
+/// Kinds that are not asked here: axes with names and what MindSpore's tools for checkpoints do are
+/// the stand-in's (tests/sim/tracer/python/transform_test.py), and a job has equal stages of
+/// consecutive ranks, whose groups the other kinds check.
+const std::set<std::string> kOtherKinds = {"align_device_num",  "device_matrix_error",
+                                           "layout_named_axes", "opt_shard_transform_layout",
+                                           "stage_devices",     "transform_needed_ranks"};
 
 json ReadCases() {
   const char* folder =

@@ -63,6 +63,26 @@ TEST(SameOwnership, ComparesFunctionsOfTheRank) {
   EXPECT_FALSE(SameOwnership(Plain({8}, {0}, {8}), Plain({8}, {0, -1}, {8, 1})));
 }
 
+TEST(SetTensorMap, NoneBehindAxesIsRememberedAndCutsNothing) {
+  // 8 rows over the axis of 2, 16 columns over another of 2: slices of 4 x 8.
+  TensorLayout layout{.device_matrix = {2, 2, 2}, .shape = {8, 16}};
+  ASSERT_TRUE(SetTensorMap(layout, {{1, -1}, {0}}).has_value());
+  EXPECT_THAT(layout.tensor_map, ElementsAre(Numbers{1}, Numbers{0}));
+  EXPECT_THAT(layout.trailing_none, ElementsAre(0));
+  EXPECT_THAT(SliceShape(layout), ElementsAre(4, 8));
+  TensorLayout whole{.device_matrix = {2, 2, 2}, .shape = {8}};
+  ASSERT_TRUE(SetTensorMap(whole, {{-1}}).has_value());
+  EXPECT_THAT(whole.tensor_map, ElementsAre(IsEmpty()));
+  EXPECT_THAT(whole.trailing_none, IsEmpty());
+}
+
+TEST(SetTensorMap, NoneInFrontOfAnAxisIsRefused) {
+  TensorLayout layout{.device_matrix = {2, 2, 2}, .shape = {8}};
+  const Status status = SetTensorMap(layout, {{-1, 1}});
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().reason, "Layout:none-not-last");
+}
+
 TEST(AxesPattern, CountsAxesFromTheLeft) {
   const std::vector<std::size_t> axes = {0, 1};
   EXPECT_THAT(GroupRanks(AxesPattern({2, 2, 3}, axes), 4, 0), ElementsAre(1, 4, 7, 10));

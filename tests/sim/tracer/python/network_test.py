@@ -85,6 +85,8 @@ class Net(nn.Cell):
 Net()(x)
 """)
         self.assertEqual((error["type"], error["reason"]), ("ValueError", "Parameter:duplicate-name"))
+        self.assertIn('self.b = Parameter(initializer("ones", [6]), "p")', error["place"]["text"])
+        self.assertEqual(error["notes"], ["the first of them is made at net.py:%d" % (error["place"]["line"] - 1)])
 
 
 class Training(TraceTest):

@@ -77,6 +77,15 @@ class Places(TraceTest):
         lines = [frame["function"] for frame in error["frames"]]
         self.assertEqual(lines, ["construct", "construct", "<module>"])
 
+    def test_rows_of_all_ranks_are_told_from_those_of_the_script(self):
+        # 4 rows on each of 8 ranks are 32, a number that the script does not have.
+        cut = "from mindspore.communication import init\ninit()\nms.set_auto_parallel_context(parallel_mode='semi_auto_parallel')\n"
+        source = HEAD + cut + "class Net(nn.Cell):\n    def construct(self, x):\n        return ops.matmul(x, ops.ones((4, 6), ms.float32))\nNet()(x)\n"
+        error = self.error(source)
+        self.assertIn("cannot multiply (32, 6) by (4, 6)", error["message"])
+        self.assertEqual(error["notes"][:1], ["data of shape (4, 6) on each rank have shape (32, 6) in the network, which dataset_strategy "
+                                              "cuts by (8, 1)"])
+
 
 if __name__ == "__main__":
     unittest.main()

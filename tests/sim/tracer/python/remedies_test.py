@@ -110,6 +110,16 @@ class Remedies(TraceTest):
                 ("set_auto_parallel_context(dataset_strategy=[(8, 1), (8, 1)])", "write a tuple: dataset_strategy=((8, 1), (8, 1))")):
             self.assertEqual(self.hint("ms.%s\n" % source), hint, source)
 
+    def test_what_a_machine_does_not_have(self):
+        self.assertIn("mindspore.Tensor(shape=", self.hint("raise MemoryError('no room for an array')\n"))
+        for source in ("import urllib.error\nraise urllib.error.URLError('no route')", "import socket\nraise socket.gaierror(-2, 'unknown')",
+                       "raise ConnectionRefusedError(111, 'refused')"):
+            self.assertIn("a dry run needs no data", self.hint(source + "\n"), source)
+
+    def test_a_function_that_calls_itself(self):
+        error = self.error(HEAD + "def f():\n    return f()\nf()\n")
+        self.assertIn("calls itself without end", error["hint"])
+
     def test_main_that_is_not_called(self):
         error = self.error(HEAD + "def main():\n    nn.Dense(2, 2)(Tensor([[1., 2.]]))\n")
         self.assertEqual(error["reason"], "script:nothing-traced")

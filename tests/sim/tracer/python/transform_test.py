@@ -42,6 +42,12 @@ whole = np.arange(8 * 8).reshape(8, 8)
 """
 
 
+def recorded_cases(*kinds):
+    folder = os.environ.get("DRYDOCK_VECTORS", os.path.join(ROOT, "tests", "vectors"))
+    with open(os.path.join(folder, "layout.json")) as file:
+        return [case for case in json.load(file)["cases"] if case["kind"] in kinds]
+
+
 class TransformTest(TraceTest):
     def printed(self, source):
         """What the script prints as JSON in its last line."""
@@ -65,10 +71,7 @@ print(json.dumps(t._construct_tensor_layout_for_opt_shard((2, 4), (1, -1), 1, 2,
 """), [[2, 2, 2], [2, 0, -1], [2, 4, 8]])
 
     def test_layouts_and_ranks_of_mindspores_own_tests(self):
-        folder = os.environ.get("DRYDOCK_VECTORS", os.path.join(ROOT, "tests", "vectors"))
-        with open(os.path.join(folder, "layout.json")) as file:
-            cases = [case for case in json.load(file)["cases"]
-                     if case["kind"] in ("align_device_num", "opt_shard_transform_layout", "transform_needed_ranks")]
+        cases = recorded_cases("align_device_num", "opt_shard_transform_layout", "transform_needed_ranks")
         self.assertTrue(cases)
         found = self.printed(TRANSFORM + "cases = json.loads(%r)" % json.dumps(cases) + """
 def layout(one):
@@ -92,6 +95,27 @@ print(json.dumps([answer(case["kind"], case["inputs"]) for case in cases]))
 """)
         for case, one in zip(cases, found):
             self.assertEqual(one, case["expected"], case["id"])
+
+    def test_axes_with_names_of_mindspores_own_tests(self):
+        cases = recorded_cases("layout_named_axes")
+        found = self.printed("import json\ncases = json.loads(%r)" % json.dumps(cases) + """
+from mindspore.parallel import Layout
+
+
+def answer(device_matrix, alias_name, call):
+    try:
+        layout = Layout(tuple(device_matrix), tuple(alias_name))(*(tuple(one) if isinstance(one, list) else one for one in call))
+    except ValueError:
+        return None
+    return layout.to_dict()["tensor_map"]
+
+
+print(json.dumps([answer(**case["inputs"]) for case in cases]))
+""")
+        for case, one in zip(cases, found):
+            self.assertEqual(one, case["expected"].get("tensor_map"), case["id"])
+        # The last axis counts from the right as 0, the first of three as 2.
+        self.assertIn([[2, 0], 1], found)
 
     def test_a_whole_tensor_from_the_slices_of_all_ranks(self):
         self.assertTrue(self.printed(TRANSFORM + """

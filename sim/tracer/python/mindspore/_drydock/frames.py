@@ -96,14 +96,15 @@ _WRAPPERS = {
 }
 
 
-def wrappers():
+def wrappers(compat):
     """Lines of wrapper cells around what is recorded now, innermost first, for dumps alone: (file, line, inside, text).
+
+    `compat` is the release whose lines they are, None for the newest.
 
     `inside` stands where a place has its column: one more than the number of the user's frames that lie inside of the line.
     """
     import linecache
-    from mindspore._drydock.session import session
-    oldest = (session.compat or "").startswith("2.0")
+    oldest = (compat or "").startswith("2.0")
     frame, inside, found = sys._getframe(1), 1, []
     while frame is not None:
         code = frame.f_code

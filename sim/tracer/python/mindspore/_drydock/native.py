@@ -3,7 +3,8 @@ import ctypes
 import json
 import os
 
-from mindspore._drydock.errors import TracerDefect, Unsupported, raise_recorder_error, user_error
+from mindspore._drydock.errors import TracerDefect, Unsupported, last_refusal, user_error
+from mindspore._drydock.session import session
 
 INTERFACE_VERSION = 1
 _library = None
@@ -34,6 +35,37 @@ def _load():
     return library
 
 
+_KINDS = {
+    "type": TypeError, "dtype": TypeError, "types": TypeError, "dtypes": TypeError,
+    "index": IndexError, "rank-range": IndexError,
+    "attribute-missing": AttributeError,
+}
+
+
+def _raise_recorder_error(error, kind=None):
+    """Raises the Python form of an error value of the graph recorder; `kind` if the class is known."""
+    reason = error.get("reason", "")
+    message = error.get("message", "")
+    code = error.get("code")
+    if code == "unsupported":
+        raised = Unsupported(reason.split(":", 1)[0] or "operator", message, error.get("hint", ""))
+    elif code == "internal" or reason == "trace:request":
+        raised = TracerDefect(message)
+    else:
+        detail = reason.rsplit(":", 1)[-1]
+        kind = kind or _KINDS.get(detail) or (TypeError if "dtype" in detail or "type" in detail else ValueError)
+        raised = kind(message)
+        raised.drydock_hint = error.get("hint", "")
+    lines = [(error.get("place") or {}).get("text", "")] + list(error.get("notes", []))
+    if session.compile_at_once and any(lines):  # nobody else shows them
+        raised.args = ("%s\n  %s" % (message, "\n  ".join(line for line in lines if line)),)
+    raised.drydock_reason = reason
+    raised.drydock_place = error.get("place")
+    raised.drydock_notes = error.get("notes", [])
+    last_refusal[:] = [raised]
+    raise raised
+
+
 class Recorder:
     """One recording; requests and answers as in sim/tracer/trace_session.h."""
 
@@ -52,7 +84,7 @@ class Recorder:
             if error.get("reason") == "trace:request":
                 _refuse_huge_numbers(fields)
             # What the compiler refuses is a RuntimeError in the reference.
-            raise_recorder_error(error, RuntimeError if method == "compile" else None)
+            _raise_recorder_error(error, RuntimeError if method == "compile" else None)
         return answer
 
     def close(self):

@@ -42,7 +42,7 @@ _NAMED_ALONE = ("mindspore", "mindspore.communication", "mindspore.common.initia
 
 def hint(error, line):
     """A remedy, "" if none is known; `line` is the text of the line that failed."""
-    for look in (_undefined, _argument, _attribute, _variable, _sign, _numpy, _size, _file):
+    for look in (_undefined, _argument, _attribute, _variable, _sign, _numpy, _size, _file, _memory, _connection, _recursion):
         found = look(error, line)
         if found:
             return found
@@ -193,9 +193,9 @@ def _sign(error, line):
 def _numpy(error, line):
     if not isinstance(error, TypeError) or "does not support ufuncs" not in str(error):
         return ""
-    import mindspore.ops
+    from mindspore._drydock import names
     found = _OF_NUMPY.search(line)
-    same = found.group(1) if found and hasattr(mindspore.ops, found.group(1)) else ""
+    same = found.group(1) if found and names.has_name("mindspore.ops", found.group(1)) else ""
     return "networks compute with operators, not with numpy: use mindspore.ops" + ("." + same if same else "")
 
 
@@ -221,6 +221,22 @@ def _file(error, line):
     if _WEIGHTS.search(message):
         return "a dry run needs no weights: leave the setting empty, or give a path that is there"
     return "put '%s' there, or give the path of one that is there" % os.path.basename(missing[0])
+
+
+def _memory(error, line):
+    return "a dry run needs shapes, not values: mindspore.Tensor(shape=(...), dtype=...) takes no memory" if isinstance(error, MemoryError) else ""
+
+
+def _connection(error, line):
+    """Something that a script fetches; what failed is told by the classes of errors of urllib, requests and sockets."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    if isinstance(error, Exception) and kinds & {"URLError", "gaierror", "ConnectionError", "ConnectTimeout", "HTTPError"}:
+        return "a dry run needs no data: fetch them before, or make data of the same shapes instead"
+    return ""
+
+
+def _recursion(error, line):
+    return "the function calls itself without end: is the condition missing that ends it?" if isinstance(error, RecursionError) else ""
 
 
 def is_main_forgotten(script):

@@ -1,7 +1,7 @@
 """Gradients summed over several steps; the optimizer runs in the last of them. The step that is recorded is the one that updates."""
 from mindspore._drydock.errors import user_error
-from mindspore._drydock.gradient import phase
 from mindspore._drydock.lazy import module_getattr
+from mindspore._recording.gradient import phase
 from mindspore.nn.cell import Cell
 from mindspore.ops import composite as C, functional as F, operations as P
 

@@ -2,10 +2,10 @@
 import functools
 
 from mindspore import _context_rules as _rules
-from mindspore._drydock import tracing
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import Stub, module_getattr
 from mindspore._drydock.session import session
+from mindspore._recording import tracing
 
 
 _BACKENDS = ("", "ms_backend", "GE")

@@ -2,9 +2,9 @@
 import sys
 import types
 
-from mindspore._drydock import values
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore._recording import values
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 

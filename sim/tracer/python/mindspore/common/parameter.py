@@ -1,9 +1,10 @@
 """Parameters: tensors that live as long as the job."""
 import itertools
 
-from mindspore._drydock import values
+from mindspore._drydock import frames
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore._recording import values
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 
@@ -44,6 +45,14 @@ class Parameter(Tensor):
         self.shard_plan = None         # its cut by the parameter_plan of a shard()
         self.origin = None             # the parameter this one was cloned from
         self.role = "weight"           # or "optimizer_state", "hyper"
+        self._stack = frames.user_stack()[:1]  # of the line that makes it
+
+    def made_at(self):
+        """The user's line that makes it, None if there is none, or if that was in another process."""
+        try:
+            return frames.place_at(*self._stack[0])
+        except (IndexError, KeyError):
+            return None
 
     @property
     def param_info(self):

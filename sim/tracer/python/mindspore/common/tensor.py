@@ -1,8 +1,9 @@
 """Tensors: shape, element type, and either a value from Python or a place in the recorded graph."""
-from mindspore._drydock import frames, values
+from mindspore._drydock import frames
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
+from mindspore._recording import values
 from mindspore.common import dtype as mstype
 
 
@@ -184,7 +185,7 @@ class Tensor:
                 if self.size != 1:
                     raise user_error(ValueError, "Tensor:scalar", "a tensor of shape %s is not a single truth value"
                                      % (self._shape,))
-                from mindspore._drydock import branches
+                from mindspore._recording import branches
                 return branches.decide(self)
             session.warn_limit("a branch at %s depends on a computed value; a dry run takes it as zero"
                          % frames.place_text(frames.user_place()))

@@ -1,11 +1,11 @@
 """Ranks and groups."""
 import os
 
-from mindspore._drydock import groups
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.rank import rank_int
 from mindspore._drydock.session import RANKS_PER_NODE, session
+from mindspore._recording import groups
 
 _BACKENDS = {"Ascend": "hccl", "GPU": "nccl", "CPU": "mccl"}
 HCCL_WORLD_COMM_GROUP = "hccl_world_group"

@@ -1,6 +1,6 @@
 """Columns of one row: shapes and element types, values only where the script made them."""
-from mindspore._drydock import values
 from mindspore._drydock.errors import user_error
+from mindspore._recording import values
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 

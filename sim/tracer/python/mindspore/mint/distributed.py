@@ -72,7 +72,7 @@ def get_group_rank(group, global_rank):
 
 
 def get_process_group_ranks(group=None):
-    from mindspore._drydock import groups
+    from mindspore._recording import groups
     ranks = management._group_ranks(group)
     return list(range(session.world_size)) if ranks is None else groups.ranks_at(ranks, session.rank_number)
 

@@ -1,4 +1,5 @@
 """Parts of Cell: walking over parameters and cells, names, and settings without effect on a trace."""
+from mindspore._drydock import frames
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.session import session
 
@@ -66,13 +67,16 @@ class ParameterNames:
             parameter.name = prefix + path
 
     def check_names(self):
-        names = set()
+        named = {}
         for parameter in self.get_parameters():
-            if parameter.name in names:
-                raise user_error(ValueError, "Parameter:duplicate-name",
-                                 "two parameters of the network are named '%s'" % parameter.name,
-                                 "give each Parameter its own name, or none")
-            names.add(parameter.name)
+            first = named.setdefault(parameter.name, parameter)
+            if first is not parameter:
+                error = user_error(ValueError, "Parameter:duplicate-name",
+                                   "two parameters of the network are named '%s'" % parameter.name,
+                                   "give each Parameter its own name, or none")
+                error.drydock_place = parameter.made_at()
+                error.drydock_notes = ["the first of them is made at " + frames.place_text(first.made_at())]
+                raise error
 
     def check_names_and_refresh_name(self):
         names = [parameter.name for parameter in self.get_parameters()]

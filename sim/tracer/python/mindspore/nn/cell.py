@@ -2,10 +2,11 @@
 import itertools
 from collections import OrderedDict
 
-from mindspore._drydock import branches, frames, own_backward, tracing
+from mindspore._drydock import frames
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
+from mindspore._recording import branches, own_backward, tracing
 from mindspore.common import dtype as mstype
 from mindspore.common.parameter import Parameter, ParameterTuple
 from mindspore.common.tensor import Tensor

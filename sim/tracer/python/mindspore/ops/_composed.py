@@ -1,6 +1,6 @@
 """Functional forms that are compositions of operators of the table, under the names of mindspore.ops and mindspore.mint."""
-from mindspore._drydock import values
 from mindspore._drydock.errors import Unsupported, user_error
+from mindspore._recording import values
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 from mindspore.ops import _unruled

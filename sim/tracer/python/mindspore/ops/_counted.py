@@ -3,9 +3,9 @@
 A network that uses them is compiled for that example, which the summary counts; memory is what the longest result takes.
 Example: ops.nonzero(x) of x (4, 8) has at most 32 rows of 2 numbers, so the result is int64 (32, 2).
 """
-from mindspore._drydock import values
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.session import session
+from mindspore._recording import values
 from mindspore.common import dtype as mstype
 from mindspore.ops import _unruled
 

@@ -3,8 +3,8 @@
 Of each pair, letters that nobody needs any more are summed first; letters that both have and that stay are the batch, letters
 that both have and that go are contracted. Example: "bij,bjk->bik" is one BatchMatMul; "bhid,bhjd->bhij" too.
 """
-from mindspore._drydock import values
 from mindspore._drydock.errors import user_error
+from mindspore._recording import values
 
 
 def _terms(equation, operands):

@@ -2,7 +2,8 @@
 
 Source: mindspore ops/infer, "Dtype groups".
 """
-from mindspore._drydock import release, values
+from mindspore._drydock import release
+from mindspore._recording import values
 from mindspore.common import dtype as mstype
 from mindspore.common.parameter import Parameter
 from mindspore.common.tensor import Tensor

@@ -2,8 +2,8 @@
 import itertools
 import math
 
-from mindspore._drydock import values
 from mindspore._drydock.errors import user_error
+from mindspore._recording import values
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 from mindspore.ops import _unruled

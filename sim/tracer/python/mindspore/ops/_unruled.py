@@ -4,8 +4,8 @@ Each call is one operator under its own name. The summary counts it (`operator-w
 --strict refuses it; its gradient is one kernel that keeps all operands.
 Example: ops.roll(x, 1, 0) records 'Roll', whose result has the shape of x.
 """
-from mindspore._drydock import tracing, values
 from mindspore._drydock.errors import Unsupported, user_error
+from mindspore._recording import tracing, values
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 from mindspore.ops.primitive import attr_value

@@ -1,6 +1,6 @@
 """Primitives that the script defines: its infer_shape() and infer_dtype() give the types of the results."""
-from mindspore._drydock import tracing
 from mindspore._drydock.errors import user_error
+from mindspore._recording import tracing
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 

@@ -2,8 +2,9 @@
 import functools as _functools
 import sys as _sys
 
-from mindspore._drydock import arguments as _arguments, values as _values
+from mindspore._drydock import arguments as _arguments
 from mindspore._drydock.errors import Unsupported as _Unsupported, user_error as _user_error
+from mindspore._recording import values as _values
 from mindspore.common import dtype as _mstype
 from mindspore.common.tensor import Tensor as _Tensor
 from mindspore.ops.operations._python_ops import constant as _constant

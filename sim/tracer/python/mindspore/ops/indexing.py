@@ -1,7 +1,7 @@
 """x[...] of tensors: slices and integers become StridedSlice, an index tensor Gather, several of them GatherNd."""
-from mindspore._drydock import values
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.rank import RankInt
+from mindspore._recording import values
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 from mindspore.ops.primitive import operator

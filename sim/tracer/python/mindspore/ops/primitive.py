@@ -2,11 +2,11 @@
 import copy
 import functools
 
-from mindspore._drydock import tracing, values
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.lazy import Stub, module_getattr
 from mindspore._drydock.rank import RankInt
 from mindspore._drydock.session import session
+from mindspore._recording import tracing, values
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 from mindspore.ops import _promotion, _strategy
@@ -258,7 +258,7 @@ def _call(self, signature, args, kwargs):
         operands = session.operator_types.operands(signature.name, operands)
     operands, dtypes = _promotion.prepare(signature.name, operands, cast)
     if signature.kind == "collective" and "rank_size" not in attrs:
-        from mindspore._drydock.groups import collective_attrs
+        from mindspore._recording.groups import collective_attrs
         attrs.update(collective_attrs(signature.name, attrs.pop("group", None)))
     if session.next_strategy is not None and signature.name != "Cast":
         self, session.next_strategy = copy.deepcopy(self).shard(*session.next_strategy), None

@@ -1,10 +1,11 @@
 """AutoParallel: parallel settings of one network."""
 from mindspore import _context_rules as _rules
 from mindspore import context
-from mindspore._drydock import frames, tracing
+from mindspore._drydock import frames
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
+from mindspore._recording import tracing
 from mindspore.communication.management import get_group_size, get_rank
 from mindspore.nn.cell import Cell
 from mindspore.parallel._utils import parallel_settings

@@ -2,10 +2,11 @@
 import copy
 
 from mindspore import context
-from mindspore._drydock import frames, tracing
+from mindspore._drydock import frames
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
+from mindspore._recording import tracing
 
 
 def _fail(kind, detail, message):

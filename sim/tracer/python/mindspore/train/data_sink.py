@@ -1,7 +1,7 @@
 """mindspore.train.data_sink: calls of a function with rows of a data set."""
-from mindspore._drydock import tracing
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore._recording import tracing
 
 
 def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):

@@ -5,9 +5,9 @@ its calls. Source: mindspore/python/mindspore/train/model.py.
 """
 import functools
 
-from mindspore._drydock import tracing
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore._recording import tracing
 from mindspore.common.tensor import Tensor
 from mindspore.context import ParallelMode  # noqa: F401
 from mindspore.nn.cell import Cell

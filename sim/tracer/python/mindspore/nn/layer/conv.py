@@ -1,7 +1,7 @@
 """Convolution layers. Attribute names as in the reference: users shard them."""
-from mindspore._drydock import values
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore._recording import values
 from mindspore.common import dtype as mstype
 from mindspore.common.initializer import HeUniform, Uniform, initializer
 from mindspore.common.parameter import Parameter

@@ -1,8 +1,8 @@
 """LARS: an optimizer whose gradients are scaled by the norms of weight and gradient.
 Source: mindspore/python/mindspore/nn/optim/lars.py."""
 from mindspore._drydock.errors import user_error
-from mindspore._drydock.gradient import phase
 from mindspore._drydock.lazy import module_getattr
+from mindspore._recording.gradient import phase
 from mindspore.common import dtype as mstype
 from mindspore.common.parameter import hyper_parameter
 from mindspore.common.tensor import Tensor

@@ -5,9 +5,9 @@ A step: decay * weight is added to each gradient (Mul, AddN), gradients are divi
 worked out, the step counter grows (AssignAdd), then one update per parameter, by some optimizers the last parameter first.
 """
 from mindspore._drydock.errors import Unsupported, user_error
-from mindspore._drydock.gradient import phase
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
+from mindspore._recording.gradient import phase
 from mindspore.common import dtype as mstype
 from mindspore.common.initializer import initializer
 from mindspore.common.parameter import Parameter, ParameterTuple, hyper_parameter

@@ -3,7 +3,7 @@
 The compiler adds the gradients of each micro batch to parameters `accu_grads.<weight>`; here is what a training step does
 with them. Source: mindspore/python/mindspore/nn/wrap/cell_wrapper.py (_TrainGradAccuStepCell), loss_scale.py.
 """
-from mindspore._drydock import tracing
+from mindspore._recording import tracing
 from mindspore.common.parameter import ParameterTuple
 from mindspore.ops import functional as F
 

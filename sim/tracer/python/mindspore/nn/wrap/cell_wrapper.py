@@ -1,9 +1,9 @@
 """Networks around networks: loss, training step, evaluation."""
 import os
 
-from mindspore._drydock import gradient, tracing
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore._recording import gradient, tracing
 from mindspore.nn.cell import Cell
 from mindspore.nn.layer.basic import Identity
 from mindspore.nn.wrap.grad_reducer import DistributedGradReducer

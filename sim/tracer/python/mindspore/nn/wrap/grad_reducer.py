@@ -1,8 +1,8 @@
 """Averaging of gradients over the ranks of data-parallel training."""
 from mindspore._drydock.errors import user_error
-from mindspore._drydock.gradient import phase
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
+from mindspore._recording.gradient import phase
 from mindspore.common import dtype as mstype
 from mindspore.nn.cell import Cell
 from mindspore.ops import operations as P

@@ -1,8 +1,8 @@
 """Training steps that scale the loss."""
-from mindspore._drydock import branches, gradient
 from mindspore._drydock.errors import user_error
-from mindspore._drydock.gradient import phase
 from mindspore._drydock.lazy import module_getattr
+from mindspore._recording import branches, gradient
+from mindspore._recording.gradient import phase
 from mindspore.common import dtype as mstype
 from mindspore.common.parameter import Parameter, hyper_parameter
 from mindspore.common.tensor import Tensor

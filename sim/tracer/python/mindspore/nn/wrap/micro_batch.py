@@ -1,11 +1,11 @@
 """Wrappers that call a network once per part of a batch."""
 import contextlib
 
-from mindspore._drydock import tracing
 from mindspore._drydock.errors import user_error
-from mindspore._drydock.gradient import phase
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
+from mindspore._recording import tracing
+from mindspore._recording.gradient import phase
 from mindspore.common import dtype as mstype
 from mindspore.common.lazy_inline import is_shared
 from mindspore.common.parameter import Parameter

@@ -1,7 +1,7 @@
 """Rarely used wrappers."""
-from mindspore._drydock import gradient
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore._recording import gradient
 from mindspore.nn.cell import Cell
 from mindspore.nn.wrap import _accumulation
 from mindspore.nn.wrap.cell_wrapper import TrainOneStepCell

@@ -1,10 +1,10 @@
 """Gradients of functions, and functions over tuples."""
 import functools
 
-from mindspore._drydock import gradient, tracing
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
+from mindspore._recording import gradient, tracing
 from mindspore.common.parameter import Parameter
 from mindspore.common.tensor import Tensor
 

@@ -3,8 +3,8 @@
 The kernel itself is never run or read. Its backward kernel counts as one that reads all operands and gives each of
 them a gradient.
 """
-from mindspore._drydock import tracing
 from mindspore._drydock.errors import Unsupported, user_error
+from mindspore._recording import tracing
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 from mindspore.ops import _strategy

@@ -2,8 +2,8 @@
 
 The rows that each rank sends are its own business; all that a dry run follows is what comes out.
 """
-from mindspore._drydock import tracing
 from mindspore._drydock.errors import user_error
+from mindspore._recording import tracing
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 from mindspore.ops.primitive import Primitive, attr_value

@@ -1,6 +1,6 @@
 """Primitives whose operator has no entry in the table, with the form of their results: see ops/_unruled.py."""
-from mindspore._drydock import tracing
 from mindspore._drydock.errors import user_error
+from mindspore._recording import tracing
 from mindspore.common import dtype as mstype
 from mindspore.ops.primitive import Primitive, attr_value
 

@@ -1,7 +1,7 @@
 """Primitives that a trace answers in Python: facts about shapes, constants, communication helpers."""
-from mindspore._drydock import tracing, values
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.session import session
+from mindspore._recording import tracing, values
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 from mindspore.ops.primitive import Primitive, cast
@@ -84,7 +84,7 @@ class Depend(_PythonPrimitive):
     """A value after something else; what is no tensor orders nothing."""
 
     def __call__(self, value, expr):
-        from mindspore._drydock import tracing
+        from mindspore._recording import tracing
         from mindspore.common.parameter import Parameter
         from mindspore.ops import _table
         if isinstance(value, (tuple, list)) and value and all(isinstance(one, Parameter) for one in value):
@@ -97,7 +97,7 @@ class Depend(_PythonPrimitive):
     @staticmethod
     def _parameters(parameters, tensors):
         """What parameters hold when the tensors are there, as a step waits for accumulated gradients."""
-        from mindspore._drydock import tracing
+        from mindspore._recording import tracing
         from mindspore.ops import _table
         tensors = list(tensors)
         if not tensors:
@@ -114,7 +114,7 @@ class GetNext(Primitive):
         self._rows = [Tensor(shape=tuple(shape), dtype=mstype.dtype_of(dtype)) for shape, dtype in zip(shapes, types)]
 
     def __call__(self):
-        from mindspore._drydock import tracing
+        from mindspore._recording import tracing
         program = tracing.current_program()
         return tuple(program.input_for(row, "GetNext%d" % i) for i, row in enumerate(self._rows))
 

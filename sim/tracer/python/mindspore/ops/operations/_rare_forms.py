@@ -2,8 +2,8 @@
 
 Each call is one operator under its own name that the summary counts; see ops/_unruled.py.
 """
-from mindspore._drydock import tracing, values
 from mindspore._drydock.errors import Unsupported, user_error
+from mindspore._recording import tracing, values
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 from mindspore.ops.operations._forms import _Formed, _like, _pair

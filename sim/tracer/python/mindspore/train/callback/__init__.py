@@ -1,8 +1,8 @@
 """Callbacks: called once per traced step; those that write files write none."""
 from mindspore._drydock.errors import user_error
-from mindspore._drydock.gradient import phase
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
+from mindspore._recording.gradient import phase
 
 
 class RunContext:

@@ -7,8 +7,8 @@ and the network is recorded once more with it.
 import math
 import re
 
-from mindspore._drydock import values
 from mindspore._drydock.session import session
+from mindspore._recording import values
 
 MAX_TRIES = 6
 

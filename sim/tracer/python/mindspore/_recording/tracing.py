@@ -3,10 +3,10 @@ import contextlib
 import gc
 import sys
 
-from mindspore._drydock import branches, examples
 from mindspore._drydock.errors import ENDLESS, ZEROS_HINT, Unsupported, last_refusal
-from mindspore._drydock.program import Program
 from mindspore._drydock.session import session
+from mindspore._recording import branches, examples
+from mindspore._recording.program import Program
 from mindspore.common.parameter import Parameter
 from mindspore.common.tensor import Tensor
 

@@ -1,7 +1,7 @@
 """Gradients: one node whose outputs are the gradients of a loss."""
-from mindspore._drydock import tracing
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.session import session
+from mindspore._recording import tracing
 from mindspore.common.parameter import Parameter
 from mindspore.common.tensor import Tensor
 

@@ -5,9 +5,9 @@ the cell (strategies/passes/backward/own_backward.cc). It gets placeholders for 
 returns for each input is the gradient of that.
 Source: docs of mindspore.nn.Cell (bprop)
 """
-from mindspore._drydock import tracing
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.session import session
+from mindspore._recording import tracing
 from mindspore.common.tensor import Tensor
 
 _PART = "own_backward"

@@ -2,12 +2,13 @@
 import itertools
 import math
 
-from mindspore._drydock import environment, examples, frames, open_extents, values
+from mindspore._drydock import environment, frames, open_extents
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.frames import place_text, user_place
 from mindspore._drydock.native import Recorder
 from mindspore._drydock.node_log import NodeLog
 from mindspore._drydock.session import session
+from mindspore._recording import examples, values
 from mindspore.common import dtype as mstype
 from mindspore.common.parameter import Parameter
 from mindspore.common.tensor import Tensor, recorded
@@ -320,7 +321,7 @@ class Program:
 
     def _stack(self, key=None):
         key = frames.user_stack() if key is None else key
-        around = frames.wrappers() if self.job.get("save_graphs") else ()
+        around = frames.wrappers(session.compat) if self.job.get("save_graphs") else ()
         found = self._stacks.get((key, around) if around else key)
         if found is None:
             places = [frames.place_at(*frame) for frame in key]
