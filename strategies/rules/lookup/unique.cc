@@ -17,8 +17,8 @@ namespace {
 Result<std::vector<TensorType>> InferUnique(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
   DRYDOCK_RETURN_IF_ERROR(ExpectRank(op, 0, 1, 1));
-  return std::vector<TensorType>{op.inputs[0],
-                                 {.shape = op.inputs[0].shape, .dtype = DType::kInt32}};
+  const DType positions = op.inputs[0].dtype == DType::kInt64 ? DType::kInt64 : DType::kInt32;
+  return std::vector<TensorType>{op.inputs[0], {.shape = op.inputs[0].shape, .dtype = positions}};
 }
 
 /// Never cut.

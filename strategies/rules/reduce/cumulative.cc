@@ -28,9 +28,10 @@ Result<std::vector<TensorType>> InferRun(const OpView& op) {
   return std::vector<TensorType>{op.inputs[0]};
 }
 
+template <DType Positions>
 Result<std::vector<TensorType>> InferRunWithIndices(const OpView& op) {
   DRYDOCK_TRY(auto types, InferRun(op));
-  types.push_back({.shape = types[0].shape, .dtype = DType::kInt64});
+  types.push_back({.shape = types[0].shape, .dtype = Positions});
   return types;
 }
 
@@ -183,10 +184,10 @@ DRYDOCK_RUN(CumsumExt, "()(input, #dim, #dtype=None)", InferCumsumExt, GradientO
             (EvaluateRun<SumOf, 0>), "(dim=1)((4, 6))");
 DRYDOCK_RUN(CumProd, "(exclusive=False, reverse=False)(x, #axis)", InferRun, GradientOfCumProd,
             (EvaluateRun<ProductOf, 1>), "(axis=1)((4, 6))");
-DRYDOCK_RUN(Cummax, "()(input, #axis)", InferRunWithIndices, GradientOfRunningExtreme,
-            EvaluateRunningExtreme<true>, "(axis=1)((4, 6))");
-DRYDOCK_RUN(Cummin, "()(input, #axis)", InferRunWithIndices, GradientOfRunningExtreme,
-            EvaluateRunningExtreme<false>, "(axis=1)((4, 6))");
+DRYDOCK_RUN(Cummax, "()(input, #axis)", InferRunWithIndices<DType::kInt64>,
+            GradientOfRunningExtreme, EvaluateRunningExtreme<true>, "(axis=1)((4, 6))");
+DRYDOCK_RUN(Cummin, "()(input, #axis)", InferRunWithIndices<DType::kInt32>,
+            GradientOfRunningExtreme, EvaluateRunningExtreme<false>, "(axis=1)((4, 6))");
 
 }  // namespace
 }  // namespace drydock::strategies

@@ -102,7 +102,7 @@ Result<std::vector<NdArray>> EvaluateUnstack(const EvaluateContext& context) {
 DRYDOCK_STACK(Stack, "(axis=0)(*x)", kAxis, "(axis=1)((4, 6), (4, 6))");
 DRYDOCK_STACK(StackExt, "()(*tensors, #dim=0)", kDim, "(dim=1)((4, 6), (4, 6))");
 
-DRYDOCK_OP(Unstack, .family = "gradient", .signature = "Unstack(num=None, axis=0)(input_x)",
+DRYDOCK_OP(Unstack, .family = "gradient", .signature = "Unstack(axis=0, num=None)(input_x)",
            .infer = InferUnstack, .gradient = GradientNotNeeded, .values = "-",
            .evaluate = EvaluateUnstack, .flops = NoFlops);
 

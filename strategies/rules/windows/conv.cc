@@ -368,19 +368,27 @@ constexpr std::string_view kBackInputExample =
     "(input_size=(2, 3, 8, 6), kernel_size=(3, 3), out_channel=4, pad_mode='same')"
     "((2, 4, 8, 6), (4, 3, 3, 3))";
 
-#define DRYDOCK_BACK_INPUT(id, family_name, rank, kernels, format, example_call, ...)          \
-  DRYDOCK_OP(id, .family = family_name,                                                        \
-             .signature = DRYDOCK_CONV_SIGNATURE(#id, "pad_list=None, ", format,               \
-                                                 "dout, weight, #input_size"),                 \
+/// The settings of a plane's backward convolution stand in another order than those of the others.
+#define DRYDOCK_PLANE_BACK_SIGNATURE(name)                                                     \
+  name "(out_channel, kernel_size, pad_mode='valid', pad=0, pad_list=None, mode=1, stride=1, " \
+       "dilation=1, group=1, data_format='NCHW')(dout, weight, #input_size)"
+
+#define DRYDOCK_BACK_INPUT(id, family_name, rank, kernels, signature_text, example_call, ...)  \
+  DRYDOCK_OP(id, .family = family_name, .signature = signature_text,                           \
              .infer = InferBackInput<rank>, __VA_ARGS__.gradient = BackInputGradient<kernels>, \
              .values = "input_size", .evaluate = EvaluateBackInput, .flops = BackInputFlops,   \
              .cost = CostFamily::kMatMul, .work = WorkKind::kProduct, .example = example_call)
 
-DRYDOCK_BACK_INPUT(Conv2DBackpropInput, "conv_pool", 4, kPlane, "NCHW", kBackInputExample,
+DRYDOCK_BACK_INPUT(Conv2DBackpropInput, "conv_pool", 4, kPlane,
+                   DRYDOCK_PLANE_BACK_SIGNATURE("Conv2DBackpropInput"), kBackInputExample,
                    .shard = ShardBackInput, .localize = LocalizeBackInput, );
-DRYDOCK_BACK_INPUT(Conv2DTranspose, "conv_pool", 4, kPlane, "NCHW", kBackInputExample,
+DRYDOCK_BACK_INPUT(Conv2DTranspose, "conv_pool", 4, kPlane,
+                   DRYDOCK_PLANE_BACK_SIGNATURE("Conv2DTranspose"), kBackInputExample,
                    .shard = ShardBackInput, .localize = LocalizeBackInput, );
-DRYDOCK_BACK_INPUT(Conv3DBackpropInput, "gradient", 5, kVolume, "NCDHW", "", );
+DRYDOCK_BACK_INPUT(Conv3DBackpropInput, "gradient", 5, kVolume,
+                   DRYDOCK_CONV_SIGNATURE("Conv3DBackpropInput", "pad_list=None, ", "NCDHW",
+                                          "dout, weight, #input_size"),
+                   "", );
 
 #define DRYDOCK_BACK_FILTER(id, format)                                                        \
   DRYDOCK_OP(id, .family = "gradient",                                                         \

@@ -38,6 +38,11 @@ ROWS = [
     ("T(3, 4, 5, 6)[0, at, at]", (2, 6)), ("T(3, 4, 5, 6)[:, at, at]", (3, 2, 6)), ("T(3, 4, 5, 6)[at, :, at]", (2, 4, 6)),
     ("T(3, 4, 5, 6)[1:, :, at]", (2, 4, 2, 6)), ("T(3, 4, 5, 6)[:, 0, :, at]", (2, 3, 5)), ("T(3, 4, 5, 6)[..., [0, 1], at]", (3, 4, 2)),
     ("T(3, 4, 5, 6)[at, T(7, 1, d=ms.int32)]", (7, 2, 5, 6)), ("T(3, 4)[at, at]", (2,)),
+    ("ops.Unstack(1)(m)[5]", (4,)), ("ops.Unstack(1, 6)(m)[5]", (4,)), ("F.softplus(m, 2, threshold=10)", (4, 6)),
+    # mode 'same' with stride 2: 8 * 2 (the third argument is the mode of padding, the seventh the stride)
+    ("ops.Conv2DTranspose(4, 3, 'same', 0, None, 1, 2)(T(1, 4, 8, 8), T(4, 3, 3, 3), (1, 3, 16, 16))", (1, 3, 16, 16)),
+    ("nn.Linear(in_features=6, out_features=2, bias=False)(m)", (4, 2)), ("nn.Linear(6, 2, True)(T(3, 4, 6))", (3, 4, 2)),
+    ("mnp.in1d(ar1=m, ar2=m)", (24,)), ("mint.linalg.qr(A=T(5, 3))[1]", (3, 3)), ("ops.logsumexp(m, dim=1)", (4,)),
     ("m.mT", (6, 4)), ("m.to(ms.float16).type_as(m)", (4, 6)), ("m.to('Ascend')", (4, 6)),
 ]
 
@@ -114,6 +119,25 @@ class ArgumentsTest(TraceTest):
         self.assertEqual({line.split()[1] for line in output.splitlines() if line.startswith("without ")}, WITHOUT)
         # 1,209 functions are listed; about 790 are there, and those that take any arguments are not counted
         self.assertGreater(int(next(line.split()[1] for line in output.splitlines() if line.startswith("checked "))), 350)
+
+    def test_names_that_only_ours_has_are_mistakes(self):
+        """Each was tried with MindSpore 2.10.0, which raises TypeError; an older release may have had them."""
+        for call, hint in (("ops.logsumexp(m, axis=1)", "'dim'"), ("ops.std(m, dim=1)", "'axis'"), ("ops.sum(m, axis=1)", "'dim'"),
+                           ("mint.sum(m, axis=1)", "'dim'"), ("mint.cat((m, m), axis=0)", "'dim'"), ("ops.mean(m, dim=1)", "'axis'"),
+                           ("ops.argsort(m, dim=1)", "'axis'"), ("mnp.ones(size=(2, 3))", "'shape'"), ("ops.ones(size=(2,))", "'shape'"),
+                           ("ops.repeat_interleave(m, 2, dim=1)", "'axis'"), ("ops.softmax(m, dim=1)", "")):
+            error = self.error(HEAD + call + "\n", ranks=1)
+            self.assertEqual((error["family"], error["type"]), ("user", "TypeError"), call)
+            self.assertIn("unexpected keyword argument", error["message"], call)
+            self.assertIn(hint, error["hint"], call)
+        self.trace(HEAD + "nn.ReLU()(ops.logsumexp(m, axis=1))\n", ranks=1, environment={"DRYDOCK_TRACE_COMPAT": "2.3"})
+
+    def test_element_types_of_positions(self):
+        """Cummax counts in int64, Cummin in int32, Unique as its operand does (core/ops of MindSpore)."""
+        run = self.trace(HEAD + "print(m.cummax(1)[1].dtype, m.cummin(1)[1].dtype)\n"
+                         "print([ops.unique(T(4, d=d))[1].dtype for d in (ms.int64, ms.int32, ms.float32)])\nnn.ReLU()(m)\n", ranks=1)
+        self.assertIn("Int64 Int32", run.output)
+        self.assertIn("[mindspore.int64, mindspore.int32, mindspore.int32]", run.output)
 
     def test_what_has_no_place_is_our_limit(self):
         error = self.error(HEAD + "ops.amax(m, axis=0, initial=3.0)\n", ranks=1)

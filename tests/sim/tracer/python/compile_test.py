@@ -249,7 +249,7 @@ print(json.dumps([ranks(cut)["w"], ranks(cut, {"w": [[8], [-1, 0]]})["w"], ranks
     def test_settings_without_default_may_be_given_to_the_constructor(self):
         self.assertEqual(self.printed("""
 q = Tensor(shape=(2, 16, 64), dtype=ms.float16)
-print(json.dumps(list(ops.PromptFlashAttention(num_heads=4)(q, q, q, None, None, None, None, None, None, None, None,
+print(json.dumps(list(ops.auto_generate.PromptFlashAttention(num_heads=4)(q, q, q, None, None, None, None, None, None, None, None,
                                                            None).shape)))
 """), [2, 16, 64])
 

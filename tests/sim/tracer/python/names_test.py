@@ -29,6 +29,25 @@ class Mistakes(TraceTest):
             error = self.error(HEAD + net + line + "\n")
             self.assertEqual((error["family"], error["hint"]), ("user", hint), line)
 
+    def test_names_of_other_modules(self):
+        """hasattr() of MindSpore 2.10.0: it has SiLU in auto_generate and _inner_ops, FlashAttentionScore in nn_ops, neither in ops."""
+        for line, hint in (("ops.SiLU", "silu"), ("from mindspore.ops import SiLU", "silu"), ("ops.operations.FlashAttentionScore", ""),
+                           ("ops.functional.sum_ext", ""), ("mint.gelu", ""), ("ms.numpy.gelu", ""), ("nn.ZeroPad1d", "ZeroPad2d"),
+                           ("row.detach()", "stop_gradient"), ("row.element_size()", "")):
+            error = self.error(HEAD + line + "\n")
+            self.assertEqual((error["family"], error["place"]["line"]), ("user", 4), line)
+            self.assertIn(error["type"], ("AttributeError", "ImportError"), line)
+            self.assertIn(hint, error["hint"], line)
+        run = self.trace(HEAD + """
+from mindspore.ops.auto_generate import SiLU, MatMulExt
+from mindspore.ops.operations.nn_ops import FlashAttentionScore
+from mindspore.ops.operations._inner_ops import SiLU as same
+print(same is SiLU, hasattr(ops, "SiLU"), hasattr(ops.operations, "FlashAttentionScore"), hasattr(mint.nn, "ZeroPad1d"))
+mint.nn.SiLU()(row)  # the stand-in's own use gives a script nothing
+print(hasattr(ops, "SiLU"), hasattr(ops.auto_generate, "silu"))
+""" + RUN)
+        self.assertIn("True False False True\nFalse True", run.output)
+
     def test_names_of_pytorch(self):
         error = self.error(HEAD + "class Net(nn.Module): pass\n")
         self.assertEqual((error["family"], error["hint"]), ("user", "that is PyTorch's name: did you mean 'Cell'?"))

@@ -217,7 +217,7 @@ class Net(nn.Cell):
     def construct(self, x):
         times = Tensor([2, 3, 1, 2], ms.int64)
         return (ops.repeat_interleave(x, times, 0), ms.mint.repeat_interleave(x, [1, 0, 0, 4], dim=0),
-                ops.RepeatInterleaveTensor()(x, (2, 2, 2, 1), 0), x.repeat_interleave(2, 1))
+                ops.auto_generate.RepeatInterleaveTensor()(x, (2, 2, 2, 1), 0), x.repeat_interleave(2, 1))
 Net()(x)
 """)
         nodes = run.documents[0]["nodes"]

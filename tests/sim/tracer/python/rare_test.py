@@ -49,13 +49,13 @@ ROWS = [
     ("P.Im2Col(3, 1, 1, 0)(img)", (2, 3, 9, 196)), ("P.CTCLoss()(T(7, 2, 5), T(4, 2, d=ms.int64), T(4, d=ms.int32), T(2, d=ms.int32))[1]", (7, 2, 5)),
     ("P.CTCLossV2()(T(7, 2, 5), T(2, 3, d=ms.int32), T(2, d=ms.int32), T(2, d=ms.int32))[1]", (2, 7, 7)),  # 2 * 3 + 1 states
     # experts: 4 tokens in 2 copies, 3 slots for each of 5 experts where tokens are dropped
-    ("P.MoeInitRoutingV2()(m, T(4, 2, d=ms.int32), active_num=0, expert_capacity=0, expert_num=5, drop_pad_mode=0, "
+    ("G.MoeInitRoutingV2()(m, T(4, 2, d=ms.int32), active_num=0, expert_capacity=0, expert_num=5, drop_pad_mode=0, "
      "expert_tokens_count_or_cumsum_flag=2, expert_tokens_before_capacity_flag=True)[2]", (5,)),
     ("G.GroupedMatmulV4()([T(8, 6)], [T(3, 6, 4)], group_list=T(3, d=ms.int64), split_item=3, group_type=0)[0]", (8, 4)),
     ("G.GroupedMatmulV4()([T(8, 6), T(2, 6)], [T(6, 4), T(6, 5)])[1]", (2, 5)),
-    ("P.MoeInitRoutingV2()(m, T(4, 2, d=ms.int32), 0, 0, 5, 0, 1, False)[0]", (8, 6)),
-    ("P.MoeInitRoutingV2()(m, T(4, 2, d=ms.int32), 0, 3, 5, 1, 0, True)[0]", (5, 3, 6)),
-    ("P.FusedAddTopKDiv()(T(4, 16), T(16), 4, 2, 2, 8)[1]", (4, 8)), ("P.MoeTokenUnpermute()(T(8, 6), T(8, d=ms.int32), T(4, 2))", (4, 6)),
+    ("G.MoeInitRoutingV2()(m, T(4, 2, d=ms.int32), 0, 0, 5, 0, 1, False)[0]", (8, 6)),
+    ("G.MoeInitRoutingV2()(m, T(4, 2, d=ms.int32), 0, 3, 5, 1, 0, True)[0]", (5, 3, 6)),
+    ("G.FusedAddTopKDiv()(T(4, 16), T(16), 4, 2, 2, 8)[1]", (4, 8)), ("G.MoeTokenUnpermute()(T(8, 6), T(8, d=ms.int32), T(4, 2))", (4, 6)),
     ("ops.speed_fusion_attention(T(2, 8, 64), T(2, 8, 64), T(2, 8, 64), 4, 'BSH')[1]", (2, 4, 8, 8)),
     # layers: windows of 11 in images of 16, one number an image
     ("nn.SSIM()(img, img)", (2,)), ("nn.Range(2, 12, 5)()", (2,)), ("nn.ForwardValueAndGrad(nn.Dense(6, 3), get_all=True)(m)[1][0]", (4, 6)),

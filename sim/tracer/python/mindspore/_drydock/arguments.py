@@ -7,12 +7,15 @@ name, or, where ours has none of that name, to the one at the same position.
 
     fitted("mindspore.mint", "cat", concat)(tensors=parts, dim=1)    ->    concat(parts, 1)
 
-What ours has no place for may be left at its default. `dtype` casts the result; all else is Unsupported.
+What ours has no place for may be left at its default. `dtype` casts the result; all else is Unsupported. A name that only
+ours has is the mistake that it is in MindSpore, unless the stand-in itself gives it.
 """
 import functools
 import os
+import sys
 import types
 
+from mindspore._drydock import names as known_names
 from mindspore._drydock.errors import Unsupported, user_error
 
 _ABSENT = object()  # no default
@@ -75,7 +78,7 @@ def fitted(module, name, function):
     if not theirs or (function.__code__.co_varnames[:len(theirs)] == tuple(one[0] for one in theirs)
                       and function.__code__.co_argcount == len(theirs)
                       and len(function.__defaults__ or ()) >= sum(one[1] is not _ABSENT for one in theirs)
-                      and not any(one[2] for one in theirs)):
+                      and not function.__code__.co_kwonlyargcount and not any(one[2] for one in theirs)):
         return function
     own = _own(function)
     if own is None:
@@ -92,14 +95,48 @@ def fitted(module, name, function):
     order = [one[0] for one in theirs if not one[2]]
     if all(targets.get(word) == word for word, _, _ in theirs) and positions[:len(order)] == order and not any(
             word in required and default is not _ABSENT for word, default, _ in theirs):
-        return function
+        return _strict(module + "." + name, function, theirs) if any_name or names - set(targets) else function
     return _renamed(module + "." + name, function, theirs, targets, required)
+
+
+# What a name of another function, or of an earlier release, is called here.
+_SAME = {"axis": ("dim", "dims"), "dim": ("axis", "dims"), "keep_dims": ("keepdim", "keepdims"), "keepdims": ("keepdim", "keep_dims"),
+         "keepdim": ("keepdims", "keep_dims"), "x": ("input", "input_x"), "input_x": ("input", "x"), "shape": ("size",), "size": ("shape",)}
+
+
+def _check_names(full_name, given, taken, targets):
+    """TypeError for an argument by a name that MindSpore's function does not have. Called by what the script calls."""
+    other = next(word for word in given if word not in taken)
+    asker = sys._getframe(2).f_globals.get("__name__", "")
+    if asker == "mindspore" or asker.startswith("mindspore.") or not known_names.is_listed_release():
+        return
+    near = [word for word, target in targets.items() if target == other] or [word for word in _SAME.get(other, ()) if word in taken]
+    if not near:
+        import difflib  # here, since it is slow to import and rarely needed
+        near = difflib.get_close_matches(other, list(taken), 1)
+    raise user_error(TypeError, full_name + ":argument",
+                     "%s() got an unexpected keyword argument '%s'" % (full_name.rpartition(".")[2], other),
+                     "did you mean '%s'?" % near[0] if near else "it takes %s" % ", ".join(taken))
+
+
+def _strict(full_name, function, theirs):
+    """`function`, which would take more names than MindSpore's does."""
+    taken = [one[0] for one in theirs]
+
+    def call(*args, **kwargs):
+        if any(word not in taken for word in kwargs):
+            _check_names(full_name, kwargs, taken, {})
+        return function(*args, **kwargs)
+
+    return _like(function, call)
 
 
 def _by_position(full_name, function, order):
     """For functions that take their tensors as *args: names become positions."""
     def call(*args, **kwargs):
         if not kwargs or any(word not in order for word in kwargs):
+            if kwargs:
+                _check_names(full_name, kwargs, order, {})
             return function(*args, **kwargs)
         places = dict(zip(order, args))
         for word, value in kwargs.items():
@@ -119,6 +156,8 @@ def _renamed(full_name, function, theirs, targets, required):
 
     def call(*args, **kwargs):
         if len(args) > len(order) or any(word not in defaults for word in kwargs):
+            if len(args) <= len(order):
+                _check_names(full_name, kwargs, defaults, targets)
             return function(*args, **kwargs)  # ours takes more, or says what is wrong
         given = dict(zip(order, args))
         for word, value in kwargs.items():

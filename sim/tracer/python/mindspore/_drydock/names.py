@@ -6,6 +6,7 @@ is asked for, nothing is taken for a mistake.
 """
 import functools
 import os
+import sys
 
 from mindspore._drydock.session import session
 
@@ -33,7 +34,8 @@ def _read():
     return _lists
 
 
-def _is_listed_release():
+def is_listed_release():
+    """False where an older release is asked for than the one that is listed."""
     text = session.compat or session.release
     try:
         return not text or tuple(int(part) for part in text.split(".")[:2]) >= _OLDEST
@@ -47,7 +49,7 @@ def lacks_module(full_name):
         return False
     package, _, name = full_name.rpartition(".")
     modules = _read()["modules"]
-    return (package not in modules or name not in modules[package]) and _is_listed_release()
+    return (package not in modules or name not in modules[package]) and is_listed_release()
 
 
 def is_module(full_name):
@@ -65,9 +67,23 @@ def lacks(places, name):
     lists = _read()
     known = [lists["names"].get(place) for place in places]
     generated = places[0].endswith("_pb2")  # such modules make their names when they are imported
-    if name.startswith("_") or not known[0] or generated or not _is_listed_release():
+    if name.startswith("_") or not known[0] or generated or not is_listed_release():
         return False
     return not any(name in (found or ()) or name in lists["modules"].get(place, ()) for place, found in zip(places, known))
+
+
+def is_hidden(place, name):
+    """True if a script asks a module for a name that MindSpore's does not have; the stand-in's own modules may have more.
+
+    Called by the module's __getattr__.
+    """
+    if not lacks((place,), name):
+        return False
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("importlib."):
+        frame = frame.f_back
+    asker = frame.f_globals.get("__name__", "") if frame is not None else ""
+    return asker != "mindspore" and not asker.startswith("mindspore.")
 
 
 def has_name(place, name):
@@ -92,6 +108,9 @@ def _nearest(places, name):  # scripts ask hasattr() of every tensor
     for place in places:
         for kind in lists.values():
             known |= kind.get(place, set())
+    spelt = sorted(other for other in known if other.lower() == name.lower())
+    if spelt:
+        return "did you mean '%s'?" % spelt[0]
     of_torch = _OF_TORCH.get(name)
     if of_torch in known:
         return "that is PyTorch's name: did you mean '%s'?" % of_torch

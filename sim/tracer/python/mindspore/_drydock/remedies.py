@@ -25,7 +25,7 @@ _OF_NUMPY = re.compile(r"\b(?:np|numpy)\.(\w+)\(")
 _KEYBOARD = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-", "\u2212": "-", "\u3001": ",", "\u3002": ".",
              "\u3010": "[", "\u3011": "]", "\u00d7": "*"}
 _OF_PRIMITIVES = ("shard", "add_prim_attr", "recompute", "set_device", "set_stage")
-_OF_TENSORS = {"backward": "gradients are results of mindspore.value_and_grad(function, None, weights)", "numpy": "did you mean 'asnumpy'?",
+OF_TENSORS = {"backward": "gradients are results of mindspore.value_and_grad(function, None, weights)", "numpy": "did you mean 'asnumpy'?",
                "detach": "use mindspore.ops.stop_gradient(tensor)", "cuda": "mindspore.set_device() says where networks run",
                "cpu": "mindspore.set_device() says where networks run", "npu": "mindspore.set_device() says where networks run",
                "requires_grad_": "weights are Parameters, with requires_grad=True", "zero_": "use mindspore.ops.zeros_like(tensor)"}
@@ -142,8 +142,8 @@ def _attribute(error, line):
     if owner in ("function", "method") and name in _OF_PRIMITIVES:
         return "functions have no '%s': it belongs to primitives, for instance ops.MatMul().shard(...); mindspore.ops.shard() cuts functions" % name \
             if name == "shard" else "functions have no '%s': it belongs to primitives and cells" % name
-    if owner in ("Tensor", "Parameter") and name in _OF_TENSORS:
-        return _OF_TENSORS[name]
+    if owner in ("Tensor", "Parameter") and name in OF_TENSORS:
+        return OF_TENSORS[name]
     thing = getattr(error, "obj", None)  # from Python 3.10 on
     kind = thing if isinstance(thing, type) else type(thing)
     if thing is None or not kind.__module__.startswith("mindspore"):

@@ -44,11 +44,12 @@ class Tensor:
         if name in tensor_methods.FACTS:
             return tensor_methods.FACTS[name]
         if not name.startswith("_"):
-            from mindspore._drydock import names
+            from mindspore._drydock import names, remedies
             if names.has_method("mindspore.Tensor", name):
                 return tensor_methods.unlisted(self, name)
         error = AttributeError("'%s' object has no attribute '%s'" % (type(self).__name__, name))
-        error.drydock_hint = "" if name.startswith("_") else names.nearest(("mindspore.Tensor",), name)
+        error.drydock_hint = "" if name.startswith("_") else (
+            remedies.OF_TENSORS.get(name) or names.nearest(("mindspore.Tensor",), name))
         raise error
 
     # -- facts --------------------------------------------------------------------------------------
@@ -114,9 +115,6 @@ class Tensor:
 
     def numel(self):
         return self.size
-
-    def element_size(self):
-        return self.itemsize
 
     def init_data(self, *args, **kwargs):
         return self
@@ -252,10 +250,6 @@ class Tensor:
 
     def value(self):
         return self
-
-    def detach(self):
-        from mindspore.ops import functional
-        return functional.stop_gradient(self)
 
     @staticmethod
     def from_numpy(array):

@@ -153,7 +153,7 @@ def _check_mode(self, *args, **kwargs):
 
 _SAME_NAME = (
     "sum", "mean", "max", "min", "prod", "squeeze", "flatten", "abs", "sqrt", "rsqrt", "square", "exp",
-    "log", "pow", "softmax", "log_softmax", "split", "tile", "masked_fill", "gather", "matmul", "equal",
+    "log", "pow", "softmax", "split", "tile", "masked_fill", "gather", "matmul", "equal",
     "clamp", "sigmoid", "tanh", "sin", "cos", "neg", "all", "any", "argmax", "cumsum", "topk",
     "select", "where", "add", "sub", "mul", "div", "logical_not", "logical_and", "logical_or",
     "floor", "sign", "erf", "repeat", "repeat_interleave", "unsqueeze", "bmm", "maximum", "minimum")

@@ -1,5 +1,5 @@
 """mindspore.mint: functions with PyTorch's names and arguments."""
-from mindspore._drydock import arguments
+from mindspore._drydock import arguments, names
 from mindspore._drydock.lazy import Stub, stub, submodule
 from mindspore.mint import nn  # noqa: F401
 
@@ -100,13 +100,14 @@ def __getattr__(name):
     if name in ("Tensor", "Generator", "default_generator"):
         import mindspore
         return getattr(mindspore, name)
+    if names.is_hidden(__name__, name):
+        raise names.missing((__name__,), name)
     found = submodule(nn.__name__, name) if name == "functional" else submodule(__name__, name)
     if found is None and name in _OPERATORS:
         operator = _OPERATORS[name]
         found = _two(operator, _PLAIN_OF[operator]) if operator in _PLAIN_OF else _plain(operator)
     if found is None:
         from mindspore import ops
-        from mindspore._drydock import names
         from mindspore.ops import _fallback
         found = None if names.lacks((__name__,), name) else _fallback.made_of_others(name)
     if found is None:
@@ -116,5 +117,6 @@ def __getattr__(name):
         if isinstance(found, Stub):
             found = stub("mindspore.mint." + name, (__name__,))
     found = arguments.fitted(__name__, name, found)
-    globals()[name] = found
+    if not names.lacks((__name__,), name):
+        globals()[name] = found
     return found

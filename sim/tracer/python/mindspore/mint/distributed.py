@@ -33,8 +33,8 @@ class CommHandle:
         """Nothing to wait for."""
 
 
-def init_process_group(backend="hccl", init_method=None, timeout=None, world_size=-1, rank=-1, store=None, pg_options=None,
-                       device_id=None):
+def init_process_group(backend="hccl", init_method=None, timeout=None, world_size=-1, rank=-1, store=None, group_name="",
+                       pg_options=None, device_id=None):
     management.init()
 
 

@@ -2,7 +2,11 @@
 from mindspore._drydock.lazy import module_getattr
 from mindspore.ops import _rare, _unruled
 
-qr, vector_norm = _rare.qr, _rare.vector_norm
+vector_norm = _rare.vector_norm
+
+
+def qr(A, mode="reduced"):
+    return _rare.qr(A, mode)
 
 
 def inv(input):

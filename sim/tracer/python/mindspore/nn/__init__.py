@@ -1,4 +1,5 @@
 """mindspore.nn."""
+from mindspore._drydock import names
 from mindspore._drydock.lazy import module_getattr
 from mindspore.nn.cell import Cell, GraphCell  # noqa: F401
 from mindspore.nn.layer import (ELU, AdaptiveAvgPool2d, AvgPool2d, BatchNorm1d, BatchNorm2d, Conv2d, Conv2dTranspose,  # noqa: F401
@@ -38,8 +39,6 @@ _LATER.update({name: "mindspore.nn.dynamic_lr" for name in (
 _LATER.update({name: "mindspore.nn.learning_rate_schedule" for name in (
     "LearningRateSchedule", "ExponentialDecayLR", "NaturalExpDecayLR", "InverseDecayLR", "CosineDecayLR",
     "PolynomialDecayLR", "WarmUpLR")})
-_LATER.update({name: "mindspore.common.seed" for name in ("get_rng_state", "manual_seed", "set_rng_state")})
-
 _LATER.update({name: "mindspore.nn.layer.lines_and_volumes" for name in (
     "Conv1d", "Conv3d", "Conv1dTranspose", "Conv3dTranspose", "MaxPool1d", "MaxPool3d", "AvgPool1d", "AvgPool3d", "AdaptiveAvgPool1d",
     "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d")})
@@ -63,4 +62,6 @@ def __getattr__(name):
     if name == "metrics":
         from mindspore.train import metrics
         return metrics
+    if names.is_hidden(__name__, name):
+        raise names.missing((__name__,), name)
     return module_getattr(__name__, _LATER)(name)

@@ -1,5 +1,5 @@
 """mindspore.numpy: functions that have a form in mindspore.ops, under numpy's names, and numpy's constants and element types."""
-from mindspore._drydock import arguments
+from mindspore._drydock import arguments, names
 from mindspore._drydock.lazy import module_getattr
 
 _NAMES = {"concatenate": "concat", "power": "pow", "absolute": "abs", "mod": "floor_mod", "remainder": "floor_mod", "repeat": "repeat_interleave",
@@ -114,7 +114,8 @@ def isin(element, test_elements, invert=False):
     return ops.logical_not(found) if invert else found
 
 
-in1d = isin
+def in1d(ar1, ar2, invert=False):
+    return isin(ar1.reshape((-1,)), ar2, invert)
 
 
 def take_along_axis(arr, indices, axis):
@@ -183,6 +184,8 @@ def __getattr__(name):
         raise AttributeError(name)
     import mindspore
     from mindspore._drydock.lazy import Stub
+    if names.is_hidden(__name__, name):
+        raise names.missing((__name__,), name)
     if name in _CONSTANTS:
         return _CONSTANTS[name]
     if name in _TYPES:
@@ -192,5 +195,6 @@ def __getattr__(name):
     if found is None or isinstance(found, Stub):
         return module_getattr(__name__)(name)
     found = arguments.fitted(__name__, name, found)
-    globals()[name] = found
+    if not names.lacks((__name__,), name):
+        globals()[name] = found
     return found

@@ -1,4 +1,5 @@
 """mindspore.ops: primitives, functional forms, gradients."""
+from mindspore._drydock import names
 from mindspore._drydock.lazy import submodule
 from mindspore.ops import operations  # noqa: F401
 from mindspore.ops.composite import (GradOperation, HyperMap, Map, MultitypeFuncGraph, grad,  # noqa: F401
@@ -15,12 +16,15 @@ def __getattr__(name):
     found = submodule(__name__, name)
     if found is not None:
         return found
+    if names.is_hidden(__name__, name):
+        raise names.missing((__name__,), name)
     if name.strip("_")[:1].isupper():
         found = getattr(operations, name)
     else:
         from mindspore.ops import functional
         found = getattr(functional, name)
-    globals()[name] = found
+    if not names.lacks((__name__,), name):
+        globals()[name] = found
     return found
 
 

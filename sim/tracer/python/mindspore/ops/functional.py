@@ -503,6 +503,8 @@ def __getattr__(name):
     """Other operators of the table under their snake-case name; stubs for the rest."""
     from mindspore._drydock import names
     from mindspore.ops import _fallback
+    if names.is_hidden(__name__, name):
+        raise names.missing((__name__,), name)
     if name in _LOSSES:
         from mindspore.ops import _losses
         return getattr(_losses, name)

@@ -10,8 +10,8 @@ from mindspore.dataset.rows import Column
 class TypeCast(Operation):
     """Another element type."""
 
-    def __init__(self, output_type):
-        self._dtype = mstype.dtype_of(output_type)
+    def __init__(self, data_type):
+        self._dtype = mstype.dtype_of(data_type)
 
     def columns(self, inputs):
         return [Column(c.shape, self._dtype) for c in inputs]

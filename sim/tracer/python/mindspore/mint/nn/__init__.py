@@ -6,19 +6,9 @@ from mindspore.common.initializer import initializer as _initializer
 from mindspore.common.parameter import Parameter as _Parameter
 from mindspore.nn.cell import Cell as _Cell
 from mindspore.nn.layer import Dropout as _Dropout
-from mindspore.nn.layer import GELU, Identity, ReLU, Sigmoid, Tanh  # noqa: F401
+from mindspore.nn.layer import GELU, Identity, Linear, ReLU, Sigmoid, Tanh  # noqa: F401
 from mindspore.nn.layer import LogSoftmax as _LogSoftmax, SiLU as _SiLU, Softmax as _Softmax
-from mindspore.nn.layer import Dense as _Dense
 from mindspore.ops import operations as _P
-
-
-class Linear(_Dense):
-    """See mindspore.mint.nn.Linear: the bias is added by Add, whose gradient is a sum."""
-
-    def __init__(self, in_features, out_features, bias=True, weight_init=None, bias_init=None, dtype=None):
-        settings = {} if dtype is None else {"dtype": dtype}
-        super().__init__(in_features, out_features, weight_init, bias_init, bool(bias), **settings)
-        self.bias_add = _P.Add()
 
 
 class LayerNorm(_Cell):

@@ -1,5 +1,5 @@
 """mindspore.mint.nn.functional: the functional forms of mindspore.ops under PyTorch's names."""
-from mindspore._drydock import arguments
+from mindspore._drydock import arguments, names
 from mindspore._drydock.lazy import Stub, module_getattr
 
 _NAMES = {"linear": "dense", "silu_func": "silu", "elu_ext": "elu", "relu_": "relu", "tanh_": "tanh", "sigmoid_": "sigmoid",
@@ -12,6 +12,11 @@ _OPERATORS = {"hardshrink": ("HShrink", "lambd"), "softshrink": ("SoftShrink", "
 def softmax(input, dim=None, dtype=None):
     from mindspore.ops import functional
     return functional.softmax(input, -1 if dim is None else dim, dtype=dtype)
+
+
+def softplus(input, beta=1, threshold=20):
+    from mindspore.ops.primitive import operator
+    return operator("SoftplusExt")(input, beta, threshold)
 
 
 def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
@@ -94,6 +99,8 @@ def __getattr__(name):
         raise AttributeError(name)
     from mindspore import ops
     from mindspore.ops import _fallback, functional
+    if names.is_hidden(__name__, name):
+        raise names.missing((__name__,), name)
     if name in _OPERATORS:
         return _activation(name)
     ours = _NAMES.get(name, name)
@@ -101,5 +108,6 @@ def __getattr__(name):
     if found is None or isinstance(found, Stub):
         return module_getattr(__name__)(name)
     found = arguments.fitted(__name__, name, found)
-    globals()[name] = found
+    if not names.lacks((__name__,), name):
+        globals()[name] = found
     return found

@@ -61,7 +61,38 @@ class Dense(Cell):
         return "input_channels=%d, output_channels=%d" % (self.in_channels, self.out_channels)
 
 
-Linear = Dense
+class Linear(Cell):
+    """See mindspore.nn.Linear, which mint.nn.Linear is too: the bias is added by Add, whose gradient is a sum."""
+
+    def __init__(self, in_features, out_features, bias=True, weight_init=None, bias_init=None, dtype=None):
+        super().__init__()
+        _positive("Linear", in_features=in_features, out_features=out_features)
+        self.in_features = values.plain_int(in_features)
+        self.out_features = values.plain_int(out_features)
+        self.has_bias, self.bias = bool(bias), None
+        dtype = mstype.float32 if dtype is None else dtype
+        self.weight = Parameter(initializer(weight_init if weight_init is not None else HeUniform(5 ** 0.5),
+                                            [self.out_features, self.in_features], dtype), name="weight")
+        if self.has_bias:
+            self.bias = Parameter(initializer(bias_init if bias_init is not None else Uniform(),
+                                              [self.out_features], dtype), name="bias")
+            self.bias_add = P.Add()
+        self.reshape = P.Reshape()
+        self.matmul = P.MatMul(False, True)
+
+    def construct(self, x):
+        shape = x.shape
+        if len(shape) != 2:
+            x = self.reshape(x, (-1, shape[-1]))
+        x = self.matmul(x, self.weight)
+        if self.has_bias:
+            x = self.bias_add(x, self.bias)
+        if len(shape) != 2:
+            x = self.reshape(x, shape[:-1] + (self.out_features,))
+        return x
+
+    def extend_repr(self):
+        return "input_features=%d, output_features=%d" % (self.in_features, self.out_features)
 
 
 class Flatten(Cell):

@@ -4,15 +4,32 @@ from mindspore.ops.primitive import (Primitive, PrimitiveWithCheck, PrimitiveWit
                                      prim_attr_register)
 
 
+_more = {}  # classes that MindSpore has in other modules than this one
+
+
 def __getattr__(name):
     if name.startswith("__") and name.endswith("__"):
         raise AttributeError(name)
-    from mindspore._drydock.lazy import stub, submodule
-    from mindspore.ops._fallback import PLACES
-    from mindspore.ops._table import primitive_class
+    from mindspore._drydock import names
+    from mindspore._drydock.lazy import submodule
     found = submodule(__name__, name)
     if found is not None:
         return found
+    if names.is_hidden(__name__, name):
+        raise names.missing((__name__,), name)
+    return class_of(name)
+
+
+def class_of(name):
+    """The class of an operator, also of one that only a module of this package, or of its neighbours, has."""
+    if name.startswith("__") and name.endswith("__"):
+        raise AttributeError(name)
+    from mindspore._drydock import names
+    from mindspore._drydock.lazy import stub
+    from mindspore.ops._fallback import PLACES
+    from mindspore.ops._table import primitive_class
+    if name in _more:
+        return _more[name]
     if name == "Custom":
         from mindspore.ops.operations._custom import Custom
         return Custom
@@ -32,7 +49,7 @@ def __getattr__(name):
             made = unknown_class(name)
         else:
             return stub("mindspore.ops." + name, PLACES)
-    globals()[name] = made
+    (_more if names.lacks((__name__,), name) else globals())[name] = made
     return made
 
 

@@ -6,7 +6,7 @@ from mindspore.ops.operations._python_ops import *  # noqa: F401,F403
 def __getattr__(name):
     """Classes that only MindSpore itself uses differ between releases: none is taken for a mistake."""
     try:
-        return getattr(operations, name)
+        return operations.class_of(name)
     except AttributeError:
         if not name[:1].isupper():
             raise
