@@ -145,19 +145,31 @@ Net()(x, s)
         self.assertEqual((error["family"], error["reason"]), ("unsupported", "control-flow.tensor-value:unsupported"))
         self.assertIn("net.py:9", error["message"])
 
-    def test_update_inside_a_branch_is_unsupported(self):
-        error = self.error(HEAD + """
+    COUNTS = """
 class Net(nn.Cell):
     def __init__(self):
         super().__init__()
         self.count = Parameter(Tensor(0.0), "count")
+        self.other = Parameter(Tensor(0.0), "other")
     def construct(self, x, s):
-        if s > 0:
-            ops.assign_add(self.count, s)
+%s
         return x * self.count
 Net()(x, s)
-""")
-        self.assertEqual(error["family"], "unsupported")
+"""
+
+    def test_an_update_that_one_side_has_is_recorded_once(self):
+        for body in ("        if s > 0:\n            ops.assign_add(self.count, s)",
+                     "        if s > 0:\n            x = x * 2\n        else:\n            ops.assign_add(self.count, s)",
+                     "        if s > 0:\n            ops.assign_add(self.count, s)\n            if s > 1:\n                x = x * 2"):
+            with self.subTest(body):
+                self.assertEqual(self.ops(self.trace(HEAD + self.COUNTS % body)).count("AssignAdd"), 1)
+
+    def test_sides_that_update_differently_are_unsupported(self):
+        for one, other in (("self.count, s", "self.other, s"), ("self.count, s", "self.count, s * 2")):
+            error = self.error(HEAD + self.COUNTS % ("        if s > 0:\n            ops.assign_add(%s)\n        else:\n"
+                                                     "            ops.assign_add(%s)" % (one, other)))
+            self.assertEqual((error["family"], error["reason"]), ("unsupported", "control-flow.side-effect:unsupported"))
+            self.assertIn("updates parameters differently on its sides", error["message"])
 
     STEP = """
 class Net(nn.Cell):
@@ -187,6 +199,15 @@ Step(Net())(Tensor(shape=(4, 4), dtype=ms.float32), s)
                 run = self.trace(HEAD + self.STEP % guard)
                 self.assertEqual(self.ops(run).count("ApplyMomentum"), 1)
 
+    def test_averages_of_weights_beside_a_guarded_step_are_recorded(self):
+        """Momentum's step of the one weight, and the one average of it: s * 0.9 + w * 0.1."""
+        step = self.STEP % ("if not s > 0:\n            self.optimizer(grads)\n"
+                            "            for mean, w in zip(self.means, self.optimizer.parameters):\n"
+                            "                ops.assign(mean, mean * 0.9 + w * 0.1)")
+        step = step.replace("        self.grad =", "        self.means = self.optimizer.parameters.clone('ema')\n        self.grad =")
+        ops = self.ops(self.trace(HEAD + step))
+        self.assertEqual((ops.count("ApplyMomentum"), ops.count("Assign")), (1, 1))
+
     def test_updates_behind_a_branch_are_recorded_once(self):
         for guard in ("if s > 0:\n            self.optimizer(grads)", "if not s > 0:\n            self.optimizer(grads)",
                       "if s > 0:\n            self.optimizer(grads)\n            return loss"):
@@ -194,9 +215,6 @@ Step(Net())(Tensor(shape=(4, 4), dtype=ms.float32), s)
                 step = self.STEP % (guard + "\n        ops.assign(self.seen, Tensor(1, ms.int32))")
                 step = step.replace("        self.grad =", "        self.seen = Parameter(Tensor(0, ms.int32), name='seen')\n"
                                                            "        self.grad =")
-                if "return" in guard:
-                    self.assertIn("updates parameters on one side", self.error(HEAD + step)["message"])
-                    continue
                 ops = self.ops(self.trace(HEAD + step))
                 self.assertEqual((ops.count("ApplyMomentum"), ops.count("Assign")), (1, 1))
 

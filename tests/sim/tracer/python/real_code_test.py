@@ -257,11 +257,13 @@ Counting()(Tensor(np.zeros((8, 16)), ms.float32))
         return y * 2 if y > 0 else y""")
         self.assertEqual(self.ops(run).count("AssignAdd"), 1)
 
-    def test_update_on_a_side_is_a_limit(self):
+    def test_different_updates_on_the_sides_are_a_limit(self):
         error = self.error(self.UPDATE % """
         y = super().construct(x)
         if y > 0:
             ops.assign_add(self.count, Tensor(1.0, ms.float32))
+        else:
+            ops.assign(self.count, Tensor(0.0, ms.float32))
         return y""")
         self.assertEqual(error["family"], "unsupported")
 

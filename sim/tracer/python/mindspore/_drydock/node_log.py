@@ -13,6 +13,7 @@ class NodeLog:
         self.outer = outer
         self.updating_sides = 0  # runs that recorded updates of an optimizer
         self.updates = 0         # of the first run that are no optimizer's
+        self.has_more = self.has_less = False  # a later run had more of those, or fewer
         self._entries = []       # of earlier runs
         self._places = {}        # key -> indices of its entries
         self._new = []           # of this run: (index of the entry in front of which it stands, key, answer)

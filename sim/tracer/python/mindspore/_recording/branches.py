@@ -2,8 +2,9 @@
 
 The construct() around the branch runs once per outcome. What was recorded before the branch is not recorded
 again: a later run goes over the recording of the first one as long as it does the same, and takes the results of cells that
-were called with the same tensors. Updates of parameters must be the same on all sides, as those behind the branch are:
-they are recorded once. An optimizer may stand on one side.
+were called with the same tensors. Updates of parameters behind the branch are the same on all sides and recorded once. One side
+may have more than the others, as `if not overflow:` has an optimizer and averages of weights: they are recorded as if they were
+done. Sides that update differently are Unsupported.
 """
 from mindspore._drydock import frames
 from mindspore._drydock.errors import Unsupported, user_error
@@ -102,8 +103,12 @@ def _explore(program, body, given, log):
     asked = execution.conditions
     if not given:
         log.updates = execution.updates
-    elif execution.updates != log.updates or _other_updates(program) != others:
-        raise _side_effect("updates parameters on one side", asked[len(given) - 1][1])
+    else:
+        more = _other_updates(program) - others  # than the first run had
+        less = execution.updates - more < log.updates
+        if more and (less or log.has_more or log.has_less):
+            raise _side_effect("updates parameters differently on its sides", asked[len(given) - 1][1])
+        log.has_more, log.has_less = log.has_more or more > 0, log.has_less or less
     if program.step_update_count != steps:  # a step that is left out after an overflow: recorded as if it were done
         log.updating_sides += 1
         if log.updating_sides > 1:
