@@ -141,6 +141,17 @@ class Composed(TraceTest):
         # weight and bias of the head, two weights and two biases of the LSTM, the table
         self.assertEqual(sum(op == "Adam" for op in self.ops(run)), 7)
 
+    def test_attention_layers_in_half_precision(self):
+        """MindSpore 2.10 scales and multiplies in float16 there: its products take operands of one element type."""
+        run = self.trace(HEAD + "net = ms.amp.auto_mixed_precision(nn.TransformerEncoderLayer(8, 2, 16), 'O2')\nnet(T(4, 2, 8))\n")
+        self.assertEqual(self.ops(run).count("Div"), 2)  # queries and keys
+
+    def test_attention_layers_where_cells_of_a_list_are_in_half_precision(self):
+        """Attention reads the weight of its last layer, which O1 has put into a cell of its own."""
+        run = self.trace(HEAD + "net = ms.amp.auto_mixed_precision(nn.TransformerEncoderLayer(8, 2, 16), 'O1')\nnet(T(4, 2, 8))\n")
+        # four products with weights of attention, two of its scores, two of the layers behind it
+        self.assertEqual(sum(op.startswith(("MatMul", "BatchMatMul")) for op in self.ops(run)), 8)
+
     def test_names_that_mindspore_has_elsewhere_only(self):
         error = self.error(HEAD + "ops.normalize(m)\n")
         self.assertEqual((error["family"], error["type"]), ("user", "AttributeError"))

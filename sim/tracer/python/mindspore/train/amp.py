@@ -85,6 +85,15 @@ class _OutputTo32(Cell):
         super().__init__(auto_prefix=False)
         self._backbone = backbone
 
+    def __getattr__(self, name):
+        """What a layer reads of the cell that stands in this one's place: `self.out_proj.weight`."""
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name.startswith("_"):
+                raise
+            return getattr(self._backbone, name)
+
     def construct(self, *args, **kwargs):
         return _to_float32(self._backbone(*args, **kwargs))
 

@@ -95,7 +95,7 @@ class MultiheadAttention(Cell):
             weights = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
         biases = _thirds(self.in_proj_bias)
         q, k, v = (self._heads(_linear(x, w, b), batch) for x, w, b in zip((query, key, value), weights, biases))
-        scale = Tensor(self.head_dim ** 0.25, self.dtype)
+        scale = Tensor(self.head_dim ** 0.25, self.dtype if q.dtype is self.dtype else q.dtype)
         scores = F.matmul(q / scale, k.swapaxes(-2, -1) / scale)
         if mask is not None:
             scores = scores + mask
