@@ -163,6 +163,28 @@ class Composed(TraceTest):
         shapes = [line for line in run.output.splitlines() if line.startswith("SHAPE")]
         self.assertEqual(shapes, ["SHAPE (8, 4)", "SHAPE (8, 4)", "SHAPE (64, 4)"])
 
+    def test_collectives_that_give_new_tensors(self):
+        """Signatures of MindSpore 2.10: all but barrier, send and recv give (tensor, handle); 8 ranks."""
+        run = self.trace(HEAD + """
+from mindspore.communication import comm_func as C
+from mindspore.mint import distributed as dist
+class Net(nn.Cell):
+    def construct(self, x):
+        y, none = C.all_gather_into_tensor(x)
+        z, handle = C.reduce_scatter_tensor(y, "sum", async_op=True)
+        handle.wait()
+        assert none is None
+        out = T(8, 4)
+        dist.reduce_scatter(out, [x] * 8)
+        return C.all_reduce(x, op="max")[0], y, z, out
+for found in Net()(T(8, 4)):
+    print("SHAPE", found.shape)
+""")
+        self.assertEqual(sorted(op for op in self.ops(run) if op in ("AllReduce", "AllGather", "ReduceScatter")),
+                         ["AllGather", "AllReduce", "ReduceScatter", "ReduceScatter"])
+        shapes = [line for line in run.output.splitlines() if line.startswith("SHAPE")]
+        self.assertEqual(shapes, ["SHAPE (8, 4)", "SHAPE (64, 4)", "SHAPE (8, 4)", "SHAPE (8, 4)"])
+
     def test_optimizers_of_experimental(self):
         run = self.trace(HEAD + TYPES)
         self.assertIn("STEPPED 0", run.output)

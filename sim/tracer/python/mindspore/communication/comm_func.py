@@ -1,5 +1,15 @@
-"""Collectives as functions."""
+"""Collectives as functions: results are new tensors, in a pair with a handle where MindSpore gives one."""
 from mindspore._drydock.lazy import module_getattr
+
+
+def _group(group):
+    from mindspore.communication import management
+    return group or management.world_group()
+
+
+def _with_handle(result, async_op):
+    from mindspore.mint.distributed import CommHandle
+    return result, CommHandle() if async_op else None
 
 
 def barrier(group=None):
@@ -7,11 +17,31 @@ def barrier(group=None):
     return None
 
 
-def all_gather_into_tensor(output, tensor, group=None, async_op=False):
-    """Records an AllGather along dimension 0; the result takes the place of `output`."""
-    from mindspore.communication import management
+def all_reduce(tensor, op="sum", group=None, async_op=False):
     from mindspore.ops import operations as P
-    return P.AllGather(group or management.world_group())(tensor)
+    return _with_handle(P.AllReduce(op, _group(group))(tensor), async_op)
+
+
+def all_gather_into_tensor(tensor, group=None, async_op=False):
+    """Records an AllGather along dimension 0."""
+    from mindspore.ops import operations as P
+    return _with_handle(P.AllGather(_group(group))(tensor), async_op)
+
+
+def reduce_scatter_tensor(tensor, op="sum", group=None, async_op=False):
+    """Records a ReduceScatter along dimension 0."""
+    from mindspore.ops import operations as P
+    return _with_handle(P.ReduceScatter(op, _group(group))(tensor), async_op)
+
+
+def send(tensor, dst=0, group=None, tag=0):
+    from mindspore.mint import distributed
+    distributed.send(tensor, dst, group, tag)
+
+
+def recv(tensor, src=0, group=None, tag=0):
+    from mindspore.ops import operations as P
+    return P.Receive(tag, src, list(tensor.shape), tensor.dtype, group=_group(group))(tensor)
 
 
 def isend(tensor, dst=0, group=None, tag=0):
@@ -20,8 +50,7 @@ def isend(tensor, dst=0, group=None, tag=0):
 
 
 def irecv(tensor, src=0, group=None, tag=0):
-    from mindspore.mint import distributed
-    return distributed.irecv(tensor, src, group, tag)
+    return _with_handle(recv(tensor, src, group, tag), True)
 
 
 __getattr__ = module_getattr(__name__)

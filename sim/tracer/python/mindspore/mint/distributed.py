@@ -128,6 +128,12 @@ def reduce_scatter_tensor(output, input, op="sum", group=None, async_op=False):
     return _handle(async_op)
 
 
+def reduce_scatter(output, input_list, op="sum", group=None, async_op=False):
+    """The sum of what all ranks have in this rank's place of the list."""
+    from mindspore import ops
+    return reduce_scatter_tensor(output, ops.concat(tuple(input_list)), op, group, async_op)
+
+
 def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False):
     from mindspore.ops import operations as P
     if output_split_sizes or input_split_sizes:

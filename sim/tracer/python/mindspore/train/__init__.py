@@ -16,5 +16,7 @@ __getattr__ = module_getattr(__name__, {
     "data_sink": "mindspore.train.data_sink", "LossScaleManager": "mindspore.train.loss_scale_manager",
     "FixedLossScaleManager": "mindspore.train.loss_scale_manager",
     "DynamicLossScaleManager": "mindspore.train.loss_scale_manager", "SummaryRecord": "mindspore.train.summary",
-    "TrainFaultTolerance": "mindspore.train.callback", "_get_merged_param_data": "mindspore.train.serialization",
+    "TrainFaultTolerance": "mindspore.train.callback", "History": "mindspore.train.callback",
+    "LambdaCallback": "mindspore.train.callback", "ReduceLROnPlateau": "mindspore.train.callback",
+    "BackupAndRestore": "mindspore.train.callback", "_get_merged_param_data": "mindspore.train.serialization",
     "DatasetHelper": "mindspore.train.dataset_helper"})
