@@ -75,7 +75,8 @@ inline constexpr std::string_view kClears = "clear_grad";
 inline constexpr std::string_view kFirstParameterUser = "first_parameter_cnode";
 inline constexpr std::string_view kEndsMicroBatch = "grad_accu_backward_end";
 
-/// Attribute of collectives that run for each micro batch though their operands are those of all.
+/// Attribute of collectives that run for each micro batch though their operands are those of all,
+/// and of what writes a parameter in each.
 inline constexpr std::string_view kEachMicroBatch = "each_micro_batch";
 
 /// Attribute of local nodes that are second runs of forward nodes.

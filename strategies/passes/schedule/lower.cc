@@ -374,6 +374,9 @@ class ProgramLowering {
   void NoteWriter(const Node& node, KernelId last, const std::vector<std::size_t>& written,
                   Effect effect) {
     builder_.graph().at(last).update = true;
+    if (node.attrs.contains(kEachMicroBatch)) {
+      builder_.graph().at(last).micro_use = MicroUse::kEach;
+    }
     if (node.attrs.contains(kClears)) {
       clears_.push_back(last);
     }

@@ -83,10 +83,17 @@ void EndBehindSums(LoweredProgram& rolled, const Graph& local) {
 /// @param recomputed  those of recomputed cells, too; interleaved ones are taken to be cast once
 void CastInEachCall(LoweredProgram& rolled, const Graph& local, bool recomputed) {
   KernelGraph& graph = rolled.graph;
-  const auto is_weight = [&graph](KernelId id) {
+  const auto is_hyper = [&local](const KernelNode& leaf) {
+    const ValueId value = leaf.results.empty() ? kNoValue : leaf.results.front().value;
+    return value != kNoValue && local.at(value).kind == ValueKind::kParameter &&
+           local.parameters[static_cast<std::size_t>(local.at(value).detail)].role ==
+               ParameterRole::kHyper;
+  };
+  const auto is_weight = [&](KernelId id) {
     const KernelNode& load = graph.at(id);
     return load.kind == KernelKind::kLoad &&
-           graph.at(load.inputs.back()).kind == KernelKind::kState;
+           graph.at(load.inputs.back()).kind == KernelKind::kState &&
+           !is_hyper(graph.at(load.inputs.front()));
   };
   for (KernelNode& node : graph.nodes) {
     if (node.kind != KernelKind::kKernel || node.origin == kNoNode ||

@@ -148,7 +148,7 @@ class CallForm : private CallTable {
   void FindReaders() {
     for (std::size_t n = 0; n < call_of_.size(); ++n) {
       const std::size_t slot = call_of_[n];
-      if (slot == kOutside && graph_.nodes[n].kind == KernelKind::kUpdateState) {
+      if (slot == kOutside) {
         ForgetReads(graph_.nodes[n]);
       }
       for (const KernelId input : graph_.nodes[n].inputs) {
@@ -168,10 +168,18 @@ class CallForm : private CallTable {
     }
   }
 
-  /// Who reads a weight in a call reads it before the call is done: no state waits for that.
-  void ForgetReads(KernelNode& state) const {
-    std::erase_if(state.inputs,
-                  [this](KernelId input) { return call_of_[Index(input)] != kOutside; });
+  /// Who reads or writes a parameter in a call does so before the call is done, and the state of
+  /// the graph that calls knows nothing of it: no state waits for that.
+  void ForgetReads(KernelNode& node) const {
+    for (KernelId& input : node.inputs) {
+      if (graph_.at(input).kind == KernelKind::kUpdateState && call_of_[Index(input)] != kOutside) {
+        input = state_;
+      }
+    }
+    if (node.kind == KernelKind::kUpdateState) {
+      std::erase_if(node.inputs,
+                    [this](KernelId input) { return call_of_[Index(input)] != kOutside; });
+    }
   }
 
   // One call.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,12 @@
 /// KernelNode::micro_use says what a node is; a state behind reads and effects of the micro
 /// batches reads all of them. Pieces themselves are made when the program is lowered.
 ///
-/// A cell may write to a parameter of its own (a running mean), and what comes behind in the same
-/// micro batch waits for the state behind that: such states are there for each micro batch.
+/// A cell may write to a parameter of its own (a running mean, the keys of earlier parts of a
+/// sequence), and what comes behind in the same micro batch waits for the state behind that: such
+/// states are there for each micro batch, and so is what reads a parameter behind them, if the
+/// micro batch uses it. What is used behind all micro batches only waits for the last of these
+/// states. A parameter that is not written before all micro batches are done (the scale of the
+/// loss) is read once, at the beginning.
 ///
 /// Order: micro batch m begins when the backward pass of m - 1 is done with the first operator that
 /// has a parameter: piece m reads Depend(batch, MakeTuple(these kernels)). So does what is there
@@ -42,6 +47,8 @@ class Unrolling {
         parts_(rolled_.graph.nodes.size(), Part::kBefore),
         moved_(rolled_.graph.nodes.size(), kNoKernel),
         each_(rolled_.graph.nodes.size(), 0),
+        of_piece_(rolled_.graph.nodes.size(), false),
+        behind_last_(rolled_.graph.nodes.size(), false),
         repeated_(rolled_.graph.nodes.size(), false) {}
 
   Result<UnrolledProgram> Run(bool ordered) && {
@@ -74,6 +81,7 @@ class Unrolling {
   /// Where a node stands by what it is and what it reads.
   struct Wish {
     bool of_each = false;
+    bool of_piece = false;  ///< Of each, and not just since it reads a state of each.
     bool once = false;
     bool behind_all = false;
   };
@@ -83,12 +91,16 @@ class Unrolling {
     const KernelKind kind = Node(n).kind;
     const bool may_repeat = kind == KernelKind::kKernel || kind == KernelKind::kUpdateState;
     Wish wish{.of_each = use == MicroUse::kEach && may_repeat};
+    wish.of_piece = wish.of_each;
     bool behind_state = false;  // That of the last micro batch will do.
     for (const KernelId input : Node(n).inputs) {
+      const bool of_each = PartOf(input) == Part::kEach && !IsStateOfEach(input);
       wish.behind_all = wish.behind_all || PartOf(input) == Part::kAfter;
       behind_state = behind_state || IsStateOfEach(input);
-      wish.of_each = wish.of_each || (PartOf(input) == Part::kEach && !IsStateOfEach(input));
+      wish.of_each = wish.of_each || of_each;
+      wish.of_piece = wish.of_piece || (of_each && of_piece_[Index(input)]);
     }
+    wish.behind_all = wish.behind_all || (behind_state && behind_last_[n]);
     wish.of_each = wish.of_each || (behind_state && !wish.behind_all);
     // What names reads of all parts of a step does so for a state behind them.
     wish.once = use == MicroUse::kAll || use == MicroUse::kFold ||
@@ -96,20 +108,102 @@ class Unrolling {
     return wish;
   }
 
-  /// Operands have smaller numbers than what uses them.
-  Status FindParts() {
-    for (std::size_t n = 0; n < parts_.size();) {
+  /// A state of a micro batch waits for no read that comes behind all of them.
+  void ForgetLaterReads(std::size_t n) {
+    KernelNode& node = rolled_.graph.nodes[n];
+    const auto is_load = [this](KernelId id) {
+      return rolled_.graph.at(id).kind == KernelKind::kLoad;
+    };
+    const auto of_each = [this](KernelId id) { return PartOf(id) == Part::kEach; };
+    const bool reads = node.kind == KernelKind::kMakeTuple &&
+                       std::ranges::all_of(node.inputs, is_load) &&
+                       std::ranges::any_of(node.inputs, of_each);
+    if (reads || (node.kind == KernelKind::kUpdateState && node.micro_use == MicroUse::kEach)) {
+      std::erase_if(node.inputs, [this](KernelId id) { return behind_last_[Index(id)]; });
+    }
+  }
+
+  /// From node `from` on. Operands have smaller numbers than what uses them.
+  Status PartsFrom(std::size_t from) {
+    for (std::size_t n = from; n < parts_.size();) {
+      ForgetLaterReads(n);
+      ReadAtBeginning(n);
       const Wish wish = WishOf(n);
       const bool of_each = wish.of_each && !wish.once;
       if (of_each && wish.behind_all) {
-        DRYDOCK_TRY(n, SplitStates(n));
+        DRYDOCK_TRY(n, SplitStates(n, wish.of_piece));
         continue;
       }
+      of_piece_[n] = wish.of_piece;
       parts_[n] = of_each                           ? Part::kEach
                   : wish.behind_all || wish.of_each ? Part::kAfter
                                                     : Part::kBefore;
       ++n;
     }
+    return {};
+  }
+
+  /// What reads states of each micro batch and is used by none of them waits for the last one.
+  /// @return the first such node
+  std::size_t ReadLastStates() {
+    std::vector<bool> used(parts_.size(), false);
+    std::size_t first = parts_.size();
+    for (std::size_t n = parts_.size(); n-- > 0;) {
+      if (parts_[n] != Part::kEach) {
+        continue;
+      }
+      if (!of_piece_[n] && !used[n] && Node(n).kind != KernelKind::kUpdateState) {
+        behind_last_[n] = true;
+        first = n;
+        continue;
+      }
+      for (const KernelId input : Node(n).inputs) {
+        used[Index(input)] = true;
+      }
+    }
+    return first;
+  }
+
+  /// Parameters that may be written before all micro batches are done.
+  void FindWritten() {
+    std::vector<bool> behind_all(parts_.size(), false);
+    for (std::size_t n = 0; n < parts_.size(); ++n) {
+      const KernelNode& node = Node(n);
+      if (node.kind == KernelKind::kState && first_state_ == kNoKernel) {
+        first_state_ = KernelId{static_cast<std::int32_t>(n)};
+      }
+      const bool joins = node.micro_use == MicroUse::kAll || node.micro_use == MicroUse::kFold;
+      behind_all[n] = node.kind != KernelKind::kUpdateState &&
+                      (joins || std::ranges::any_of(node.inputs, [&behind_all](KernelId input) {
+                         return behind_all[Index(input)];
+                       }));
+      for (std::size_t i = 0; node.update && !behind_all[n] && i < node.inputs.size(); ++i) {
+        for (const KernelOperand& operand : RealOperands(rolled_.graph, node.inputs[i])) {
+          written_.insert(operand.node);
+        }
+      }
+    }
+  }
+
+  /// A parameter that no micro batch writes, read behind a state of each of them.
+  void ReadAtBeginning(std::size_t n) {
+    KernelNode& node = rolled_.graph.nodes[n];
+    if (node.kind != KernelKind::kLoad || !IsStateOfEach(node.inputs.back())) {
+      return;
+    }
+    const std::vector<KernelOperand> read = RealOperands(rolled_.graph, node.inputs.front());
+    if (std::ranges::none_of(read, [this](const KernelOperand& operand) {
+          return written_.contains(operand.node) ||
+                 rolled_.graph.at(operand.node).kind != KernelKind::kParameter;
+        })) {
+      node.inputs.back() = first_state_;
+    }
+  }
+
+  Status FindParts() {
+    FindWritten();
+    DRYDOCK_RETURN_IF_ERROR(PartsFrom(0));
+    DRYDOCK_RETURN_IF_ERROR(PartsFrom(ReadLastStates()));
     for (std::size_t n = 0; n < parts_.size(); ++n) {
       each_[n] = parts_[n] == Part::kEach ? static_cast<std::int32_t>(each_count_++) : 0;
     }
@@ -126,29 +220,65 @@ class Unrolling {
     return rolled_.graph.at(id).kind == KernelKind::kUpdateState && PartOf(id) == Part::kEach;
   }
 
-  /// Node `n` of a micro batch waits for states behind all of them: each gets its own. Gives the
-  /// first of these states, from which on parts are found anew.
-  Result<std::size_t> SplitStates(std::size_t n) {
+  /// Node `n` of a micro batch waits for states behind all of them, maybe through kernels that read
+  /// a parameter behind such a state: each gets its own. Gives the first of these states, from
+  /// which on parts are found anew. Where it waits for more than states and nothing of its own
+  /// depends on a piece, it is behind all of them instead.
+  Result<std::size_t> SplitStates(std::size_t n, bool of_piece) {
     std::vector<std::size_t> waiting = {n};
-    std::size_t first = parts_.size();
+    std::vector<bool> seen(n, false);
+    std::vector<std::size_t> states;
     while (!waiting.empty()) {
       const std::size_t at = waiting.back();
       waiting.pop_back();
       for (const KernelId input : Node(at).inputs) {
-        if (PartOf(input) != Part::kAfter) {
+        if (PartOf(input) != Part::kAfter || seen[Index(input)]) {
           continue;
         }
-        KernelNode& node = rolled_.graph.at(input);
-        if (node.kind == KernelKind::kKernel || node.micro_use == MicroUse::kEach) {
-          return Fail(ErrorCode::kUnsupported,
-                      "'" + Node(n).name.str() + "' of a micro batch needs what '" +
-                          node.name.str() + "' makes of all micro batches: not modelled");
+        seen[Index(input)] = true;
+        if (IsOfAll(Index(input))) {
+          return of_piece ? NeedsAll(n, Index(input)) : WaitForLast(n);
         }
-        if (node.kind == KernelKind::kUpdateState) {
-          node.micro_use = MicroUse::kEach;
-          first = std::min(first, Index(input));
+        if (Node(Index(input)).kind == KernelKind::kUpdateState) {
+          states.push_back(Index(input));
         }
         waiting.push_back(Index(input));
+      }
+    }
+    for (const std::size_t state : states) {
+      rolled_.graph.nodes[state].micro_use = MicroUse::kEach;
+    }
+    return states.empty() ? NeedsAll(n, n) : *std::ranges::min_element(states);
+  }
+
+  /// Of a node behind all micro batches: it is more than a state, or what waits for one.
+  [[nodiscard]] bool IsOfAll(std::size_t n) const {
+    const KernelNode& node = Node(n);
+    return node.micro_use == MicroUse::kEach ||
+           (node.kind == KernelKind::kKernel && node.micro_use != MicroUse::kFollow);
+  }
+
+  [[nodiscard]] Result<std::size_t> NeedsAll(std::size_t n, std::size_t of_all) const {
+    return Fail(ErrorCode::kUnsupported,
+                "'" + Node(n).name.str() + "' of a micro batch needs what '" +
+                    Node(of_all).name.str() + "' makes of all micro batches: not modelled");
+  }
+
+  /// Node `n` reads parameters behind states of each micro batch: that of the last one will do.
+  Result<std::size_t> WaitForLast(std::size_t n) {
+    std::vector<std::size_t> waiting = {n};
+    std::size_t first = n;
+    behind_last_[n] = true;
+    while (!waiting.empty()) {
+      const std::size_t at = waiting.back();
+      waiting.pop_back();
+      for (const KernelId input : Node(at).inputs) {
+        const std::size_t read = Index(input);
+        if (PartOf(input) == Part::kEach && !IsStateOfEach(input) && !behind_last_[read]) {
+          behind_last_[read] = true;
+          first = std::min(first, read);
+          waiting.push_back(read);
+        }
       }
     }
     return first;
@@ -337,10 +467,14 @@ class Unrolling {
   LoweredProgram rolled_;
   std::size_t count_;
   KernelGraph out_ = {};
-  std::vector<Part> parts_;         ///< Per rolled node.
-  std::vector<KernelId> moved_;     ///< Per rolled node that is there once: where.
-  std::vector<std::int32_t> each_;  ///< Per rolled node of each micro batch: its number.
-  std::vector<bool> repeated_;      ///< Per rolled constant: copies of kernels read their own.
+  std::vector<Part> parts_;          ///< Per rolled node.
+  std::vector<KernelId> moved_;      ///< Per rolled node that is there once: where.
+  std::vector<std::int32_t> each_;   ///< Per rolled node of each micro batch: its number.
+  std::vector<bool> of_piece_;       ///< Per rolled node: of its micro batch by more than a state.
+  std::set<KernelId> written_ = {};  ///< Before all micro batches are done: leaves, others too.
+  KernelId first_state_ = kNoKernel;
+  std::vector<bool> behind_last_;  ///< Per rolled node: reads the last state of micro batches.
+  std::vector<bool> repeated_;     ///< Per rolled constant: copies of kernels read their own.
   std::size_t each_count_ = 0;
   std::vector<KernelId> copied_ = {};   ///< Per micro batch and such a node: where.
   std::vector<KernelId> skipped_ = {};  ///< Ascending.

@@ -34,6 +34,7 @@ class Session:
         self.depth = 0             # > 0 while a compiled function is being traced
         self.scope = "Default"
         self.in_cell = False       # a construct() is running
+        self.in_micro_batch = False  # what is recorded is a graph that micro batches call
         self.phase = "forward"
         self.stage = -1
         self.segment = -1

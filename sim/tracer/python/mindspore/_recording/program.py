@@ -219,6 +219,10 @@ class Program:
         if session.behind_branch and session.phase == "optimizer":
             fields["attrs"] = dict(fields["attrs"], conditional=True)
             session.warn(_ON_HOST)
+        if session.in_micro_batch and session.phase == "forward" and _updates(primitive):
+            fields["attrs"] = dict(fields["attrs"], each_micro_batch=True)
+        if session.in_micro_batch and primitive is not None and primitive.attrs.get("seq_split_add"):
+            session.warn_limit(_BY_MICRO_BATCHES)
         key = (op, tuple(operands), repr(fields["attrs"]))
         answer = self._log.next(key) if self._log is not None else None
         if answer is None:
@@ -287,16 +291,20 @@ class Program:
         return self.update_count, self.passed_update_count
 
     def remember_call(self, cell, args, result, updates_before):
-        """A call that wrote no parameter gives the same again for the same tensors."""
-        if self.updates_so_far() == updates_before and all(isinstance(arg, Tensor) for arg in args):
-            self._cell_calls[(id(cell),) + tuple(map(self._identity, args))] = (cell, args, result)
+        """A call that wrote no parameter gives the same again for the same tensors; one that did until something else is written."""
+        updates = self.updates_so_far()
+        if all(isinstance(arg, Tensor) for arg in args):
+            written = None if updates == updates_before else updates
+            self._cell_calls[(id(cell),) + tuple(map(self._identity, args))] = (cell, args, result, written)
 
-    def earlier_call(self, cell, args):
-        """Result of the same cell for the same tensors, or None."""
+    def earlier_call(self, cell, args, writing=False):
+        """Result of the same cell for the same tensors, or None; `writing`: also if it wrote parameters, and nothing did since."""
         if not all(isinstance(arg, Tensor) for arg in args):
             return None
         found = self._cell_calls.get((id(cell),) + tuple(map(self._identity, args)))
-        return found[2] if found is not None else None
+        if found is None or found[3] is not None and not (writing and found[3] == self.updates_so_far()):
+            return None
+        return found[2]
 
     def _identity(self, tensor):
         return ("value", tensor._node[1]) if self.owns(tensor) else ("object", id(tensor))
@@ -448,6 +456,10 @@ class Program:
 
 _ON_HOST = ("the optimizer runs on one side of a branch: states that only this side uses are counted on the host, with a copy for "
             "each kernel, as MindSpore's own dry run has them; with a branch-free step they lie on the device")
+
+
+_BY_MICRO_BATCHES = ("a pipeline whose cells cut sequences (seq_split_add): calls of a stage go by micro batches, not by parts of a sequence; "
+                     "its peak may be too high")
 
 
 def _updates(primitive):

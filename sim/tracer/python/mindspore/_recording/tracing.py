@@ -161,10 +161,13 @@ def standing_for(steps, data_sink=False):
 def call_once(fn, args, kwargs):
     """Result of a network inside of a trace; that of an earlier call with the same tensors, if there was one.
 
-    A step that computes the loss and then differentiates the same call runs the network once.
+    A step that computes the loss and then differentiates the same call runs the network once. With pipeline stages that is so
+    even if the network writes parameters (the keys of earlier parts of a sequence), as recorded of MindSpore.
     """
     if not kwargs and hasattr(fn, "construct"):
-        found = current_program().earlier_call(fn, args)
+        from mindspore import context
+        staged = context.cuts_operators() and context.get_auto_parallel_context("pipeline_stages") > 1
+        found = current_program().earlier_call(fn, args, writing=staged)
         if found is not None:
             return found
     return fn(*args, **kwargs)

@@ -161,7 +161,11 @@ class _MicroBatches(_Parts):
             shared = any(is_shared(cell) for _, cell in self.network.cells_and_names())
             args = [_one_of(item, self._count, shared) for item in args]
             kwargs = {name: _one_of(item, self._count, shared) for name, item in kwargs.items()}
-        result = self.network(*args, **kwargs)
+        session.in_micro_batch = shared  # else the graphs of all are one, and what depends on no piece is there once, as recorded
+        try:
+            result = self.network(*args, **kwargs)
+        finally:
+            session.in_micro_batch = False
         return tracing.map_tensors(result, lambda item, name: tracing.apply("_MicroSum", [item], {})[0], "loss")
 
 
