@@ -12,6 +12,8 @@
 #include <cctype>
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -189,6 +191,22 @@ std::string HintForScript(const std::string& word) {
     // "–-sim_level": the first of two dashes became a long one.
     ascii.erase(0, ascii.find_first_not_of('-'));
     return "write the signs of a keyboard: --" + ascii;
+  }
+  if (word == "-") {
+    return "a script may be read more than once: save it to a file";
+  }
+  if (word.find("://") != std::string::npos) {
+    return "download the script and give the path of the file";
+  }
+  std::error_code failure;
+  if (std::filesystem::is_symlink(word, failure)) {
+    const std::string target = std::filesystem::read_symlink(word, failure).string();
+    return "it is a link to '" + target + "'; give the path of the script itself";
+  }
+  if (const std::size_t blank = word.find(' ');
+      blank != std::string::npos &&
+      std::filesystem::is_regular_file(word.substr(0, blank), failure)) {
+    return "leave out the quotation marks: " + word;
   }
   const std::size_t equals = word.find('=');
   if (equals != std::string::npos && equals > 0 && word.find('/') == std::string::npos) {

@@ -66,6 +66,12 @@ void AddLine(std::string& text, std::string_view what, const std::string& names)
   }
 }
 
+bool LacksMindSpore(const std::vector<std::string>& last_lines) {
+  return std::ranges::any_of(last_lines, [](const std::string& line) {
+    return line == "ModuleNotFoundError: No module named 'mindspore'";
+  });
+}
+
 }  // namespace
 
 std::vector<std::string> LastLines(std::string_view text, std::size_t count) {
@@ -96,6 +102,11 @@ std::string JobSummary(const JobWatch& watch, const std::vector<std::string>& la
     for (const std::string& line : last_lines) {
       text += "    | " + line + "\n";
     }
+  }
+  if (LacksMindSpore(last_lines)) {
+    text +=
+        "  hint:  the interpreter of the ranks has no MindSpore: install it there, name another "
+        "one with --python, or dry-run the job: msrun --sim_level=1 ...\n";
   }
   AddLine(text, "later failures: ", NamesOf(watch, RankEnd::kFailed, kMaxLaterFailures));
   AddLine(text, "later signals:  ", NamesOf(watch, RankEnd::kSignalled, kMaxLaterFailures));

@@ -235,6 +235,13 @@ Result<Trace> TraceOnce(const ScriptJob& job, const std::string& python, std::in
                 "set TMPDIR to a folder that can be written");
   }
   DRYDOCK_TRY(const ChildEnd end, RunChild(CommandFor(job, python, rank, folder.path())));
+  if (end.kind == ChildEnd::Kind::kExited &&
+      ::access((folder.path() + "/began").c_str(), F_OK) != 0) {
+    return FailInput("script:no-interpreter",
+                     "'" + python + "' ended with status " + std::to_string(end.value) +
+                         " and did not run the script: it is not Python 3.8 or newer",
+                     "name an interpreter with --python");
+  }
   const Result<std::string> text = ReadText(folder.path() + "/result.json", kMaxDocumentBytes);
   if (end.kind != ChildEnd::Kind::kExited || end.value != 0 || !text) {
     const Result<std::string> stopped = ReadText(folder.path() + "/stopped.json", kMaxStoppedBytes);

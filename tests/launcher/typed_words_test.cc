@@ -72,6 +72,16 @@ TEST_F(ScriptHint, FlagsThatDoNotLookLikeOnesAreWrittenOut) {
   EXPECT_EQ(HintForScript("data/x=1.py"), "");
 }
 
+TEST_F(ScriptHint, LinksToNowhereAndQuotedCommandsAreNamed) {
+  std::filesystem::create_symlink("gone.py", folder_ / "Link.py");
+  EXPECT_EQ(HintFor("Link.py"), "it is a link to 'gone.py'; give the path of the script itself");
+  EXPECT_EQ(HintFor("Train.py --epochs 3"),
+            "leave out the quotation marks: " + (folder_ / "Train.py").string() + " --epochs 3");
+  EXPECT_EQ(HintForScript("https://host/net.py"),
+            "download the script and give the path of the file");
+  EXPECT_THAT(HintForScript("-"), testing::HasSubstr("save it to a file"));
+}
+
 TEST(TypedWords, CommandLinesWithoutACommandAreMsruns) {
   EXPECT_EQ(HintForCommand("net.py"), "did you mean 'drydock msrun net.py'?");
   EXPECT_EQ(HintForCommand("--sim_level=1"), "did you mean 'drydock msrun --sim_level=1'?");

@@ -468,6 +468,7 @@ def exit_code(code):
 def main():
     is_module = sys.argv[2] == "-m"
     folder, script, arguments = sys.argv[1], sys.argv[2 + is_module], sys.argv[3 + is_module:]
+    open(os.path.join(folder, "began"), "w").close()  # whoever runs this is a Python that can
     sys.path[0] = os.path.dirname(os.path.abspath(__file__))  # as called, where Python follows links
     result = trace(folder, script, arguments, is_module)
     write_in_one_step(os.path.join(folder, "result.json"), result)

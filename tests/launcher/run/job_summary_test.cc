@@ -52,6 +52,15 @@ TEST(JobSummary, NamesTheFirstFailureAndSortsTheOthers) {
             "  ended well:     rank 3\n");
 }
 
+TEST(JobSummary, AnInterpreterWithoutMindSporeHasARemedy) {
+  const std::string text =
+      JobSummary(Failed(2), {"ModuleNotFoundError: No module named 'mindspore'"}, {});
+  EXPECT_THAT(text, HasSubstr("has no MindSpore: install it there"));
+  EXPECT_THAT(text, HasSubstr("msrun --sim_level=1"));
+  EXPECT_THAT(JobSummary(Failed(2), {"No module named 'mindsporex'"}, {}),
+              testing::Not(HasSubstr("hint:")));
+}
+
 TEST(JobSummary, ManyLaterFailuresAreCounted) {
   JobWatch watch = Failed(8);
   for (const std::size_t i : {0U, 2U, 3U, 4U, 5U}) {

@@ -116,6 +116,12 @@ class Remedies(TraceTest):
                        "raise ConnectionRefusedError(111, 'refused')"):
             self.assertIn("a dry run needs no data", self.hint(source + "\n"), source)
 
+    def test_how_a_file_is_written(self):
+        self.assertIn("indent with", self.hint("def f():\n\tx = 1\n        y = 2\n", "TabError"))
+        # A byte of Latin-1 in a file that says it is UTF-8 is what Python meets where a file says nothing.
+        text = "# -*- coding: ascii -*-\nname = '\u00e9'\n"
+        self.assertIn("save the script as UTF-8", self.error(text)["hint"])
+
     def test_a_function_that_calls_itself(self):
         error = self.error(HEAD + "def f():\n    return f()\nf()\n")
         self.assertIn("calls itself without end", error["hint"])

@@ -42,7 +42,7 @@ _NAMED_ALONE = ("mindspore", "mindspore.communication", "mindspore.common.initia
 
 def hint(error, line):
     """A remedy, "" if none is known; `line` is the text of the line that failed."""
-    for look in (_undefined, _argument, _attribute, _variable, _sign, _numpy, _size, _file, _memory, _connection, _recursion):
+    for look in (_undefined, _argument, _attribute, _variable, _sign, _spelling, _numpy, _size, _file, _memory, _connection, _recursion):
         found = look(error, line)
         if found:
             return found
@@ -187,6 +187,15 @@ def _sign(error, line):
         narrow = _KEYBOARD.get(sign) or unicodedata.normalize("NFKC", sign)
         if narrow != sign and narrow.isascii():
             return "write an ordinary space instead" if narrow == " " else "write '%s' instead of '%s'" % (narrow, sign)
+    return ""
+
+
+def _spelling(error, line):
+    """How a file is written that Python cannot read."""
+    if isinstance(error, TabError):
+        return "indent with blanks alone, or with tabs alone"
+    if isinstance(error, SyntaxError) and re.search(r"can't decode byte|Non-UTF-8 code", str(error)):
+        return "save the script as UTF-8, or name its encoding in the first line: # -*- coding: latin-1 -*-"
     return ""
 
 

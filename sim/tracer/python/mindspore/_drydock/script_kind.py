@@ -6,11 +6,13 @@ import sys
 _CONFIGURATION = "this is a configuration: give the Python script that reads it, and the file as its argument"
 _SHELL = "this is a shell script: give msrun the Python script that it starts"
 _NOTEBOOK = "save the notebook as a script (jupyter nbconvert --to script)"
+_DATA = "these are data: give the Python script that reads them"
 _TEXT = "this is a text: give the path of a Python script"
 _BY_ENDING = {
     ".ipynb": "this is a notebook: save it as a script (jupyter nbconvert --to script)",
     ".yaml": _CONFIGURATION, ".yml": _CONFIGURATION, ".toml": _CONFIGURATION, ".ini": _CONFIGURATION, ".cfg": _CONFIGURATION,
-    ".conf": _CONFIGURATION, ".sh": _SHELL, ".bash": _SHELL, ".md": _TEXT, ".rst": _TEXT, ".txt": _TEXT,
+    ".conf": _CONFIGURATION, ".csv": _DATA, ".tsv": _DATA, ".npy": _DATA, ".npz": _DATA, ".pkl": _DATA, ".ckpt": _DATA, ".safetensors": _DATA,
+    ".mindrecord": _DATA, ".sh": _SHELL, ".bash": _SHELL, ".md": _TEXT, ".rst": _TEXT, ".txt": _TEXT,
 }
 _SHELLS = re.compile(rb"^#!\s*\S*(?:/|\benv\s+)(?:ba|z|k|da|c|tc|fi)?sh\b")
 _UNFINISHED = re.compile(r"partially initialized module '([^']+)'")
