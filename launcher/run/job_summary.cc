@@ -170,7 +170,10 @@ std::string FormingText(std::int64_t present, std::int64_t expected,
 }
 
 std::string WithTimeLeft(std::string text, std::int64_t left_s) {
-  return left_s < 0 ? text : text + "; " + std::to_string(left_s) + " s left";
+  if (left_s >= 0) {
+    text += "; " + std::to_string(left_s) + " s left";
+  }
+  return text;
 }
 
 }  // namespace drydock::launcher

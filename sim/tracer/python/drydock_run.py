@@ -472,8 +472,11 @@ def main():
     sys.path[0] = os.path.dirname(os.path.abspath(__file__))  # as called, where Python follows links
     result = trace(folder, script, arguments, is_module)
     write_in_one_step(os.path.join(folder, "result.json"), result)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):  # closed by whoever started us, or by the script; a full disk
+            pass
     os._exit(0)  # threads and exit handlers of the script must not keep us
 
 

@@ -171,6 +171,22 @@ TEST_F(TraceScriptTest, ExitStatusIsReported) {
   EXPECT_THAT(error.message, HasSubstr(": no data"));
 }
 
+TEST_F(TraceScriptTest, StreamsThatTheScriptClosesAreNoFailure) {
+  const auto outcome = TraceScript(
+      Job(std::string(kNetwork) + "Net()(x)\nimport sys\nsys.stdout.close()\nsys.stderr = None\n"));
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  EXPECT_EQ(outcome->programs.size(), 1U);
+}
+
+TEST_F(TraceScriptTest, WhatIsNoPythonIsToldApartFromAScriptThatEnds) {
+  ScriptJob job = Job("print('hello')\n");
+  job.python = "/bin/false";
+  const auto outcome = TraceScript(job);
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_EQ(outcome.error().reason, "script:no-interpreter");
+  EXPECT_THAT(outcome.error().message, HasSubstr("'/bin/false' ended with status 1"));
+}
+
 TEST_F(TraceScriptTest, ExitWithoutCollectionIsNoticed) {
   EXPECT_EQ(ErrorOf("import os\nos._exit(0)\n").reason, "script:gone");
 }
