@@ -29,12 +29,19 @@ class PlanRun {
         options_(options),
         table_(std::move(table)),
         pool_(options.pool),
-        pending_uses_(table_.uses),
-        stream_uses_(plan.buffers.size(), 0),
-        last_reader_(plan.buffers.size(), kBeforeKernels) {
+        storages_(plan.buffers.size()) {
     profile_.placements.assign(plan.buffers.size(), BufferPlacement{});
     if (options.keep_trace) {
       tracker_.emplace();
+    }
+    for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+      const BufferKind kind = plan.buffers[b].kind;
+      const bool filled = table_.producer[b] < 0;
+      storages_[b] = {.pending_uses = table_.uses[b],
+                      .held_until = plan.buffers[b].held_until,
+                      .persistent = filled && IsPersistentKind(kind),
+                      .input = filled && kind == BufferKind::kInput,
+                      .kept = table_.kept[b]};
     }
     FindLastReaders();
     for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
@@ -72,6 +79,17 @@ class PlanRun {
   }
 
  private:
+  /// What is looked at whenever a kernel uses a storage.
+  struct Storage {
+    std::int32_t pending_uses = 0;              ///< Uses to come in this step.
+    std::int32_t stream_uses = 0;               ///< Uses by other streams not waited for.
+    std::int32_t last_reader = kBeforeKernels;  ///< Last kernel that reads it by itself.
+    std::int32_t held_until = -1;
+    bool persistent : 1 = false;
+    bool input : 1 = false;
+    bool kept : 1 = false;
+  };
+
   [[nodiscard]] std::size_t Root(std::size_t buffer) const {
     return static_cast<std::size_t>(table_.root[buffer]);
   }
@@ -83,23 +101,19 @@ class PlanRun {
   void FindLastReaders() {
     for (std::size_t k = 0; k < Kernels().size(); ++k) {
       for (const std::int32_t input : Kernels()[k].inputs) {
-        last_reader_[Root(input)] = static_cast<std::int32_t>(k);
+        storages_[Root(input)].last_reader = static_cast<std::int32_t>(k);
       }
     }
   }
 
   [[nodiscard]] bool Placed(std::size_t root) const { return profile_.placements[root].bytes > 0; }
-  [[nodiscard]] bool IsPersistent(std::size_t root) const {
-    return table_.producer[root] < 0 && IsPersistentKind(plan_.buffers[root].kind);
-  }
-  [[nodiscard]] bool IsInput(std::size_t root) const {
-    return table_.producer[root] < 0 && plan_.buffers[root].kind == BufferKind::kInput;
-  }
+  [[nodiscard]] bool IsPersistent(std::size_t root) const { return storages_[root].persistent; }
+  [[nodiscard]] bool IsInput(std::size_t root) const { return storages_[root].input; }
 
   [[nodiscard]] tl::unexpected<Error> Exhausted(std::int64_t bytes) const {
     return FailInput("Memory:exhausted",
                      "device memory is exhausted by a request for " + BytesText(bytes) + " while " +
-                         BytesText(pool_.statistics().used_bytes) + " of " +
+                         BytesText(pool_.used_bytes()) + " of " +
                          BytesText(options_.pool.capacity_bytes) + " are in use",
                      "cut the tensors over more devices or recompute activations");
   }
@@ -126,7 +140,9 @@ class PlanRun {
     if (step_ == 0) {
       return;
     }
-    pending_uses_ = table_.uses;
+    for (std::size_t b = 0; b < storages_.size(); ++b) {
+      storages_[b].pending_uses = table_.uses[b];
+    }
     old_.clear();
     if (step_ == 1 && !plan_.later_kernels.empty()) {
       FindLastReaders();
@@ -292,7 +308,7 @@ class PlanRun {
     }
     NotePeak();
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
-      if (Root(b) == b && IsInput(b) && last_reader_[b] == kBeforeKernels) {
+      if (Root(b) == b && IsInput(b) && storages_[b].last_reader == kBeforeKernels) {
         FreeOld(b, kernel_);
         FreeIfUnused(b);
       }
@@ -313,7 +329,7 @@ class PlanRun {
     Begin(TrackedTaskKind::kKernel);
     DRYDOCK_TRY(std::vector<Allocation> scratch, PlaceCopies(kernel));
     for (const std::int32_t input : kernel.inputs) {
-      if (last_reader_[Root(input)] == kernel_) {
+      if (storages_[Root(input)].last_reader == kernel_) {
         FreeOld(Root(input), kernel_ - 1);
       }
     }
@@ -324,7 +340,7 @@ class PlanRun {
       DRYDOCK_RETURN_IF_ERROR(AddScratch(kernel.workspace_bytes, scratch));
     }
     TrackLaunch(kernel);
-    const std::int64_t at_launch_bytes = pool_.statistics().used_bytes;
+    const std::int64_t at_launch_bytes = pool_.used_bytes();
     std::int64_t scratch_bytes = 0;
     for (const Allocation& allocation : scratch) {
       scratch_bytes += allocation.bytes;
@@ -336,7 +352,7 @@ class PlanRun {
     ReleaseUses(kernel);
     ReleaseHeld();
     if (options_.keep_series) {
-      profile_.series.push_back(KernelUsage{at_launch_bytes, pool_.statistics().used_bytes});
+      profile_.series.push_back(KernelUsage{at_launch_bytes, pool_.used_bytes()});
     }
     return {};
   }
@@ -401,17 +417,18 @@ class PlanRun {
     if (kernel.stream != 0) {
       for (const auto* buffers : {&kernel.inputs, &kernel.outputs}) {
         for (const std::int32_t buffer : *buffers) {
-          ++stream_uses_[Root(buffer)];
+          ++storages_[Root(buffer)].stream_uses;
           uses_of_stream_[kernel.stream].push_back({.root = Root(buffer), .kernel = kernel_});
         }
       }
     }
     for (const std::int32_t input : kernel.inputs) {
-      --pending_uses_[Root(input)];
+      --storages_[Root(input)].pending_uses;
       FreeIfUnused(Root(input));
     }
     for (const std::int32_t output : kernel.outputs) {
-      pending_uses_[Root(output)] -= Root(output) != static_cast<std::size_t>(output) ? 1 : 0;
+      storages_[Root(output)].pending_uses -=
+          Root(output) != static_cast<std::size_t>(output) ? 1 : 0;
     }
     for (const std::int32_t output : kernel.outputs) {
       FreeIfUnused(Root(output));
@@ -429,7 +446,7 @@ class PlanRun {
     while (!uses.empty() && uses.front().kernel <= kernel) {
       const std::size_t root = uses.front().root;
       uses.pop_front();
-      --stream_uses_[root];
+      --storages_[root].stream_uses;
       FreeIfUnused(root);
     }
   }
@@ -447,11 +464,14 @@ class PlanRun {
   }
 
   void FreeIfUnused(std::size_t root) {
+    const Storage& storage = storages_[root];
+    if (storage.pending_uses > 0 || storage.stream_uses > 0 || storage.persistent ||
+        (storage.input && storage.last_reader != kBeforeKernels && !plan_.sink_inputs) ||
+        kernel_ < storage.held_until || storage.kept) {
+      return;
+    }
     BufferPlacement& placement = profile_.placements[root];
-    if (pending_uses_[root] > 0 || stream_uses_[root] > 0 || IsPersistent(root) ||
-        (IsInput(root) && last_reader_[root] != kBeforeKernels && !plan_.sink_inputs) ||
-        kernel_ < plan_.buffers[root].held_until || table_.kept[root] || placement.bytes == 0 ||
-        placement.last_kernel != kNeverFreed) {
+    if (placement.bytes == 0 || placement.last_kernel != kNeverFreed) {
       return;
     }
     Free(placement.address);
@@ -462,7 +482,7 @@ class PlanRun {
 
   /// Within a kernel memory only grows until it is launched, so one look per launch suffices.
   void NotePeak(std::int64_t workspace_bytes = 0) {
-    const std::int64_t used_bytes = pool_.statistics().used_bytes;
+    const std::int64_t used_bytes = pool_.used_bytes();
     if (used_bytes > peak_bytes_) {
       peak_bytes_ = used_bytes;
       peak_workspace_bytes_ = workspace_bytes;
@@ -511,9 +531,7 @@ class PlanRun {
   StorageTable table_;
   MemoryPool pool_;
   std::optional<MemoryTracker> tracker_;
-  std::vector<std::int32_t> pending_uses_;  ///< By root: uses to come in this step.
-  std::vector<std::int32_t> stream_uses_;   ///< By root: uses by other streams not waited for.
-  std::vector<std::int32_t> last_reader_;   ///< By root: last kernel that reads it by itself.
+  std::vector<Storage> storages_;  ///< Per buffer; of roots only.
   std::map<std::int32_t, std::deque<StreamUse>> uses_of_stream_ = {};
   std::multimap<std::int32_t, std::size_t> held_ = {};  ///< By kernel: roots held until it.
   /// By root: what the step before left, its inputs and its results.

@@ -48,7 +48,7 @@ std::vector<Allocation> MemoryPool::AllocateContinuous(std::span<const std::int6
     return {};
   }
   std::vector<Allocation> members = {*whole};
-  Place place = places_.at(whole->address);
+  Place place = *places_.Find(whole->address);
   for (std::size_t i = 0; i + 1 < bytes.size(); ++i) {
     const std::int64_t head = ManagerAlignedBytes(bytes[i]);
     const BufferIndex rest = place.allocator->CutUsed(place.buffer, head);
@@ -56,14 +56,14 @@ std::vector<Allocation> MemoryPool::AllocateContinuous(std::span<const std::int6
     place.buffer = rest;
     const std::int64_t address = place.allocator->address(rest);
     members.push_back(Allocation{address, place.allocator->bytes(rest), place.pool});
-    places_.emplace(address, place);
+    places_.Insert(address, place);
   }
   return members;
 }
 
 void MemoryPool::Free(std::int64_t address) {
-  const auto found = places_.find(address);
-  if (found == places_.end()) {
+  const Place* const found = places_.Find(address);
+  if (found == nullptr) {
     return;
   }
   if (!pending_.empty()) {
@@ -72,17 +72,17 @@ void MemoryPool::Free(std::int64_t address) {
       return;
     }
   }
-  const Place place = found->second;
+  const Place place = *found;
   used_bytes_ -= place.allocator->bytes(place.buffer);
-  places_.erase(found);
+  places_.Erase(address);
   place.allocator->Release(place.buffer);
 }
 
 void MemoryPool::FreePart(std::span<const std::int64_t> freed, std::span<const KeptRange> kept) {
   std::map<std::int64_t, Place> candidates;
   for (const std::int64_t address : freed) {
-    if (const auto found = places_.find(address); found != places_.end()) {
-      candidates.emplace(address, found->second);
+    if (const Place* const found = places_.Find(address)) {
+      candidates.emplace(address, *found);
     }
   }
   std::set<std::int64_t> seen;
@@ -112,11 +112,11 @@ void MemoryPool::CutKept(std::map<std::int64_t, Place>& candidates, const KeptRa
     candidates.erase(found);
   } else {
     place.buffer = place.allocator->CutUsed(place.buffer, range.address - start);
-    places_.emplace(range.address, place);
+    places_.Insert(range.address, place);
   }
   if (range.bytes < end - range.address) {
     place.buffer = place.allocator->CutUsed(place.buffer, range.bytes);
-    places_.emplace(range.address + range.bytes, place);
+    places_.Insert(range.address + range.bytes, place);
     candidates.emplace(range.address + range.bytes, place);
   }
 }
@@ -201,7 +201,7 @@ std::optional<Allocation> MemoryPool::AllocateAligned(std::int64_t bytes, const 
                           .pool = place->pool};
   used_bytes_ += result.bytes;
   used_peak_bytes_ = std::max(used_peak_bytes_, used_bytes_);
-  places_.emplace(result.address, *place);
+  places_.Insert(result.address, *place);
   return result;
 }
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "sim/memory/address_table.h"
 #include "sim/memory/block_allocator.h"
 #include "sim/memory/pool_config.h"
 
@@ -92,6 +92,7 @@ class MemoryPool {
   void WaitEvent(const StreamEvent& event);
 
   [[nodiscard]] PoolStatistics statistics() const;
+  [[nodiscard]] std::int64_t used_bytes() const { return used_bytes_; }
 
   /// Common allocators by stream, then persistent ones by stream; only those that were ever asked.
   [[nodiscard]] std::vector<AllocatorBlocks> Blocks() const;
@@ -120,7 +121,7 @@ class MemoryPool {
   PoolConfig config_;
   std::int64_t lowest_address_ = 0;  // Blocks are cut from the capacity downwards.
   std::map<Key, BlockAllocator> allocators_;
-  std::unordered_map<std::int64_t, Place> places_;
+  AddressTable<Place> places_;
   std::map<std::int64_t, PendingEvents> pending_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::set<std::int64_t>> registered_;
   std::int64_t used_bytes_ = 0;

@@ -9,7 +9,7 @@
 namespace drydock::sim {
 
 void MemoryPool::RecordEvent(std::int64_t address, const StreamEvent& event) {
-  if (places_.count(address) == 0) {
+  if (places_.Find(address) == nullptr) {
     return;
   }
   pending_[address].events.push_back(event);

@@ -50,7 +50,7 @@ class Tidier {
       if (needed_[i]) {
         moved[i] = static_cast<std::int32_t>(left.size());
         left.push_back(i);
-        operands.push_back(program_.operands[i]);
+        operands.push_back(std::move(program_.operands[i]));
       }
     }
     const auto rename = [&](BasicValue& value) {
@@ -85,7 +85,7 @@ class Tidier {
     std::vector<Place> path = {{.op = static_cast<std::size_t>(value.index)}};
     while (!path.empty()) {
       Place& at = path.back();
-      const BasicOp& op = program_.ops[at.op];
+      BasicOp& op = program_.ops[at.op];
       if (op_[at.op] >= 0) {
         path.pop_back();
       } else if (at.next < op.inputs.size()) {
@@ -97,7 +97,7 @@ class Tidier {
         }
       } else {
         op_[at.op] = static_cast<std::int32_t>(ordered_.size());
-        ordered_.push_back(op);
+        ordered_.push_back(std::move(op));
         path.pop_back();
       }
     }

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <limits>
-#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "strategies/passes/schedule/cluster_kernels.h"
 #include "strategies/passes/schedule/fused_graph.h"
 #include "strategies/passes/schedule/fused_waits.h"
@@ -76,12 +80,13 @@ class GraphKernelFuser {
     SplitKernels(graph_);
     ExtendWaits(graph_);
     JoinWaits(graph_);
-    OwnArguments();
-    KeepConstants();
-    for (const auto& [id, program] : graph_.programs()) {
-      graph_.at(id).name = "GraphKernel_" + graph_.at(id).name.str();
+    const std::vector<KernelId> order = graph_.Order();
+    OwnArguments(order);
+    KeepConstants(order);
+    for (const KernelId id : graph_.FusedKernels()) {
+      graph_.at(id).name = graph_.Named("GraphKernel_" + graph_.at(id).name.str());
     }
-    return std::move(graph_).Take();
+    return std::move(graph_).Take(order);
   }
 
  private:
@@ -185,7 +190,7 @@ class GraphKernelFuser {
     if (program.results.empty()) {
       return;
     }
-    graph_.SetProgram(id, std::move(program), operands, std::string(facts.kernel));
+    graph_.SetProgram(id, std::move(program), operands, graph_.Named(std::string(facts.kernel)));
   }
 
   // ---- 3. Grouping
@@ -270,17 +275,38 @@ class GraphKernelFuser {
       clusters.part.push_back(kernel < parts_.size() ? parts_[kernel] : 0);
     }
     const std::vector<bool> joins = clusters.joins;
-    const PackedLists<KernelId> users = graph_.UsersIn(order);
-    for (const std::vector<std::size_t>& members : ClusterKernels(std::move(clusters))) {
+    std::vector<std::vector<std::size_t>> groups = ClusterKernels(std::move(clusters));
+    FindReadByOthers(groups, order);
+    known_.assign(graph_.size(), {});
+    for (const std::vector<std::size_t>& members : groups) {
       std::vector<KernelId> kernels;
-      for (const std::size_t member : members) {
-        kernels.push_back(order[member]);
-      }
+      std::ranges::transform(members, std::back_inserter(kernels),
+                             [&order](std::size_t member) { return order[member]; });
       if (joins[members.front()] && BecomesOne(kernels)) {
-        Fuse(kernels, users);
+        Fuse(kernels);
       }
     }
     graph_.Resolve();
+  }
+
+  /// Members of groups that others read.
+  void FindReadByOthers(const std::vector<std::vector<std::size_t>>& groups,
+                        const std::vector<KernelId>& order) {
+    std::vector<std::int32_t> group_of(graph_.size(), -1);
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      for (const std::size_t member : groups[group]) {
+        group_of[IndexOf(order[member])] = static_cast<std::int32_t>(group);
+      }
+    }
+    read_by_others_.assign(graph_.size(), false);
+    for (const KernelId id : order) {
+      const std::int32_t group = group_of[IndexOf(id)];
+      for (const KernelId input : graph_.at(id).inputs) {
+        if (group < 0 || group_of[IndexOf(input)] != group) {
+          read_by_others_[IndexOf(input)] = true;
+        }
+      }
+    }
   }
 
   [[nodiscard]] bool BecomesOne(const std::vector<KernelId>& kernels) {
@@ -295,39 +321,58 @@ class GraphKernelFuser {
 
   /// The program of a group while it is put together.
   struct Group {
+    std::int32_t number = 0;
     BasicProgram program = {};
     std::vector<KernelId> operands = {};
     std::vector<KernelId> constants = {};  ///< Of several elements: operands behind the others.
-    std::map<KernelId, std::int32_t> operand_of = {};
-    std::map<std::pair<KernelId, std::int32_t>, BasicValue> made = {};
+    std::vector<BasicValue> made = {};     ///< Results of the members so far.
   };
+
+  /// What a node is to the group that was put together last.
+  struct Known {
+    std::int32_t group = -1;
+    std::int32_t results = 0;  ///< Of a member; 0: it is an operand.
+    std::int32_t number = 0;   ///< Of the operand; a member's first result in Group::made.
+  };
+
+  /// What the members so far made of a result; null if it is not of one.
+  [[nodiscard]] const BasicValue* MadeOf(const Group& group, KernelId id) const {
+    const KernelNode& node = graph_.at(id);
+    const bool is_item = node.kind == KernelKind::kTupleGetItem;
+    const Known& maker = known_[IndexOf(is_item ? node.inputs.front() : id)];
+    const std::int32_t item = is_item ? node.item : 0;
+    return maker.group == group.number && item < maker.results
+               ? &group
+                      .made[static_cast<std::size_t>(maker.number) + static_cast<std::size_t>(item)]
+               : nullptr;
+  }
 
   /// What a member of the group reads. Constants are numbered from -1 downwards until all operands
   /// are known.
   BasicValue Read(Group& group, KernelId id) {
-    const KernelNode& node = graph_.at(id);
-    const bool item = node.kind == KernelKind::kTupleGetItem;
-    const auto made = group.made.find({item ? node.inputs.front() : id, item ? node.item : 0});
-    if (made != group.made.end()) {
-      return made->second;
+    if (const BasicValue* made = MadeOf(group, id)) {
+      return *made;
     }
     if (IsNumber(id)) {
       return ValueOf(id);
     }
-    const auto [known, fresh] = group.operand_of.try_emplace(id, 0);
-    if (fresh) {
+    Known& known = known_[IndexOf(id)];
+    if (known.group != group.number) {
       std::vector<KernelId>& list = IsConstant(id) ? group.constants : group.operands;
       list.push_back(id);
       const auto count = static_cast<std::int32_t>(list.size());
-      known->second = IsConstant(id) ? -count : count - 1;
+      known = {.group = group.number, .number = IsConstant(id) ? -count : count - 1};
     }
-    return {.source = Source::kOperand, .index = known->second};
+    return {.source = Source::kOperand, .index = known.number};
   }
 
+  /// The kernel's own program, if it has one, becomes part of the group's.
   void AddMember(Group& group, KernelId id) {
     const KernelNode& node = graph_.at(id);
     const auto base = static_cast<std::int32_t>(group.program.ops.size());
-    if (const BasicProgram* inner = graph_.ProgramOf(id)) {
+    const auto first = static_cast<std::int32_t>(group.made.size());
+    if (graph_.ProgramOf(id) != nullptr) {
+      BasicProgram inner = graph_.TakeProgram(id);
       std::vector<BasicValue> operands;
       for (const KernelId input : node.inputs) {
         operands.push_back(Read(group, input));
@@ -339,22 +384,23 @@ class GraphKernelFuser {
         value.index += value.source == Source::kResult ? base : 0;
         return value;
       };
-      for (BasicOp op : inner->ops) {
+      for (BasicOp& op : inner.ops) {
         std::ranges::transform(op.inputs, op.inputs.begin(), renamed);
         group.program.ops.push_back(std::move(op));
       }
-      for (std::size_t i = 0; i < inner->results.size(); ++i) {
-        group.made[{id, static_cast<std::int32_t>(i)}] = renamed(inner->results[i]);
+      std::ranges::transform(inner.results, std::back_inserter(group.made), renamed);
+    } else {
+      const BasicFacts* facts = FindBasic(node.name);
+      BasicOp op{.facts = facts, .type = node.results.front().type, .from = id};
+      for (std::int32_t i = 0; i < facts->tensors; ++i) {
+        op.inputs.push_back(Read(group, node.inputs[static_cast<std::size_t>(i)]));
       }
-      return;
+      group.program.ops.push_back(std::move(op));
+      group.made.push_back({.source = Source::kResult, .index = base});
     }
-    const BasicFacts* facts = FindBasic(node.name);
-    BasicOp op{.facts = facts, .type = node.results.front().type, .from = id};
-    for (std::int32_t i = 0; i < facts->tensors; ++i) {
-      op.inputs.push_back(Read(group, node.inputs[static_cast<std::size_t>(i)]));
-    }
-    group.program.ops.push_back(std::move(op));
-    group.made[{id, 0}] = {.source = Source::kResult, .index = base};
+    known_[IndexOf(id)] = {.group = group.number,
+                           .results = static_cast<std::int32_t>(group.made.size()) - first,
+                           .number = first};
   }
 
   /// Constants become the last operands.
@@ -373,60 +419,57 @@ class GraphKernelFuser {
     }
   }
 
-  void Fuse(const std::vector<KernelId>& kernels, const PackedLists<KernelId>& users) {
-    const std::set<KernelId> inside(kernels.begin(), kernels.end());
-    Group group;
+  void Fuse(const std::vector<KernelId>& kernels) {
+    std::vector<KernelId> outputs;
+    std::ranges::copy_if(kernels, std::back_inserter(outputs), [this](KernelId id) {
+      const KernelNode& node = graph_.at(id);
+      return read_by_others_[IndexOf(id)] &&
+             (node.kind == KernelKind::kTupleGetItem || node.results.size() <= 1);
+    });
+    if (outputs.empty()) {
+      return;
+    }
+    Group group{.number = groups_++};
     std::string name;
     KernelNode fused = {.kind = KernelKind::kKernel};
     for (const KernelId id : kernels) {
       const KernelNode& node = graph_.at(id);
       if (node.kind == KernelKind::kKernel) {
         AddMember(group, id);
-        name += node.name.str() + "_";
+        name += std::string_view(node.name);
+        name += '_';
         fused.origin = node.origin;
         fused.micro = node.micro;
       }
     }
     PlaceConstants(group);
-    std::vector<KernelId> outputs;
     std::vector<KernelResult> results;
-    for (const KernelId id : kernels) {
+    for (const KernelId id : outputs) {
       const KernelNode& node = graph_.at(id);
       const bool item = node.kind == KernelKind::kTupleGetItem;
-      const bool read = std::ranges::any_of(
-          users[IndexOf(id)], [&inside](KernelId user) { return !inside.contains(user); });
-      if (!read || (!item && node.results.size() > 1)) {
-        continue;
-      }
-      const KernelId kernel = item ? node.inputs.front() : id;
-      const std::int32_t number = item ? node.item : 0;
-      outputs.push_back(id);
-      group.program.results.push_back(group.made.at({kernel, number}));
-      results.push_back(graph_.at(kernel).results[static_cast<std::size_t>(number)]);
-    }
-    if (outputs.empty()) {
-      return;
+      const KernelNode& kernel = item ? graph_.at(node.inputs.front()) : node;
+      const BasicValue* made = MadeOf(group, id);
+      DRYDOCK_CHECK(made != nullptr);
+      group.program.results.push_back(*made);
+      results.push_back(kernel.results[static_cast<std::size_t>(item ? node.item : 0)]);
     }
     fused.results = std::move(results);
     const KernelId id = graph_.Add(std::move(fused));
-    graph_.SetProgram(id, std::move(group.program), group.operands, name + "fusion");
+    graph_.SetProgram(id, std::move(group.program), group.operands, graph_.Named(name + "fusion"));
     const std::vector<KernelId> items = graph_.Items(id);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       graph_.Replace(outputs[i], items[i]);
-    }
-    for (const KernelId member : kernels) {
-      graph_.programs().erase(member);
     }
   }
 
   // ---- 4. Simplifying
 
   void Simplify() {
-    for (auto& [id, program] : graph_.programs()) {
-      BasicProgram simpler = program;
-      SimplifyBasic(simpler);
+    for (const KernelId id : graph_.FusedKernels()) {
+      BasicProgram program = graph_.TakeProgram(id);
+      SimplifyBasic(program);
       const std::vector<KernelId> operands = graph_.at(id).inputs;
-      graph_.SetProgram(id, std::move(simpler), operands, graph_.at(id).name.str());
+      graph_.SetProgram(id, std::move(program), operands, graph_.at(id).name);
     }
   }
 
@@ -450,9 +493,9 @@ class GraphKernelFuser {
 
   /// A number or argument that was named more than once stays in memory, though it is not read any
   /// more; tables do not.
-  void KeepConstants() {
+  void KeepConstants(const std::vector<KernelId>& order) {
     std::vector<bool> read(uses_.size(), false);
-    for (const KernelId id : graph_.Order()) {
+    for (const KernelId id : order) {
       for (const KernelId input : graph_.at(id).inputs) {
         if (IndexOf(input) < read.size() && graph_.at(id).kind == KernelKind::kKernel) {
           read[IndexOf(input)] = true;
@@ -473,8 +516,8 @@ class GraphKernelFuser {
   }
 
   /// Arguments of some kernels are constants of their own.
-  void OwnArguments() {
-    for (const KernelId id : graph_.Order()) {
+  void OwnArguments(const std::vector<KernelId>& order) {
+    for (const KernelId id : order) {
       const BasicFacts* facts =
           graph_.at(id).kind == KernelKind::kKernel ? FindBasic(graph_.at(id).name) : nullptr;
       if (facts == nullptr || graph_.ProgramOf(id) != nullptr) {
@@ -495,6 +538,10 @@ class GraphKernelFuser {
   FusedGraph graph_;
   const std::vector<std::int32_t> parts_;  ///< Per node of the graph as it came.
   std::vector<std::int32_t> uses_ = {};    ///< Per node of the graph as it came.
+  // Per node while groups become kernels.
+  std::vector<bool> read_by_others_ = {};  ///< By others than members of its group.
+  std::vector<Known> known_ = {};
+  std::int32_t groups_ = 0;  ///< That became kernels so far.
 };
 
 }  // namespace

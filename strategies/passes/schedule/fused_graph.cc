@@ -1,7 +1,6 @@
 #include "strategies/passes/schedule/fused_graph.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 /// Bookkeeping while kernels are fused.
@@ -11,7 +10,9 @@
 namespace drydock::strategies {
 
 FusedGraph::FusedGraph(KernelGraph graph)
-    : graph_(std::move(graph)), instead_(graph_.nodes.size(), kNoKernel) {
+    : graph_(std::move(graph)),
+      instead_(graph_.nodes.size(), kNoKernel),
+      programs_(graph_.nodes.size()) {
   leaf_.reserve(graph_.nodes.size());
   for (const KernelNode& node : graph_.nodes) {
     leaf_.push_back(IsLeaf(node.kind));
@@ -22,6 +23,7 @@ KernelId FusedGraph::Add(KernelNode node) {
   leaf_.push_back(IsLeaf(node.kind));
   graph_.nodes.push_back(std::move(node));
   instead_.push_back(kNoKernel);
+  programs_.emplace_back();
   return KernelId{static_cast<std::int32_t>(graph_.nodes.size()) - 1};
 }
 
@@ -49,16 +51,21 @@ void FusedGraph::Resolve() {
   }
 }
 
-BasicProgram* FusedGraph::ProgramOf(KernelId id) {
-  const auto it = programs_.find(id);
-  return it == programs_.end() ? nullptr : &it->second;
+std::vector<KernelId> FusedGraph::FusedKernels() const {
+  std::vector<KernelId> kernels;
+  for (std::size_t i = 0; i < programs_.size(); ++i) {
+    if (programs_[i] != nullptr) {
+      kernels.push_back(KernelId{static_cast<std::int32_t>(i)});
+    }
+  }
+  return kernels;
 }
 
 std::vector<KernelId> FusedGraph::Order() const {
   struct Place {
-    KernelId node = kNoKernel;
     const KernelId* next = nullptr;  ///< Operand to look at.
-    const KernelId* end = nullptr;
+    std::uint32_t left = 0;          ///< How many operands there are from that one on.
+    KernelId node = kNoKernel;
   };
   std::vector<KernelId> order;
   order.reserve(graph_.nodes.size());
@@ -67,7 +74,8 @@ std::vector<KernelId> FusedGraph::Order() const {
   const auto enter = [&](KernelId id) {
     if (!done[IndexOf(id)]) {
       const std::vector<KernelId>& inputs = at(id).inputs;
-      path.push_back({.node = id, .next = inputs.data(), .end = inputs.data() + inputs.size()});
+      path.push_back(
+          {.next = inputs.data(), .left = static_cast<std::uint32_t>(inputs.size()), .node = id});
     }
   };
   std::vector<KernelId> roots = {graph_.result};
@@ -76,7 +84,8 @@ std::vector<KernelId> FusedGraph::Order() const {
     enter(root);
     while (!path.empty()) {
       Place& place = path.back();
-      if (place.next != place.end) {
+      if (place.left > 0) {
+        --place.left;
         enter(*place.next++);
       } else {
         done[IndexOf(place.node)] = true;
@@ -105,22 +114,23 @@ PackedLists<KernelId> FusedGraph::UsersIn(std::span<const KernelId> order) const
 }
 
 void FusedGraph::SetProgram(KernelId id, BasicProgram program,
-                            const std::vector<KernelId>& operands, std::string name) {
+                            const std::vector<KernelId>& operands, SharedText name) {
   std::vector<KernelId> left;
   for (const std::size_t operand : Tidy(program)) {
     left.push_back(operands[operand]);
   }
   at(id).inputs = std::move(left);
-  programs_.insert_or_assign(id, std::move(program));
+  programs_[IndexOf(id)] = std::make_unique<BasicProgram>(std::move(program));
   Describe(id, std::move(name));
 }
 
-void FusedGraph::Describe(KernelId id, std::string name) {
-  const BasicProgram& program = programs_.at(id);
+void FusedGraph::Describe(KernelId id, SharedText name) {
+  const BasicProgram& program = *programs_[IndexOf(id)];
   KernelNode& node = graph_.at(id);
   node.name = std::move(name);
   node.update = false;
   std::vector<KernelResult> results;
+  results.reserve(program.results.size());
   for (std::size_t i = 0; i < program.results.size(); ++i) {
     const BasicValue& value = program.results[i];
     KernelResult result = {.type = program.TypeOf(value)};
@@ -134,7 +144,14 @@ void FusedGraph::Describe(KernelId id, std::string name) {
     }
     results.push_back(std::move(result));
   }
-  node.results = std::move(results);
+  SetResults(node, std::move(results));
+}
+
+void FusedGraph::SetResults(KernelNode& node, std::vector<KernelResult> results) {
+  std::vector<SharedList<KernelResult>>& known = results_[node.origin];
+  const auto found = std::ranges::find_if(
+      known, [&results](const auto& list) { return std::ranges::equal(list, results); });
+  node.results = found != known.end() ? *found : known.emplace_back(std::move(results));
 }
 
 std::vector<KernelId> FusedGraph::Items(KernelId kernel) {
@@ -149,46 +166,40 @@ std::vector<KernelId> FusedGraph::Items(KernelId kernel) {
   return items;
 }
 
-void FusedGraph::DropUnread() {
-  const std::vector<KernelId> order = Order();
-  const PackedLists<KernelId> users = UsersIn(order);
-  for (auto& [id, program] : programs_) {
-    const KernelNode& node = at(id);
-    const bool items = std::ranges::all_of(users[IndexOf(id)], [this](KernelId user) {
-      return at(user).kind == KernelKind::kTupleGetItem;
-    });
-    if (node.results.size() < 2 || users[IndexOf(id)].empty() || !items) {
-      continue;
-    }
-    std::set<std::int32_t> read;
-    for (const KernelId user : users[IndexOf(id)]) {
-      read.insert(at(user).item);
-    }
-    std::vector<KernelResult> left;
-    std::vector<BasicValue> made;
-    std::vector<std::int32_t> moved(node.results.size(), -1);
-    for (std::size_t i = 0; i < node.results.size(); ++i) {
-      if (read.contains(static_cast<std::int32_t>(i)) || node.results[i].shares >= 0) {
-        moved[i] = static_cast<std::int32_t>(left.size());
-        left.push_back(node.results[i]);
-        made.push_back(program.results[i]);
-      }
-    }
-    program.results = std::move(made);
-    for (const KernelId user : users[IndexOf(id)]) {
-      at(user).item = moved[static_cast<std::size_t>(at(user).item)];
-      if (left.size() == 1) {
-        Replace(user, id);
-      }
-    }
-    at(id).results = std::move(left);
+void FusedGraph::DropUnread(KernelId kernel, std::span<const KernelId> items) {
+  const SharedList<KernelResult> results = at(kernel).results;
+  std::vector<bool> read(results.size(), false);
+  for (const KernelId item : items) {
+    read[static_cast<std::size_t>(at(item).item)] = true;
   }
-  Resolve();
+  std::vector<KernelResult> left;
+  std::vector<BasicValue> made;
+  std::vector<std::int32_t> moved(results.size(), -1);
+  BasicProgram& program = *ProgramOf(kernel);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (read[i] || results[i].shares >= 0) {
+      moved[i] = static_cast<std::int32_t>(left.size());
+      left.push_back(results[i]);
+      made.push_back(program.results[i]);
+    }
+  }
+  if (left.size() == results.size()) {
+    return;
+  }
+  program.results = std::move(made);
+  for (const KernelId item : items) {
+    at(item).item = moved[static_cast<std::size_t>(at(item).item)];
+    if (left.size() == 1) {
+      Replace(item, kernel);
+    }
+  }
+  SetResults(at(kernel), std::move(left));
 }
 
-KernelGraph FusedGraph::Take() && {
+KernelGraph FusedGraph::Take(std::span<const KernelId> order) && {
   KernelGraph taken;
-  taken.nodes.reserve(graph_.nodes.size());
+  const auto leaves = std::ranges::count(leaf_, true);
+  taken.nodes.reserve(static_cast<std::size_t>(leaves) + order.size());
   std::vector<KernelId> moved(graph_.nodes.size(), kNoKernel);
   const auto take = [&](KernelId id) {
     moved[IndexOf(id)] = KernelId{static_cast<std::int32_t>(taken.nodes.size())};
@@ -197,7 +208,6 @@ KernelGraph FusedGraph::Take() && {
       input = moved[IndexOf(input)];
     }
   };
-  const std::vector<KernelId> order = Order();
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     if (IsLeaf(graph_.nodes[i].kind)) {
       take(KernelId{static_cast<std::int32_t>(i)});

@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <map>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "strategies/graph/kept_constant.h"
@@ -41,8 +42,19 @@ class FusedGraph {
   void Resolve();
 
   /// What a fused kernel does; null for all others.
-  [[nodiscard]] BasicProgram* ProgramOf(KernelId id);
-  [[nodiscard]] std::map<KernelId, BasicProgram>& programs() { return programs_; }
+  [[nodiscard]] BasicProgram* ProgramOf(KernelId id) { return programs_[IndexOf(id)].get(); }
+  /// The kernels that are fused, ascending.
+  [[nodiscard]] std::vector<KernelId> FusedKernels() const;
+  /// The program of a fused kernel, which is none any more.
+  [[nodiscard]] BasicProgram TakeProgram(KernelId id) {
+    return std::move(*std::exchange(programs_[IndexOf(id)], nullptr));
+  }
+  void DropProgram(KernelId id) { programs_[IndexOf(id)] = nullptr; }
+
+  /// The text, which kernels of one name share.
+  [[nodiscard]] SharedText Named(const std::string& name) {
+    return names_.try_emplace(name, name).first->second;
+  }
 
   /// All but leaves that the step's result needs, operands first, as a walk from the result finds
   /// them.
@@ -53,24 +65,29 @@ class FusedGraph {
   /// From now on a kernel does what `program` says with `operands`; what it does not need is left
   /// out.
   void SetProgram(KernelId id, BasicProgram program, const std::vector<KernelId>& operands,
-                  std::string name);
+                  SharedText name);
   /// Results of `kernel` as others read them.
   [[nodiscard]] std::vector<KernelId> Items(KernelId kernel);
 
-  /// Fused kernels lose results that nobody reads.
-  void DropUnread();
+  /// A fused kernel loses results that nobody reads. `items` are the nodes that take results out of
+  /// it, all that read it.
+  void DropUnread(KernelId kernel, std::span<const KernelId> items);
 
-  /// The graph, operands in front of what reads them.
-  [[nodiscard]] KernelGraph Take() &&;
+  /// The graph, operands in front of what reads them: leaves, then `order`, which is Order().
+  [[nodiscard]] KernelGraph Take(std::span<const KernelId> order) &&;
 
  private:
   [[nodiscard]] KernelId Now(KernelId id) const;
-  void Describe(KernelId id, std::string name);
+  void Describe(KernelId id, SharedText name);
+  void SetResults(KernelNode& node, std::vector<KernelResult> results);
 
   KernelGraph graph_;
-  std::vector<KernelId> instead_;  ///< Per node, kNoKernel: itself.
-  std::vector<bool> leaf_ = {};    ///< Per node: nothing computes it.
-  std::map<KernelId, BasicProgram> programs_ = {};
+  std::vector<KernelId> instead_;                        ///< Per node, kNoKernel: itself.
+  std::vector<bool> leaf_ = {};                          ///< Per node: nothing computes it.
+  std::vector<std::unique_ptr<BasicProgram>> programs_;  ///< Per node.
+  std::map<std::string, SharedText> names_ = {};
+  /// Results of fused kernels, which micro batches share, by origin.
+  std::map<NodeId, std::vector<SharedList<KernelResult>>> results_ = {};
 };
 
 }  // namespace drydock::strategies

@@ -1,7 +1,8 @@
 #include "strategies/passes/schedule/fused_waits.h"
 
 #include <algorithm>
-#include <map>
+#include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -37,18 +38,35 @@ class WaitSpreader {
 
   /// One node for each result that is taken out of several.
   static void JoinItems(FusedGraph& graph) {
-    std::map<std::pair<KernelId, std::int32_t>, KernelId> known;
     const std::size_t count = graph.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      const KernelId id{static_cast<std::int32_t>(i)};
-      const KernelNode& node = graph.at(id);
-      if (node.kind == KernelKind::kTupleGetItem) {
-        const auto [first, fresh] = known.emplace(std::pair(node.inputs.front(), node.item), id);
-        if (!fresh) {
-          graph.Replace(id, first->second);
+    std::vector<std::uint32_t> room(count, 0);  // Per node: largest number of a result taken out.
+    const auto each_item = [&](const auto& visit) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const KernelNode& node = graph.at(KernelId{static_cast<std::int32_t>(i)});
+        if (node.kind == KernelKind::kTupleGetItem) {
+          visit(KernelId{static_cast<std::int32_t>(i)}, IndexOf(node.inputs.front()),
+                static_cast<std::uint32_t>(node.item));
         }
       }
+    };
+    each_item([&room](KernelId, std::size_t from, std::uint32_t item) {
+      room[from] = std::max(room[from], item + 1);
+    });
+    std::vector<std::size_t> begin(count, 0);
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      begin[i] = end;
+      end += room[i];
     }
+    std::vector<KernelId> known(end, kNoKernel);
+    each_item([&](KernelId id, std::size_t from, std::uint32_t item) {
+      KernelId& first = known[begin[from] + item];
+      if (first == kNoKernel) {
+        first = id;
+      } else {
+        graph.Replace(id, first);
+      }
+    });
     graph.Resolve();
   }
 
@@ -103,12 +121,36 @@ class WaitSpreader {
   std::vector<bool> waited_ = {};  ///< Per node: a kernel that a state waits for.
 };
 
-/// Who reads results of one kernel besides states.
+/// Lets states wait for other results of kernels than those that are read only for this, and leaves
+/// out what nobody reads then.
 class WaitExtender {
  public:
   WaitExtender(FusedGraph& graph, const PackedLists<KernelId>& users)
-      : graph_(graph), users_(users) {}
+      : graph_(graph), users_(users), readers_(graph.size()) {
+    for (std::size_t i = 0; i < readers_.size(); ++i) {
+      readers_[i] = users[i].size();
+    }
+    ++readers_[IndexOf(graph.graph().result)];  // Who wants the step.
+    for (const KernelId id : graph.graph().after_step) {
+      ++readers_[IndexOf(id)];
+    }
+  }
 
+  void Run(const std::vector<KernelId>& order) {
+    std::vector<KernelId> several;  // Fused kernels with several results.
+    std::ranges::copy_if(order, std::back_inserter(several), [this](KernelId id) {
+      return graph_.ProgramOf(id) != nullptr && graph_.at(id).results.size() > 1;
+    });
+    for (const KernelId id : several) {
+      Extend(id);
+    }
+    for (const KernelId id : several) {
+      DropUnread(id);
+    }
+    graph_.Resolve();
+  }
+
+ private:
   void Extend(KernelId id) {
     FindReaders(id);
     for (std::size_t i = 0; i < items_.size(); ++i) {
@@ -122,7 +164,6 @@ class WaitExtender {
     }
   }
 
- private:
   void FindReaders(KernelId id) {
     const std::size_t count = graph_.at(id).results.size();
     items_.assign(count, kNoKernel);
@@ -174,6 +215,8 @@ class WaitExtender {
       if (items_[i] == kNoKernel) {
         items_[i] =
             graph_.AddVirtual(KernelKind::kTupleGetItem, {id}, static_cast<std::int32_t>(i));
+        added_.push_back(items_[i]);
+        readers_.push_back(0);
       }
       items.push_back(items_[i]);
     }
@@ -185,12 +228,69 @@ class WaitExtender {
       const auto place = std::ranges::find(inputs, item);
       if (place != inputs.end()) {
         inputs.insert(inputs.erase(place), items.begin(), items.end());
+        if (readers_[IndexOf(reader)] > 0) {
+          std::ranges::for_each(items, [this](KernelId now) { AddReader(now); });
+          RemoveReader(item);
+        }
       }
+    }
+  }
+
+  /// What nobody read before reads something from now on.
+  void AddReader(KernelId read) {
+    open_.assign(1, read);
+    while (!open_.empty()) {
+      const KernelId id = open_.back();
+      open_.pop_back();
+      if (readers_[IndexOf(id)]++ == 0) {
+        OpenInputs(id);
+      }
+    }
+  }
+
+  /// What nobody reads any more reads nothing itself.
+  void RemoveReader(KernelId read) {
+    open_.assign(1, read);
+    while (!open_.empty()) {
+      const KernelId id = open_.back();
+      open_.pop_back();
+      if (--readers_[IndexOf(id)] == 0) {
+        OpenInputs(id);
+      }
+    }
+  }
+
+  void OpenInputs(KernelId id) {
+    const std::vector<KernelId>& inputs = graph_.at(id).inputs;
+    open_.insert(open_.end(), inputs.begin(), inputs.end());
+  }
+
+  void DropUnread(KernelId id) {
+    std::vector<KernelId> items;
+    for (; next_added_ < added_.size() && graph_.at(added_[next_added_]).inputs.front() == id;
+         ++next_added_) {
+      items.push_back(added_[next_added_]);
+    }
+    for (const KernelId user : users_[IndexOf(id)]) {
+      if (readers_[IndexOf(user)] == 0) {
+        continue;
+      }
+      if (graph_.at(user).kind != KernelKind::kTupleGetItem) {
+        return;
+      }
+      items.push_back(user);
+    }
+    if (!items.empty()) {
+      graph_.DropUnread(id, items);
     }
   }
 
   FusedGraph& graph_;
   const PackedLists<KernelId>& users_;
+  std::vector<std::size_t> readers_;  ///< Per node: how many read it that the step needs.
+  std::vector<KernelId> open_ = {};
+  std::vector<KernelId> added_ = {};  ///< Nodes that take results out, as kernels come.
+  std::size_t next_added_ = 0;        ///< The first of those of kernels to come.
   std::vector<KernelId> items_ = {};  ///< Per result: the node that takes it out.
   std::vector<bool> waits_ = {};      ///< A state waits for it.
   std::vector<bool> read_ = {};       ///< Others read it.
@@ -206,13 +306,7 @@ void ExtendWaits(FusedGraph& graph) {
   WaitSpreader::JoinItems(graph);
   const std::vector<KernelId> order = graph.Order();
   const PackedLists<KernelId> users = graph.UsersIn(order);
-  WaitExtender extender(graph, users);
-  for (const KernelId id : order) {
-    if (graph.ProgramOf(id) != nullptr && graph.at(id).results.size() > 1) {
-      extender.Extend(id);
-    }
-  }
-  graph.DropUnread();
+  WaitExtender(graph, users).Run(order);
 }
 
 void JoinWaits(FusedGraph& graph) {

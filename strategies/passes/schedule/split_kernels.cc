@@ -25,32 +25,33 @@ class KernelSplitter {
   explicit KernelSplitter(FusedGraph& graph) : graph_(graph) {}
 
   void Run() {
-    std::map<KernelId, std::vector<KernelId>> parts;  // Per kernel: its results now.
-    for (const auto& [id, program] : graph_.programs()) {
-      const std::vector<BasicArea> areas = SplitAreas(program);
+    struct Split {
+      KernelId kernel = kNoKernel;
+      std::vector<KernelId> results = {};  ///< What they are now.
+    };
+    std::vector<Split> splits;
+    std::vector<std::int32_t> split_of(graph_.size(), -1);  // Per node.
+    for (const KernelId id : graph_.FusedKernels()) {
+      const std::vector<BasicArea> areas = SplitAreas(*graph_.ProgramOf(id));
       if (areas.size() > 1 || areas.front().basic) {
-        parts[id] = {};
+        split_of[IndexOf(id)] = static_cast<std::int32_t>(splits.size());
+        splits.push_back({.kernel = id, .results = TakeAreas(id, graph_.TakeProgram(id), areas)});
       }
     }
-    for (auto& [id, results] : parts) {
-      const BasicProgram program = std::move(graph_.programs().at(id));
-      graph_.programs().erase(id);
-      results = TakeAreas(id, program);
-    }
-    const std::size_t count = graph_.size();
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < split_of.size(); ++i) {
       const KernelId id{static_cast<std::int32_t>(i)};
       const KernelNode& node = graph_.at(id);
-      if (node.kind == KernelKind::kTupleGetItem) {
-        const auto part = parts.find(node.inputs.front());
-        const auto item = static_cast<std::size_t>(node.item);
-        // Nodes that nobody reads any more may name results that are gone.
-        if (part != parts.end() && item < part->second.size()) {
-          graph_.Replace(id, part->second[item]);
-        }
+      if (node.kind != KernelKind::kTupleGetItem) {
+        continue;
+      }
+      const std::int32_t split = split_of[IndexOf(node.inputs.front())];
+      const auto item = static_cast<std::size_t>(node.item);
+      // Nodes that nobody reads any more may name results that are gone.
+      if (split >= 0 && item < splits[static_cast<std::size_t>(split)].results.size()) {
+        graph_.Replace(id, splits[static_cast<std::size_t>(split)].results[item]);
       }
     }
-    for (const auto& [id, results] : parts) {
+    for (const auto& [id, results] : splits) {
       graph_.Replace(id, results.size() == 1 ? results.front()
                                              : graph_.AddVirtual(KernelKind::kMakeTuple, results));
     }
@@ -66,8 +67,9 @@ class KernelSplitter {
     bool basic = false;
   };
 
-  std::vector<KernelId> TakeAreas(KernelId id, const BasicProgram& program) {
-    std::vector<Part> parts = PartsOf(program);
+  std::vector<KernelId> TakeAreas(KernelId id, const BasicProgram& program,
+                                  const std::vector<BasicArea>& areas) {
+    std::vector<Part> parts = PartsOf(program, areas);
     std::vector<KernelId> made(program.ops.size(), kNoKernel);
     for (Part& part : parts) {
       part.kernel = graph_.Add(part.basic ? BasicKernel(id, program.ops[part.ops.front()])
@@ -91,10 +93,11 @@ class KernelSplitter {
     return results;
   }
 
-  static std::vector<Part> PartsOf(const BasicProgram& program) {
+  static std::vector<Part> PartsOf(const BasicProgram& program,
+                                   const std::vector<BasicArea>& areas) {
     std::vector<std::size_t> part_of(program.ops.size(), 0);
     std::vector<Part> parts;
-    for (const BasicArea& area : SplitAreas(program)) {
+    for (const BasicArea& area : areas) {
       for (std::size_t i = 0; i < area.ops.size(); ++i) {
         if (i == 0 || area.basic) {
           parts.push_back({.basic = area.basic});
@@ -130,7 +133,7 @@ class KernelSplitter {
     KernelNode node = {.kind = KernelKind::kKernel,
                        .micro = graph_.at(whole).micro,
                        .origin = graph_.at(whole).origin,
-                       .name = std::string(op.facts->kernel)};
+                       .name = graph_.Named(std::string(op.facts->kernel))};
     node.results = {{.type = op.type, .shares = op.facts->writes ? 0 : -1}};
     node.view = op.facts->pattern == BasicPattern::kReshape;
     return node;
@@ -205,11 +208,11 @@ class KernelSplitter {
       own.results.push_back({.source = Source::kResult, .index = op_of.at(op)});
     }
     std::string name;
-    graph_.SetProgram(part.kernel, std::move(own), operands, "");
+    graph_.SetProgram(part.kernel, std::move(own), operands, {});
     for (const BasicOp& op : graph_.ProgramOf(part.kernel)->ops) {
       name += std::string(op.facts->kernel) + "_";
     }
-    graph_.at(part.kernel).name = name + "split";
+    graph_.at(part.kernel).name = graph_.Named(name + "split");
   }
 
   FusedGraph& graph_;
