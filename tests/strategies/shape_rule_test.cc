@@ -163,6 +163,16 @@ TEST(SplitOp, GradientIsJoined) {
                               .attrs = {{"axis", 1}, {"output_num", 3}}}));
 }
 
+// Also where one of the three parts reaches no loss.
+TEST(UnstackOp, GradientIsStacked) {
+  std::mt19937_64 random(44);
+  const std::vector<NdArray> inputs = {RandomArray({2, 3, 4}, random, -1, 1)};
+  const AttrMap attrs = {{"axis", -2}, {"num", 3}};
+  EXPECT_TRUE(GradientAgrees({.op = "Unstack", .inputs = inputs, .attrs = attrs}));
+  EXPECT_TRUE(GradientAgrees(
+      {.op = "Unstack", .inputs = inputs, .attrs = attrs, .weighed = {true, false, true}}));
+}
+
 TEST(SplitOp, GivesOneOutputForEachPart) {
   const auto result = RunOp("Split", {Counting({2, 2})}, {{"axis", 1}, {"output_num", 2}});
   ASSERT_TRUE(result.has_value());

@@ -11,6 +11,7 @@
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/passes/schedule/call_table.h"
+#include "strategies/passes/schedule/call_tensors.h"
 #include "strategies/program/micro_nodes.h"
 
 /// Calls of a graph that all micro batches share.
@@ -33,6 +34,7 @@
 ///     TupleGetItem(MakeTuple(results), i)
 ///   * constants of a called graph stay in memory beside those of its calls, whatever the number of
 ///     micro batches
+///   * readers of tensors have constants of their own (call_tensors.cc)
 ///
 /// Example, two micro batches of y = MatMul(x, w), the first two calls:
 ///     t0 = TensorMove(Load(w)); y0 = MatMul(x0, t0); r0 = MakeTuple(y0, t0)
@@ -66,6 +68,10 @@ class CallForm : private CallTable {
     FindReaders();
     for (const CallSpot& spot : order_.calls) {
       Expand(SlotOf(spot), spot);
+    }
+    CallTensors tensors(graph_, local_);
+    for (const Call& call : calls_) {
+      tensors.Split(call.nodes);
     }
     ReplaceTokens();
     OrderMessages();

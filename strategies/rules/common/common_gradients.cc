@@ -95,6 +95,18 @@ Result<ValueId> EmitZeros(const GradientContext& context, ValueId like) {
   return context.Emit(ops::kZerosLike, {like});
 }
 
+Result<std::vector<ValueId>> GradientsOfResults(const GradientContext& context) {
+  std::vector<ValueId> gradients;
+  for (std::size_t i = 0; i < context.node.outputs.size(); ++i) {
+    ValueId gradient = context.output_gradients[i];
+    if (gradient == kNoValue) {
+      DRYDOCK_TRY(gradient, EmitZeros(context, context.node.outputs[i]));
+    }
+    gradients.push_back(gradient);
+  }
+  return gradients;
+}
+
 ValueId LeftOf(const GradientContext& context) {
   return context.node.inputs[0];
 }

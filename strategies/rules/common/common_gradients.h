@@ -56,6 +56,9 @@ namespace drydock::strategies {
 /// Zeros of the shape and type of `like`.
 [[nodiscard]] Result<ValueId> EmitZeros(const GradientContext& context, ValueId like);
 
+/// Per result of the operator its gradient, zeros for one that nobody reads.
+[[nodiscard]] Result<std::vector<ValueId>> GradientsOfResults(const GradientContext& context);
+
 // ---- Two operands that broadcast
 
 /// Operands and result of the forward node.

@@ -217,14 +217,14 @@ Gradients Log1pGradient(const GradientContext& context) {
   return std::vector<ValueId>{gradient};
 }
 
-/// (factor * dY) * exp(-x^2).
+/// dY * (factor * exp(-x^2)): the factor is drawn to what the forward pass knows.
 Gradients GaussGradient(const GradientContext& context, double factor) {
-  DRYDOCK_TRY(const ValueId scaled, EmitScaled(context, OutputGradient(context), factor));
   DRYDOCK_TRY(const ValueId square,
               context.Emit("PowTensorScalar", {InputOf(context)}, {{"exponent", 2.0}}));
   DRYDOCK_TRY(const ValueId negative, context.Emit("Neg", {square}));
   DRYDOCK_TRY(const ValueId bell, context.Emit("Exp", {negative}));
-  DRYDOCK_TRY(const ValueId gradient, context.Emit(ops::kMul, {scaled, bell}));
+  DRYDOCK_TRY(const ValueId scaled, EmitScaled(context, bell, factor));
+  DRYDOCK_TRY(const ValueId gradient, context.Emit(ops::kMul, {OutputGradient(context), scaled}));
   return std::vector<ValueId>{gradient};
 }
 Gradients ErfGradient(const GradientContext& context) {

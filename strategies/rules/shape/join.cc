@@ -78,7 +78,7 @@ Result<std::vector<ValueId>> ConcatGradient(const GradientContext& context) {
     sizes.push_back(context.TypeOf(input).shape[static_cast<std::size_t>(axis)]);
   }
   return EmitAll(context, "SplitWithSize", {OutputGradient(context)},
-                 {{"split_size", std::move(sizes)}, {"dim", axis}});
+                 {{"split_size", std::move(sizes)}, {"dim", signed_axis}});
 }
 
 Result<std::vector<NdArray>> EvaluateConcat(const EvaluateContext& context) {
@@ -133,16 +133,10 @@ Result<Strategy> DefaultSplit(const OpView& op, std::int64_t device_count) {
 
 /// Gradients of all parts, joined along attribute `name`; parts that nobody uses count as zeros.
 Result<std::vector<ValueId>> JoinedGradient(const GradientContext& context, const char* name) {
-  std::vector<ValueId> parts = {};
-  for (std::size_t i = 0; i < context.node.outputs.size(); ++i) {
-    ValueId part = context.output_gradients[i];
-    if (part == kNoValue) {
-      DRYDOCK_TRY(part, EmitZeros(context, context.node.outputs[i]));
-    }
-    parts.push_back(part);
-  }
+  DRYDOCK_TRY(std::vector<ValueId> parts, GradientsOfResults(context));
   DRYDOCK_TRY(const std::int64_t axis, IntAttr(context.node.attrs, name, 0));
-  DRYDOCK_TRY(const ValueId gradient, context.Emit(ops::kConcat, parts, {{"axis", axis}}));
+  DRYDOCK_TRY(const ValueId gradient,
+              context.Emit(ops::kConcat, std::move(parts), {{"axis", axis}}));
   return std::vector<ValueId>{gradient};
 }
 

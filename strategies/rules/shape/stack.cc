@@ -93,6 +93,14 @@ Result<std::vector<NdArray>> EvaluateUnstack(const EvaluateContext& context) {
   return parts;
 }
 
+/// The gradients of the parts, stacked again; of a part that nobody reads it is zero.
+Result<std::vector<ValueId>> GradientOfUnstack(const GradientContext& context) {
+  DRYDOCK_TRY(const std::int64_t axis, IntAttr(context.node.attrs, kAxis, 0));
+  DRYDOCK_TRY(std::vector<ValueId> parts, GradientsOfResults(context));
+  DRYDOCK_TRY(const ValueId gradient, context.Emit("Stack", std::move(parts), {{"axis", axis}}));
+  return std::vector<ValueId>{gradient};
+}
+
 #define DRYDOCK_STACK(id, arguments, name, example_call)                                        \
   DRYDOCK_OP(id, .family = "shape", .signature = #id arguments, .infer = InferStack<name>,      \
              .shard = ShardStack<name>, .default_strategy = DefaultBatchAll,                    \
@@ -103,7 +111,7 @@ DRYDOCK_STACK(Stack, "(axis=0)(*x)", kAxis, "(axis=1)((4, 6), (4, 6))");
 DRYDOCK_STACK(StackExt, "()(*tensors, #dim=0)", kDim, "(dim=1)((4, 6), (4, 6))");
 
 DRYDOCK_OP(Unstack, .family = "gradient", .signature = "Unstack(axis=0, num=None)(input_x)",
-           .infer = InferUnstack, .gradient = GradientNotNeeded, .values = "-",
+           .infer = InferUnstack, .gradient = GradientOfUnstack, .values = "-",
            .evaluate = EvaluateUnstack, .flops = NoFlops);
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/rules/common/common_gradients.h"
 #include "strategies/rules/common/common_rules.h"
@@ -368,24 +369,32 @@ constexpr std::string_view kBackInputExample =
     "(input_size=(2, 3, 8, 6), kernel_size=(3, 3), out_channel=4, pad_mode='same')"
     "((2, 4, 8, 6), (4, 3, 3, 3))";
 
+/// One kernel serves the operator and the gradient that it is.
+Result<std::vector<KernelId>> LowerTransposed(const LowerContext& context) {
+  return LowerTo(context, kPlane.back_input,
+                 {context.builder.Argument(context.node.attrs.at("input_size"))});
+}
+
 /// The settings of a plane's backward convolution stand in another order than those of the others.
 #define DRYDOCK_PLANE_BACK_SIGNATURE(name)                                                     \
   name "(out_channel, kernel_size, pad_mode='valid', pad=0, pad_list=None, mode=1, stride=1, " \
        "dilation=1, group=1, data_format='NCHW')(dout, weight, #input_size)"
 
-#define DRYDOCK_BACK_INPUT(id, family_name, rank, kernels, signature_text, example_call, ...)  \
-  DRYDOCK_OP(id, .family = family_name, .signature = signature_text,                           \
-             .infer = InferBackInput<rank>, __VA_ARGS__.gradient = BackInputGradient<kernels>, \
-             .values = "input_size", .evaluate = EvaluateBackInput, .flops = BackInputFlops,   \
-             .cost = CostFamily::kMatMul, .work = WorkKind::kProduct, .example = example_call)
+#define DRYDOCK_BACK_INPUT(id, family_name, rank, kernels, lower_fn, signature_text, example_call, \
+                           ...)                                                                    \
+  DRYDOCK_OP(id, .family = family_name, .signature = signature_text,                               \
+             .infer = InferBackInput<rank>, __VA_ARGS__.gradient = BackInputGradient<kernels>,     \
+             .lower = lower_fn, .values = "input_size", .evaluate = EvaluateBackInput,             \
+             .flops = BackInputFlops, .cost = CostFamily::kMatMul, .work = WorkKind::kProduct,     \
+             .example = example_call)
 
-DRYDOCK_BACK_INPUT(Conv2DBackpropInput, "conv_pool", 4, kPlane,
+DRYDOCK_BACK_INPUT(Conv2DBackpropInput, "conv_pool", 4, kPlane, nullptr,
                    DRYDOCK_PLANE_BACK_SIGNATURE("Conv2DBackpropInput"), kBackInputExample,
                    .shard = ShardBackInput, .localize = LocalizeBackInput, );
-DRYDOCK_BACK_INPUT(Conv2DTranspose, "conv_pool", 4, kPlane,
+DRYDOCK_BACK_INPUT(Conv2DTranspose, "conv_pool", 4, kPlane, LowerTransposed,
                    DRYDOCK_PLANE_BACK_SIGNATURE("Conv2DTranspose"), kBackInputExample,
                    .shard = ShardBackInput, .localize = LocalizeBackInput, );
-DRYDOCK_BACK_INPUT(Conv3DBackpropInput, "gradient", 5, kVolume,
+DRYDOCK_BACK_INPUT(Conv3DBackpropInput, "gradient", 5, kVolume, nullptr,
                    DRYDOCK_CONV_SIGNATURE("Conv3DBackpropInput", "pad_list=None, ", "NCDHW",
                                           "dout, weight, #input_size"),
                    "", );
