@@ -78,7 +78,7 @@ class Describer {
 
   [[nodiscard]] CollectiveReport Describe(const CollectiveUse& use) {
     const Node& node = program_.local.at(use.node);
-    CollectiveReport report = {.kind = node.op,
+    CollectiveReport report = {.kind = std::string(strategies::ShownName(node)),
                                .name = local_names_[ToIndex(use.node)],
                                .group_size = strategies::GroupSize(use.group),
                                .exchange = std::string(ExchangeName(node)),

@@ -51,11 +51,11 @@ std::string CommunicationRow(const Graph& graph, const Node& node, const std::st
   const std::vector<std::int64_t> ranks = strategies::IntListAttr(node.attrs, "rank_list")
                                               .value_or(std::nullopt)
                                               .value_or(std::vector<std::int64_t>{});
-  return QuotedRow({index, TextOf(node, "group"), JoinText(ranks, " "), node.op, "", "", "",
-                    ShapeText(input), strategies::DTypeIrName(input.dtype), ShapeText(output),
-                    strategies::DTypeIrName(output.dtype),
-                    std::to_string(strategies::ByteSize(input)),
-                    std::to_string(strategies::ByteSize(output))});
+  return QuotedRow(
+      {index, TextOf(node, "group"), JoinText(ranks, " "), std::string(strategies::ShownName(node)),
+       "", "", "", ShapeText(input), strategies::DTypeIrName(input.dtype), ShapeText(output),
+       strategies::DTypeIrName(output.dtype), std::to_string(strategies::ByteSize(input)),
+       std::to_string(strategies::ByteSize(output))});
 }
 
 }  // namespace

@@ -105,7 +105,8 @@ class NodeDescriber {
                                                                     : node.entry->signature)) {}
 
   [[nodiscard]] IrNodeFacts Describe() {
-    IrNodeFacts facts = {.op = node_.op, .instance_name = node_.instance_name};
+    IrNodeFacts facts = {.op = std::string(strategies::ShownName(node_)),
+                         .instance_name = node_.instance_name};
     AddOperands(facts);
     const bool function = IsPrimitiveFunction(node_, style_);
     if (function) {

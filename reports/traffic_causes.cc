@@ -44,7 +44,7 @@ void Merge(std::vector<CauseReport>& causes) {
 
 CauseReport CauseFinder::Begin(const strategies::CollectiveUse& use, const strategies::Node& node,
                                const Key& key) const {
-  CauseReport cause = {.kind = node.op,
+  CauseReport cause = {.kind = std::string(strategies::ShownName(node)),
                        .reason = std::string(CommReasonName(node.reason)),
                        .phase = std::string(PhaseName(node.phase)),
                        .why = node.reason_text,

@@ -8,6 +8,11 @@ const CollectiveFacts* CollectiveOf(const Node& node) {
   return node.entry == nullptr || !node.group ? nullptr : node.entry->collective;
 }
 
+std::string_view ShownName(const Node& node) {
+  const CollectiveFacts* facts = CollectiveOf(node);
+  return facts == nullptr || facts->shown.empty() ? std::string_view(node.op) : facts->shown;
+}
+
 bool ReducesToAll(const Node& node) {
   const CollectiveFacts* facts = CollectiveOf(node);
   return facts != nullptr && facts->reduces_to_all;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -54,10 +55,14 @@ struct CollectiveFacts {
   PointToPoint point_to_point = PointToPoint::kNone;
   CollectivePattern pattern = CollectivePattern::kNeighbours;
   bool ir_shows_rank_size = true;  ///< IR dumps show attribute rank_size.
+  std::string_view shown = {};     ///< Name in reports and IR dumps, if not the operator's own.
 };
 
 /// The facts of a collective that has a group; null for all other nodes.
 [[nodiscard]] const CollectiveFacts* CollectiveOf(const Node& node);
+
+/// The operator as reports and IR dumps name it.
+[[nodiscard]] std::string_view ShownName(const Node& node);
 
 /// True if every member of the node's group gets the reduction of what all give.
 [[nodiscard]] bool ReducesToAll(const Node& node);

@@ -212,11 +212,11 @@ TEST(RingAttention, EveryStepTakesItsColumns) {
       return node.op == op && node.phase == Phase::kForward;
     });
   };
-  // 2 steps: keys and values move once; each step takes columns of 3 operands, by numbers that are
-  // looked up as well: 8 columns for the shift and the mask, which share theirs, 1 (of 8 bits) for
-  // the dropped weights.
+  // 2 steps: keys and values move once, as one tensor; each step takes columns of 3 operands, by
+  // numbers that are looked up as well: 8 columns for the shift and the mask, which share theirs, 1
+  // (of 8 bits) for the dropped weights.
   EXPECT_EQ(count("FlashAttentionScore"), 2);
-  EXPECT_EQ(count("NeighborExchange"), 2);
+  EXPECT_EQ(count("NeighborExchange"), 1);
   EXPECT_EQ(count("Gather"), 2 * (3 + 2));
 }
 

@@ -62,6 +62,7 @@ Operand Ends(std::int64_t batch, std::int64_t length) {
 /// Keys are cut like queries; masks and shifts have a column for each key.
 void AddRing(Draw& draw, const Attention& a, ProofCase& one) {
   one.attrs["enable_ring_attention"] = true;
+  one.attrs["enable_ra_send_recv"] = draw.Chance(2);
   const std::int64_t batch = draw.Chance(2) ? 1 : a.batch;
   if (draw.Chance(3)) {
     one.operands[3] =

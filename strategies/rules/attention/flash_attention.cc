@@ -374,9 +374,9 @@ DRYDOCK_OP(FlashAttentionScore, .family = "attention",
                         "(query, key, value, ?real_shift, ?drop_mask, ?padding_mask, ?attn_mask, "
                         "?prefix, ?actual_seq_qlen, ?actual_seq_kvlen)",
            .infer = InferFlash, .shard = ShardFlash, .default_strategy = DefaultFlash,
-           .localize = LocalizeFlash, .gradient = GradientOfFlash, .evaluate = EvaluateFlash,
-           .flops = FlashFlops, .cost = CostFamily::kMatMul, .work = WorkKind::kAttention,
-           .accepts_layout = true,
+           .localize = LocalizeFlash, .gradient = GradientOfFlash, .lower = LowerFlash,
+           .evaluate = EvaluateFlash, .flops = FlashFlops, .cost = CostFamily::kMatMul,
+           .work = WorkKind::kAttention, .accepts_layout = true,
            .example =
                "(head_num=2)((4, 8, 6), (4, 8, 6), (4, 8, 6), (4, 2, 8, 8), uint8(4, 2, 8, 1), "
                "None, uint8(8, 8))");
@@ -385,8 +385,8 @@ DRYDOCK_OP(FlashAttentionScoreGrad, .family = "gradient",
                         "(query, key, value, dy, ?pse_shift, ?drop_mask, ?padding_mask, "
                         "?attn_mask, softmax_max, softmax_sum, ?softmax_in, attention_in, ?prefix, "
                         "?actual_seq_qlen, ?actual_seq_kvlen)",
-           .infer = InferFlashGrad, .gradient = GradientNotNeeded, .evaluate = EvaluateFlashGrad,
-           .flops = FlashGradFlops, .work = WorkKind::kAttention);
+           .infer = InferFlashGrad, .gradient = GradientNotNeeded, .lower = LowerFlash,
+           .evaluate = EvaluateFlashGrad, .flops = FlashGradFlops, .work = WorkKind::kAttention);
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 #include "strategies/rules/attention/ring_attention.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,100 +13,18 @@
 #include "strategies/rules/common/common_rules.h"
 #include "strategies/rules/common/local_emit.h"
 
-/// Ring attention. Every rank keeps its queries; keys and values travel once around the ring, and
-/// after each step the partial result is joined with what is there, weighted by the softmax
-/// statistics.
+/// Ring attention. Every rank keeps its queries; keys and values travel once around the ring,
+/// joined into one tensor, and after each step the partial result is joined with what is there,
+/// weighted by the softmax statistics (ring_steps.cc).
 ///
-/// Backward, keys and values travel again, together with their gradients, which are complete when
-/// they arrive at their owner: n shifts of the gradients, n - 1 of keys and values. The statistics
-/// of the whole row are known by then, so each step's kernel gives exact parts. The node
-/// `_RingAttention` stands behind the forward steps only to carry this gradient; it computes
-/// nothing.
+/// Backward, the steps are gone through from the last to the first one. The statistics of the whole
+/// row are known by then, so each step's kernel gives exact parts. Gradients of keys and values
+/// travel the other way and are added up on it, n - 1 times; they are complete when they arrive at
+/// their owner. With messages (enable_ra_send_recv) keys and values go back with them; in exchanges
+/// those of all steps are kept. The node `_RingAttention` stands behind the forward steps only to
+/// carry this gradient; it computes nothing.
 namespace drydock::strategies {
 namespace {
-
-// ---- Shift by one place in the ring -------------------------------------------------------------
-
-/// Data of member m arrive at member m + 1, of the last at the first.
-Result<std::vector<TensorType>> InferShift(const OpView& op) {
-  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
-  if (!op.attrs->contains("ring")) {
-    return UnsupportedForm(
-        op, "'" + std::string(op.op) + "' between ranks that the script chooses is not handled");
-  }
-  return std::vector<TensorType>{op.inputs[0]};
-}
-
-Result<std::vector<NdArray>> RunShift(const Node& /*node*/, const std::vector<NdArray>& inputs) {
-  std::vector<NdArray> shifted = inputs;
-  std::rotate(shifted.begin(), shifted.end() - 1, shifted.end());
-  return shifted;
-}
-
-SentBytes SentByShift(const CollectiveCall& call) {
-  return EachSends(call.payload_bytes);
-}
-
-constexpr CollectiveFacts kShiftFacts = {.sent = SentByShift, .run = RunShift};
-
-DRYDOCK_OP(
-    NeighborExchange, .family = "communication",
-    .signature =
-        "NeighborExchange(send_rank_ids, recv_rank_ids, recv_shapes, send_shapes, recv_type, "
-        "group='hccl_world_group')(x)",
-    .kind = OpKind::kCollective, .infer = InferShift, .gradient = GradientNotNeeded,
-    .flops = NoFlops, .cost = CostFamily::kFree, .collective = &kShiftFacts);
-
-// ---- RingAttentionUpdate: out, max, sum of what is there and of a step -> joined ----------------
-
-enum UpdateOperand : std::size_t { kOut, kMax, kSum, kStepOut, kStepMax, kStepSum };
-
-Result<std::vector<TensorType>> InferUpdate(const OpView& op) {
-  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 6, 6));
-  return std::vector<TensorType>{op.inputs[kOut], op.inputs[kMax], op.inputs[kSum]};
-}
-
-Result<std::vector<NdArray>> EvaluateUpdate(const EvaluateContext& context) {
-  DRYDOCK_TRY(const AttentionLayout layout, AttentionLayoutOf(context.View(), "BSH"));
-  const auto& in = context.inputs;
-  const Shape& statistic = in[kMax].shape;  // (B, N, S, 8)
-  const auto rows = static_cast<std::int64_t>(in[kMax].data.size()) / 8;
-  const std::int64_t dim = rows == 0 ? 0 : static_cast<std::int64_t>(in[kOut].data.size()) / rows;
-  const AttentionIndex index{.layout = layout,
-                             .batch = statistic[0],
-                             .heads = statistic[1],
-                             .length = statistic[2],
-                             .dim = dim};
-  std::vector<NdArray> joined = {in[kOut], in[kMax], in[kSum]};
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const auto at = static_cast<std::size_t>(8 * row);
-    // Without any key the statistics are 0 and say nothing.
-    const bool sees_both = in[kSum].data[at] > 0 && in[kStepSum].data[at] > 0;
-    const double top = sees_both               ? std::max(in[kMax].data[at], in[kStepMax].data[at])
-                       : in[kSum].data[at] > 0 ? in[kMax].data[at]
-                                               : in[kStepMax].data[at];
-    const double before = in[kSum].data[at] * std::exp(in[kMax].data[at] - top);
-    const double step = in[kStepSum].data[at] * std::exp(in[kStepMax].data[at] - top);
-    const double sum = before + step;
-    for (std::size_t copy = at; copy < at + 8; ++copy) {
-      joined[kMax].data[copy] = top;
-      joined[kSum].data[copy] = sum;
-    }
-    const std::size_t out = index.At(row / (statistic[1] * statistic[2]),
-                                     row / statistic[2] % statistic[1], row % statistic[2]);
-    for (std::size_t d = out; d < out + static_cast<std::size_t>(dim) && sum > 0; ++d) {
-      joined[kOut].data[d] = (in[kOut].data[d] * before + in[kStepOut].data[d] * step) / sum;
-    }
-  }
-  return joined;
-}
-
-DRYDOCK_OP(RingAttentionUpdate, .family = "rank",
-           .signature =
-               "RingAttentionUpdate(input_layout='BSH')(prev_attn_out, prev_softmax_max, "
-               "prev_softmax_sum, cur_attn_out, cur_softmax_max, cur_softmax_sum)",
-           .infer = InferUpdate, .gradient = GradientNotNeeded, .values = "-",
-           .evaluate = EvaluateUpdate, .flops = FlopsPerInput<4>);
 
 // ---- Operands with a column for each key --------------------------------------------------------
 
@@ -161,77 +78,189 @@ class RingPlace {
 
 constexpr std::string_view kGiven = "by_key";  ///< Attribute: places in kByKey that are given.
 
-// ---- _RingAttention: out, max, sum, query, key, value, columns of all steps -> out --------------
+constexpr std::string_view kDirection = "ring";
 
-/// Keys, values and their gradients as they stand with the rank.
-struct Travelling {
+/// How an attention's data go around, by what the script set on it.
+Result<RingTransfer> TransferOf(const AttrMap& attrs) {
+  DRYDOCK_TRY(const bool messages, BoolAttr(attrs, "enable_ra_send_recv", false));
+  return messages ? RingTransfer::kSendReceive : RingTransfer::kExchange;
+}
+
+/// Keys and values, or their gradients.
+struct Pair {
   ValueId key = kNoValue;
   ValueId value = kNoValue;
-  ValueId key_gradient = kNoValue;
-  ValueId value_gradient = kNoValue;
+  ValueId joined = kNoValue;  ///< Both as one tensor, as they came from another rank.
 };
 
-Status Shift(const GradientContext& context, ValueId& value) {
-  DRYDOCK_TRY(
-      value, context.EmitCollective(ops::kRingShift, value, *context.node.group, {{"ring", true}}));
-  return {};
+/// `pair` one place further in the ring. The two travel as one tensor; where they differ in shape,
+/// which MindSpore does not know, each by itself.
+/// @param emit  (operator, operands, attributes) -> results
+/// @param move  (operator, operand, attributes) -> result, a collective over the ring
+template <typename Emit, typename Move>
+Result<Pair> MovePair(const Pair& pair, bool alike, RingTransfer transfer,
+                      std::string_view direction, const Emit& emit, const Move& move) {
+  const AttrMap attrs = {{std::string(kDirection), std::string(direction)}};
+  const auto shift = [&](ValueId value) -> Result<ValueId> {
+    if (transfer == RingTransfer::kExchange) {
+      return move(ops::kRingShift, value, attrs);
+    }
+    DRYDOCK_TRY(const ValueId sent, move("RingSend", value, attrs));
+    return move("RingReceive", sent, attrs);
+  };
+  if (!alike) {
+    DRYDOCK_TRY(const ValueId key, shift(pair.key));
+    DRYDOCK_TRY(const ValueId value, shift(pair.value));
+    return Pair{.key = key, .value = value};
+  }
+  ValueId joined = pair.joined;
+  if (joined == kNoValue) {
+    const std::vector<ValueId> both = {pair.key, pair.value};
+    DRYDOCK_TRY(const std::vector<ValueId> made, emit(ops::kConcat, both, AttrMap{{"axis", 0}}));
+    joined = made[0];
+  }
+  DRYDOCK_TRY(const ValueId moved, shift(joined));
+  DRYDOCK_TRY(const std::vector<ValueId> parts, emit(ops::kSplit, std::vector<ValueId>{moved},
+                                                     AttrMap{{"axis", 0}, {"output_num", 2}}));
+  return Pair{.key = parts[0], .value = parts[1], .joined = moved};
 }
 
-Status AddTo(const GradientContext& context, ValueId& sum, ValueId part) {
-  if (sum == kNoValue) {
-    sum = part;
-    return {};
+// ---- _RingAttention: out, max, sum, query, keys and values, columns of all steps -> out ---------
+
+/// Operands of `_RingAttention`. In exchanges keys and values of all steps; with messages those of
+/// the first and the last step, and the tensor in which the latter came.
+enum RingOperand : std::size_t { kOut, kMaximum, kSum, kRingQuery, kRingKeys };
+
+/// The gradient of a ring, from its last step to the first.
+class RingGradient {
+ public:
+  RingGradient(const GradientContext& context, RingTransfer transfer, std::int64_t steps,
+               std::vector<std::int64_t> given)
+      : context_(context),
+        in_(context.node.inputs),
+        transfer_(transfer),
+        steps_(steps),
+        given_(std::move(given)),
+        gradients_(NoGradients(context)) {}
+
+  Result<std::vector<ValueId>> Run(ValueId dy) && {
+    Pair with = KeptKeys(steps_ - 1);
+    Pair arrived;  // Gradients of the steps behind, from the next rank.
+    for (std::int64_t step = steps_ - 1; step >= 0; --step) {
+      DRYDOCK_TRY(Pair sum, Step(step, with, dy));
+      if (arrived.key != kNoValue) {
+        DRYDOCK_TRY(sum.key, context_.Emit(ops::kAddN, {sum.key, arrived.key}));
+        DRYDOCK_TRY(sum.value, context_.Emit(ops::kAddN, {sum.value, arrived.value}));
+      }
+      if (step == 0) {
+        gradients_[kRingKeys] = sum.key;
+        gradients_[kRingKeys + 1] = sum.value;
+        break;
+      }
+      DRYDOCK_TRY(arrived, SendBack(sum));
+      if (transfer_ == RingTransfer::kSendReceive) {
+        DRYDOCK_TRY(with, SendBack(with));
+      } else {
+        with = KeptKeys(step - 1);
+      }
+    }
+    gradients_[kRingQuery] = query_parts_.front();
+    if (query_parts_.size() > 1) {
+      DRYDOCK_TRY(gradients_[kRingQuery], context_.Emit(ops::kAddN, query_parts_));
+    }
+    return std::move(gradients_);
   }
-  DRYDOCK_TRY(sum, context.Emit(ops::kAdd, {sum, part}));
-  return {};
-}
+
+ private:
+  [[nodiscard]] std::size_t FirstColumn() const {
+    const std::size_t kept =
+        transfer_ == RingTransfer::kExchange ? 2 * static_cast<std::size_t>(steps_) : 5;
+    return kRingKeys + kept;
+  }
+
+  [[nodiscard]] Pair KeptKeys(std::int64_t step) const {
+    if (transfer_ == RingTransfer::kSendReceive) {
+      Pair last{.key = in_[kRingKeys + 2], .value = in_[kRingKeys + 3]};
+      last.joined = Alike(last) ? in_[kRingKeys + 4] : kNoValue;
+      return last;
+    }
+    const std::size_t at = kRingKeys + 2 * static_cast<std::size_t>(step);
+    return {.key = in_[at], .value = in_[at + 1]};
+  }
+
+  [[nodiscard]] bool Alike(const Pair& pair) const {
+    return context_.TypeOf(pair.key) == context_.TypeOf(pair.value);
+  }
+
+  /// Gradients of the keys and values that step `step` attends to. That of the queries is added up:
+  /// in exchanges at the end, with messages at once.
+  Result<Pair> Step(std::int64_t step, const Pair& with, ValueId dy) {
+    std::vector<ValueId> operands = {in_[kRingQuery], with.key,  with.value, dy,
+                                     kNoValue,        kNoValue,  kNoValue,   kNoValue,
+                                     in_[kMaximum],   in_[kSum], kNoValue,   in_[kOut]};
+    std::size_t next = FirstColumn() + static_cast<std::size_t>(step) * given_.size();
+    std::optional<std::size_t> shift;
+    for (const std::int64_t place : given_) {
+      shift = kByKey[place] == kRealShift ? next : shift;
+      operands[kByKeyBackward[place]] = in_[next++];
+    }
+    AttrMap attrs = context_.node.attrs;
+    if (step > 0) {
+      attrs.erase(std::string(kRingMask));
+    }
+    DRYDOCK_TRY(const std::vector<ValueId> parts,
+                EmitAll(context_, "FlashAttentionScoreGrad", operands, std::move(attrs)));
+    if (shift) {
+      gradients_[*shift] = parts[3];
+    }
+    query_parts_.push_back(parts[0]);
+    if (transfer_ == RingTransfer::kSendReceive && query_parts_.size() > 1) {
+      DRYDOCK_TRY(const ValueId sum, context_.Emit(ops::kAdd, {parts[0], query_parts_.front()}));
+      query_parts_ = {sum};
+    }
+    return Pair{.key = parts[1], .value = parts[2]};
+  }
+
+  [[nodiscard]] Result<Pair> SendBack(const Pair& pair) const {
+    return MovePair(
+        pair, Alike(pair), transfer_, kRingBackward,
+        [this](std::string_view op, std::vector<ValueId> inputs, AttrMap attrs) {
+          return EmitAll(context_, op, std::move(inputs), std::move(attrs));
+        },
+        [this](std::string_view op, ValueId input, AttrMap attrs) {
+          return context_.EmitCollective(op, input, *context_.node.group, std::move(attrs));
+        });
+  }
+
+  const GradientContext& context_;
+  const std::vector<ValueId>& in_;
+  RingTransfer transfer_;
+  std::int64_t steps_;
+  std::vector<std::int64_t> given_;
+  std::vector<ValueId> gradients_;
+  std::vector<ValueId> query_parts_ = {};
+};
 
 Result<std::vector<ValueId>> GradientOfRing(const GradientContext& context) {
-  std::vector<ValueId> gradients = NoGradients(context);
   const Node& node = context.node;
   const ValueId dy = OutputGradient(context);
   if (dy == kNoValue || !node.group.has_value()) {
-    return gradients;
+    return NoGradients(context);
   }
-  const std::vector<ValueId>& in = node.inputs;
-  Travelling ring{.key = in[4], .value = in[5]};
-  DRYDOCK_TRY(const auto given, IntListAttr(node.attrs, std::string(kGiven)));
-  std::size_t next = 6;  // Columns of the step.
-  for (std::int64_t step = 0; step < GroupSize(*node.group); ++step) {
-    if (step > 0) {
-      for (ValueId* value : {&ring.key, &ring.value, &ring.key_gradient, &ring.value_gradient}) {
-        DRYDOCK_RETURN_IF_ERROR(Shift(context, *value));
-      }
-    }
-    std::vector<ValueId> operands = {in[3],    ring.key, ring.value, dy,    kNoValue, kNoValue,
-                                     kNoValue, kNoValue, in[1],      in[2], kNoValue, in[0]};
-    std::optional<std::size_t> shift;
-    for (const std::int64_t place : given.value_or(std::vector<std::int64_t>())) {
-      shift = kByKey[place] == kRealShift ? next : shift;
-      operands[kByKeyBackward[place]] = in[next++];
-    }
-    DRYDOCK_TRY(const std::vector<ValueId> parts,
-                EmitAll(context, "FlashAttentionScoreGrad", operands, node.attrs));
-    if (shift) {
-      gradients[*shift] = parts[3];
-    }
-    DRYDOCK_RETURN_IF_ERROR(AddTo(context, gradients[3], parts[0]));
-    DRYDOCK_RETURN_IF_ERROR(AddTo(context, ring.key_gradient, parts[1]));
-    DRYDOCK_RETURN_IF_ERROR(AddTo(context, ring.value_gradient, parts[2]));
-  }
-  DRYDOCK_RETURN_IF_ERROR(Shift(context, ring.key_gradient));
-  DRYDOCK_RETURN_IF_ERROR(Shift(context, ring.value_gradient));
-  gradients[4] = ring.key_gradient;
-  gradients[5] = ring.value_gradient;
-  return gradients;
+  DRYDOCK_TRY(const RingTransfer transfer, TransferOf(node.attrs));
+  DRYDOCK_TRY(const auto given, IntListAttr(node.attrs, kGiven));
+  return RingGradient(context, transfer, GroupSize(*node.group),
+                      given.value_or(std::vector<std::int64_t>()))
+      .Run(dy);
 }
 
-DRYDOCK_OP_NAMED(RingAttention, "_RingAttention", .family = "virtual",
-                 .signature =
-                     "_RingAttention()(out, softmax_max, softmax_sum, query, key, value, "
-                     "*columns)",
-                 .kind = OpKind::kView, .infer = InferFirst, .gradient = GradientOfRing,
-                 .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
+DRYDOCK_OP_NAMED(
+    RingAttention, "_RingAttention", .family = "virtual",
+    .signature = "_RingAttention()(out, softmax_max, softmax_sum, query, *keys_and_columns)",
+    .kind = OpKind::kView, .infer = InferFirst, .gradient = GradientOfRing,
+    .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
+
+// ---- Forward ------------------------------------------------------------------------------------
 
 /// Appends a node of several outputs.
 Result<std::vector<ValueId>> EmitNode(const LocalizeContext& context, std::string_view op,
@@ -246,60 +275,125 @@ Result<std::vector<ValueId>> EmitNode(const LocalizeContext& context, std::strin
 
 constexpr std::string_view kMoves = "keys and values of ring attention";
 
-/// What a rank holds after some steps of the ring.
-struct RingState {
-  std::vector<ValueId> moving = {};   ///< Keys and values of the step.
-  std::vector<ValueId> columns = {};  ///< Columns of the masks, of all steps.
-  std::vector<ValueId> joined = {};   ///< Result, maximum and sum of the parts so far.
-  ValueId softmax_out = kNoValue;
-};
-
-/// Joins the part of one step with those before it.
-Status JoinPart(const LocalizeContext& context, const std::vector<ValueId>& part,
-                RingState& state) {
-  if (state.joined.empty()) {
-    state.joined = {part[3], part[0], part[1]};
-    state.softmax_out = part[2];
-    return {};
-  }
-  AttrMap layout;
-  if (const auto it = context.spec.attrs.find("input_layout"); it != context.spec.attrs.end()) {
-    layout.insert(*it);
-  }
-  const std::vector<ValueId>& so_far = state.joined;
-  DRYDOCK_TRY(state.joined, EmitNode(context, "RingAttentionUpdate",
-                                     {so_far[0], so_far[1], so_far[2], part[3], part[0], part[1]},
-                                     std::move(layout)));
-  return {};
-}
-
-/// All steps: keys and values go around, each rank attends to them in turn.
-/// `given`: the operands of kByKey that the call has.
-Status GoAround(const LocalizeContext& context, const RingPlace& place,
-                const std::vector<ValueId>& inputs, const std::vector<std::int64_t>& given,
-                RingState& state) {
-  for (std::int64_t step = 0; step < GroupSize(place.group()); ++step) {
-    for (ValueId& value : state.moving) {
-      if (step > 0) {
-        DRYDOCK_TRY(value, EmitGroupCollective(context, ops::kRingShift, value, {{"ring", true}},
-                                               place.group(), CommReason::kRedistribution,
-                                               std::string(kMoves)));
+/// The forward steps of one attention.
+class Ring {
+ public:
+  Ring(const LocalizeContext& context, RingPlace place, RingTransfer transfer)
+      : context_(context),
+        place_(std::move(place)),
+        transfer_(transfer),
+        inputs_(context.spec.inputs) {
+    inputs_.resize(kFlashOperands, kNoValue);
+    for (std::size_t i = 0; i < std::size(kByKey); ++i) {
+      if (inputs_[kByKey[i]] != kNoValue) {
+        given_.push_back(static_cast<std::int64_t>(i));
       }
     }
+  }
+
+  /// Keys and values go around, each rank attends to them in turn.
+  Result<std::vector<ValueId>> Run() && {
+    const std::int64_t steps = GroupSize(place_.group());
+    Pair with{.key = inputs_[kKey], .value = inputs_[kValue]};
+    for (std::int64_t step = 0; step < steps; ++step) {
+      if (transfer_ == RingTransfer::kExchange || step == 0 || step == steps - 1) {
+        kept_.insert(kept_.end(), {with.key, with.value});
+      }
+      if (transfer_ == RingTransfer::kSendReceive && step == steps - 1) {
+        kept_.push_back(with.joined == kNoValue ? with.key : with.joined);
+      }
+      with.joined = kNoValue;  // Forward, what came is joined anew.
+      Pair next;
+      if (step < steps - 1) {
+        DRYDOCK_TRY(next, SendOn(with));
+      }
+      DRYDOCK_RETURN_IF_ERROR(Step(step, with));
+      with = next;
+    }
+    return End();
+  }
+
+ private:
+  Status Step(std::int64_t step, const Pair& with) {
     std::vector<ValueId> call(kFlashOperands, kNoValue);
-    call[kQuery] = inputs[kQuery];
-    call[kKey] = state.moving[0];
-    call[kValue] = state.moving[1];
-    for (const std::int64_t i : given) {
-      DRYDOCK_TRY(call[kByKey[i]], place.EmitColumns(inputs[kByKey[i]], step));
-      state.columns.push_back(call[kByKey[i]]);
+    call[kQuery] = inputs_[kQuery];
+    call[kKey] = with.key;
+    call[kValue] = with.value;
+    for (const std::int64_t i : given_) {
+      DRYDOCK_TRY(call[kByKey[i]], place_.EmitColumns(inputs_[kByKey[i]], step));
+      columns_.push_back(call[kByKey[i]]);
+    }
+    AttrMap attrs = context_.spec.attrs;
+    if (step == 0 && MakesMask()) {
+      attrs[std::string(kRingMask)] = true;
     }
     DRYDOCK_TRY(const std::vector<ValueId> part,
-                EmitNode(context, context.global.op, std::move(call), context.spec.attrs));
-    DRYDOCK_RETURN_IF_ERROR(JoinPart(context, part, state));
+                EmitNode(context_, context_.global.op, std::move(call), std::move(attrs)));
+    return JoinPart(part);
   }
-  return {};
-}
+
+  /// Without a mask MindSpore's ring makes its own one.
+  [[nodiscard]] bool MakesMask() const { return inputs_[kAttnMask] == kNoValue; }
+
+  /// Joins the part of one step with those before it.
+  Status JoinPart(const std::vector<ValueId>& part) {
+    if (joined_.empty()) {
+      joined_ = {part[3], part[0], part[1]};
+      softmax_out_ = part[2];
+      return {};
+    }
+    AttrMap layout;
+    if (const auto it = context_.spec.attrs.find("input_layout"); it != context_.spec.attrs.end()) {
+      layout.insert(*it);
+    }
+    DRYDOCK_TRY(joined_, EmitNode(context_, "RingAttentionUpdate",
+                                  {joined_[0], joined_[1], joined_[2], part[3], part[0], part[1]},
+                                  std::move(layout)));
+    return {};
+  }
+
+  [[nodiscard]] Result<Pair> SendOn(const Pair& pair) const {
+    const bool alike = context_.builder.TypeOf(pair.key) == context_.builder.TypeOf(pair.value);
+    return MovePair(
+        pair, alike, transfer_, kRingForward,
+        [this](std::string_view op, std::vector<ValueId> inputs, AttrMap attrs) {
+          return EmitNode(context_, op, std::move(inputs), std::move(attrs));
+        },
+        [this](std::string_view op, ValueId input, AttrMap attrs) {
+          return EmitGroupCollective(context_, op, input, std::move(attrs), place_.group(),
+                                     CommReason::kRedistribution, std::string(kMoves));
+        });
+  }
+
+  Result<std::vector<ValueId>> End() {
+    std::vector<ValueId> operands = joined_;
+    operands.push_back(inputs_[kQuery]);
+    operands.insert(operands.end(), kept_.begin(), kept_.end());
+    operands.insert(operands.end(), columns_.begin(), columns_.end());
+    AttrMap attrs = context_.spec.attrs;
+    attrs[std::string(kGiven)] = given_;
+    if (MakesMask()) {
+      attrs[std::string(kRingMask)] = true;
+    }
+    DRYDOCK_TRY(const std::vector<ValueId> out,
+                EmitNode(context_, "_RingAttention", std::move(operands), std::move(attrs)));
+    Graph& graph = context_.builder.mutable_graph();
+    Node& node = graph.nodes[ToIndex(graph.at(out[0]).producer)];
+    node.group = place_.group();  // The gradient sends around the same ring.
+    node.reason_text = kMoves;
+    return std::vector<ValueId>{joined_[1], joined_[2], softmax_out_, out[0]};
+  }
+
+  const LocalizeContext& context_;
+  RingPlace place_;
+  RingTransfer transfer_;
+  std::vector<ValueId> inputs_;
+  std::vector<std::int64_t> given_ = {};  ///< The operands of kByKey that the call has.
+  std::vector<ValueId> kept_ = {};        ///< Keys and values that backward begins with.
+  std::vector<ValueId> columns_ = {};     ///< Columns of the masks, of all steps.
+  std::vector<ValueId> joined_ = {};      ///< Result, maximum and sum of the parts so far.
+  ValueId softmax_out_ = kNoValue;
+};
 
 }  // namespace
 
@@ -328,30 +422,8 @@ Result<bool> IsRingAttention(const OpView& op, const AttentionForm& form, Sparse
 Result<std::vector<ValueId>> LocalizeRingAttention(const LocalizeContext& context,
                                                    AxisIndex sequence) {
   const AxisIndex axes[] = {sequence};
-  const GroupPattern group = HelperGroup(context, axes);
-  std::vector<ValueId> inputs = context.spec.inputs;
-  inputs.resize(kFlashOperands, kNoValue);
-  std::vector<std::int64_t> given;
-  for (std::size_t i = 0; i < std::size(kByKey); ++i) {
-    if (inputs[kByKey[i]] != kNoValue) {
-      given.push_back(static_cast<std::int64_t>(i));
-    }
-  }
-  RingState state{.moving = {inputs[kKey], inputs[kValue]}};
-  DRYDOCK_RETURN_IF_ERROR(
-      GoAround(context, RingPlace(context, group, sequence), inputs, given, state));
-  std::vector<ValueId> operands = state.joined;
-  operands.insert(operands.end(), {inputs[kQuery], inputs[kKey], inputs[kValue]});
-  operands.insert(operands.end(), state.columns.begin(), state.columns.end());
-  AttrMap attrs = context.spec.attrs;
-  attrs[std::string(kGiven)] = given;
-  DRYDOCK_TRY(const std::vector<ValueId> out,
-              EmitNode(context, "_RingAttention", std::move(operands), std::move(attrs)));
-  Graph& graph = context.builder.mutable_graph();
-  Node& node = graph.nodes[ToIndex(graph.at(out[0]).producer)];
-  node.group = group;  // The gradient sends keys, values and their gradients around the same ring.
-  node.reason_text = kMoves;
-  return std::vector<ValueId>{state.joined[1], state.joined[2], state.softmax_out, out[0]};
+  DRYDOCK_TRY(const RingTransfer transfer, TransferOf(context.spec.attrs));
+  return Ring(context, RingPlace(context, HelperGroup(context, axes), sequence), transfer).Run();
 }
 
 }  // namespace drydock::strategies
