@@ -354,6 +354,21 @@ Status PublishSpread(const Spread& spread, const MsrunOptions& options, const Co
   return {};
 }
 
+/// Whether files beside the reports, or a proof, are made of the job's kernels.
+/// @param files  what is written beside the reports
+bool NeedsKernels(const std::vector<std::string>& files, const MsrunOptions& options,
+                  const Context& context) {
+  return !files.empty() || options.sim_level != 1 || options.verify || options.sim_spread ||
+         TrackerFolder(context.environment, options.log_dir).has_value();
+}
+
+/// Room for the kernels of trials: the reports are made.
+void DropKernels(strategies::JobProgram& job) {
+  for (LocalProgram& program : job.programs) {
+    program.kernels = strategies::KernelGraph();
+  }
+}
+
 /// @param folder  of the reports
 /// @param spread  null where one host plays all ranks
 Result<ExitCode> SimulateIn(const OutputFolder& folder, const MsrunOptions& options,
@@ -379,7 +394,7 @@ Result<ExitCode> SimulateIn(const OutputFolder& folder, const MsrunOptions& opti
   DRYDOCK_TRY(const sim::DryRunOptions dry_run, DryRunOptionsOf(options, *job));
   std::string graph = options.export_graph ? GraphTextOf(*job) : std::string();
   const auto verified = NetworkToVerify(options, *job);
-  const Result<sim::DryRunResult> result = Play(*job, dry_run, options.threads, context, progress);
+  Result<sim::DryRunResult> result = Play(*job, dry_run, options.threads, context, progress);
   if (!result) {
     progress.End();
     return Reject(result.error(), *job, options, context, folder.writable);
@@ -390,6 +405,7 @@ Result<ExitCode> SimulateIn(const OutputFolder& folder, const MsrunOptions& opti
   if (std::string dumps = IrDumpFiles(*result, options); !dumps.empty()) {
     facts.files.push_back(std::move(dumps));
   }
+  const bool needs_kernels = NeedsKernels(facts.files, options, context);
   reports::ReportSet set = reports::BuildReports(std::move(facts), *result);
   if (!folder.writable) {
     set.summary.files.clear();
@@ -402,6 +418,9 @@ Result<ExitCode> SimulateIn(const OutputFolder& folder, const MsrunOptions& opti
     }
   }
   if (options.suggest && set.summary.verdict == "memory-exceeded") {
+    if (!needs_kernels) {
+      DropKernels(result->job);
+    }
     DRYDOCK_TRY(set.summary.trials, TryToFit(options, context, *job, *result, progress));
   }
   progress.End();

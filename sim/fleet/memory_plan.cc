@@ -40,7 +40,11 @@ class PlanBuilder {
   explicit PlanBuilder(const strategies::LocalProgram& program)
       : local_(program.local),
         graph_(program.kernels),
-        micro_batches_(program.from ? program.from->config.micro_batches : 1) {}
+        micro_batches_(program.from ? program.from->config.micro_batches : 1) {
+    for (const strategies::Node& node : local_.nodes) {
+      conditional_.push_back(node.attrs.contains(strategies::kConditional));
+    }
+  }
 
   MemoryPlan Build() && {
     AddBuffers();
@@ -174,9 +178,8 @@ class PlanBuilder {
   }
 
   [[nodiscard]] bool OfBranch(std::size_t kernel) const {
-    const KernelNode& node = graph_.nodes[kernel];
-    return node.origin != strategies::kNoNode &&
-           local_.at(node.origin).attrs.contains(strategies::kConditional);
+    const NodeId origin = graph_.nodes[kernel].origin;
+    return origin != strategies::kNoNode && conditional_[static_cast<std::size_t>(origin)];
   }
 
   /// Parameters that only a side of a branch uses stay where they are filled.
@@ -296,9 +299,12 @@ class PlanBuilder {
     PlannedKernel kernel{.stream = launch.stream,
                          .events = std::exchange(events_, {}),
                          .tag = static_cast<std::uint32_t>(launch.kernel)};
-    for (const KernelOperand& operand : TensorsRead(graph_, launch.kernel)) {
+    const std::vector<KernelOperand> read = TensorsRead(graph_, launch.kernel);
+    kernel.inputs.reserve(read.size());
+    for (const KernelOperand& operand : read) {
       kernel.inputs.push_back(BufferOf(operand));
     }
+    kernel.outputs.reserve(node.results.size());
     for (std::size_t i = 0; i < node.results.size(); ++i) {
       kernel.outputs.push_back(
           BufferOf({.node = launch.kernel, .item = static_cast<std::int32_t>(i)}));
@@ -333,6 +339,7 @@ class PlanBuilder {
   const KernelGraph& graph_;
   const std::int64_t micro_batches_;
   MemoryPlan plan_ = {};
+  std::vector<bool> conditional_ = {};    ///< Per node of the local program: of a branch's side.
   std::vector<std::int32_t> first_ = {};  ///< Per node: its first buffer.
   std::vector<bool> written_ = {};        ///< Per buffer: part of an update in place.
   std::map<std::int32_t, std::int32_t> last_of_stream_ = {};  ///< Last kernel on each stream.

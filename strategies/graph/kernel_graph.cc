@@ -45,6 +45,7 @@ std::vector<KernelOperand> RealOperands(const KernelGraph& graph, KernelId opera
 
 std::vector<KernelOperand> TensorsRead(const KernelGraph& graph, KernelId kernel) {
   std::vector<KernelOperand> operands;
+  operands.reserve(graph.at(kernel).inputs.size());
   for (const KernelId input : graph.at(kernel).inputs) {
     AppendReal(graph, input, 0, operands);
   }
