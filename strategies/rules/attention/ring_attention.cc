@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/rules/attention/flash_attention.h"
 #include "strategies/rules/common/array_math.h"
@@ -78,8 +79,6 @@ class RingPlace {
 
 constexpr std::string_view kGiven = "by_key";  ///< Attribute: places in kByKey that are given.
 
-constexpr std::string_view kDirection = "ring";
-
 /// How an attention's data go around, by what the script set on it.
 Result<RingTransfer> TransferOf(const AttrMap& attrs) {
   DRYDOCK_TRY(const bool messages, BoolAttr(attrs, "enable_ra_send_recv", false));
@@ -100,7 +99,7 @@ struct Pair {
 template <typename Emit, typename Move>
 Result<Pair> MovePair(const Pair& pair, bool alike, RingTransfer transfer,
                       std::string_view direction, const Emit& emit, const Move& move) {
-  const AttrMap attrs = {{std::string(kDirection), std::string(direction)}};
+  const AttrMap attrs = {{std::string(kRingDirection), std::string(direction)}};
   const auto shift = [&](ValueId value) -> Result<ValueId> {
     if (transfer == RingTransfer::kExchange) {
       return move(ops::kRingShift, value, attrs);
@@ -257,7 +256,7 @@ Result<std::vector<ValueId>> GradientOfRing(const GradientContext& context) {
 DRYDOCK_OP_NAMED(
     RingAttention, "_RingAttention", .family = "virtual",
     .signature = "_RingAttention()(out, softmax_max, softmax_sum, query, *keys_and_columns)",
-    .kind = OpKind::kView, .infer = InferFirst, .gradient = GradientOfRing,
+    .kind = OpKind::kView, .infer = InferFirst, .gradient = GradientOfRing, .lower = LowerToOperand,
     .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kFree);
 
 // ---- Forward ------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ enum class RingTransfer : std::uint8_t {
 };
 
 inline constexpr std::string_view kRingMask = "ring_mask";     ///< Attribute: there is such a mask.
+inline constexpr std::string_view kRingDirection = "ring";     ///< Attribute of a shift.
 inline constexpr std::string_view kRingForward = "forward";    ///< To the next member.
 inline constexpr std::string_view kRingBackward = "backward";  ///< To the previous one.
 

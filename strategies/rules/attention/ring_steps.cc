@@ -24,11 +24,9 @@ namespace {
 
 // ---- Shift by one place in the ring -------------------------------------------------------------
 
-constexpr std::string_view kDirection = "ring";  ///< kRingForward or kRingBackward.
-
 Result<std::vector<TensorType>> InferShift(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
-  if (!op.attrs->contains(kDirection)) {
+  if (!op.attrs->contains(kRingDirection)) {
     return UnsupportedForm(
         op, "'" + std::string(op.op) + "' between ranks that the script chooses is not handled");
   }
@@ -36,7 +34,7 @@ Result<std::vector<TensorType>> InferShift(const OpView& op) {
 }
 
 bool GoesForward(const Node& node) {
-  return TextAttr(node.attrs, kDirection, "").value_or("") == kRingForward;
+  return TextAttr(node.attrs, kRingDirection, "").value_or("") == kRingForward;
 }
 
 /// Forward, data of member m arrive at member m + 1, of the last one at the first.
