@@ -456,6 +456,10 @@ Status CheckMasterOfOthers(const MsrunOptions& o) {
 
 /// Combinations that only a real start minds.
 Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
+  if (o.script.ends_with(".json")) {
+    return FailUsage("'" + o.script + "' is no script: a graph document has no ranks to start",
+                     "add --sim_level=1 for a dry run of it");
+  }
   for (const std::string_view name :
        {"sim_rank_id",    "detail",      "devices_per_node", "html",           "sqlite",
         "sarif",          "annotations", "export",           "fail_on_memory", "strict",

@@ -196,6 +196,15 @@ TEST(MsrunOptions, DryRunFlagsNeedADryRun) {
   }
 }
 
+TEST(MsrunOptions, GraphDocumentsAreNotStarted) {
+  const auto started = ReadWords({"model.json"});
+  ASSERT_FALSE(started);
+  EXPECT_EQ(ExitCodeOf(started.error()), ExitCode::kUsage);
+  EXPECT_THAT(started.error().message, HasSubstr("'model.json' is no script"));
+  EXPECT_THAT(started.error().hint, HasSubstr("--sim_level=1"));
+  EXPECT_TRUE(ReadWords({"--sim_level=1", "model.json"}));
+}
+
 TEST(MsrunOptions, SimulatedRankMustBeInTheJob) {
   EXPECT_EQ(Read({"--sim_level=1", "--sim_rank_id=7"}).sim_rank_id, 7);
   EXPECT_THAT(MessageFor({"--sim_level=1", "--sim_rank_id=8"}),

@@ -120,8 +120,8 @@ class Settings:
         session.warn_limit("offload() of cells is not modelled: memory is reported without it", at_line=True)
 
     def place(self, role, rank_id):
-        raise Unsupported("mindspore.nn.Cell.place", "place() of cells on other processes is not handled",
-                          "leave place() out to see what one process needs for all of the network")
+        raise Unsupported("mindspore.nn.Cell.place", "place() of cells on other processes is not handled; MindSpore 2.10 has no "
+                          "Cell.place() any more", "leave place() out to see what one process needs for all of the network")
 
     def set_comm_fusion(self, fusion_type, recurse=True):
         if isinstance(fusion_type, bool) or not isinstance(fusion_type, int) or fusion_type < 0:
