@@ -47,7 +47,8 @@ struct CollectiveReport {
     field("index", &CollectiveReport::index,
           "Position in the order every rank issues them, from 0.");
     field("kind", &CollectiveReport::kind,
-          "Operator: AllReduce, AllGather, ReduceScatter, AlltoAll, NeighborExchangeV2.");
+          "Operator: AllReduce, AllGather, ReduceScatter, AlltoAll, Broadcast, Send, Receive, "
+          "NeighborExchange(V2).");
     field("name", &CollectiveReport::name, "Full name of the node in the program of a rank.");
     field("group", &CollectiveReport::group, "`id` of the group pattern.");
     field("group_size", &CollectiveReport::group_size, "Ranks that take part.");
