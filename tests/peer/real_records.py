@@ -124,7 +124,7 @@ EXPECTED = {
     ("telechat_35b", 0): (7, 11, True),
     ("telechat_39b_a12b", 0): (18, 27, True),
     ("llama3_70b", 7): (1, 1, True),
-    ("qwen2_5_14b_128k", 0): (4, 3, False),
+    ("qwen2_5_14b_128k", 0): (2, 2, False),
     ("qwen2_5_32b_8k", 0): (1, 4, True),
     ("telechat_115b", 0): (11, 7, True),
     ("qwen2_5_72b", 0): (36, 34, True),
