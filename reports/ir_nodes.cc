@@ -57,11 +57,9 @@ std::vector<std::string> VariableNames(const Graph& graph) {
   std::set<std::pair<std::int32_t, std::string>> later;
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
-    if (node.place < 0 || graph.stacks[static_cast<std::size_t>(node.place)].empty()) {
-      continue;
-    }
-    if (later.emplace(node.place, node.scope).second) {
-      names[n] = AssignedName(graph.stacks[static_cast<std::size_t>(node.place)].front().text);
+    const std::optional<SourcePlace> place = strategies::AppliedPlaceOf(graph, node);
+    if (place && later.emplace(node.place, node.scope).second) {
+      names[n] = AssignedName(place->text);
     }
   }
   return names;

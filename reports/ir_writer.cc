@@ -204,7 +204,7 @@ void IrSubgraphWriter::AddComments(const Node& node, const IrNodeFacts& facts) {
     return;
   }
   for (const SourcePlace& place :
-       CallChain(context_.graph->stacks[static_cast<std::size_t>(node.place)])) {
+       CallChain(context_.graph->stacks[static_cast<std::size_t>(node.place)].frames)) {
     lines_ += "      " + IrPlaceText(place, context_.style) + "\n";
   }
 }

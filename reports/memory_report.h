@@ -52,7 +52,9 @@ struct PeakTensorReport {
           "Cell that this operator belongs to; of backward operators the Cell of the forward one.");
     field("bytes", &PeakTensorReport::bytes, "Bytes it occupies, rounding included.");
     field("tensor", &PeakTensorReport::tensor, "Type and shape on one rank; empty for workspace.");
-    field("place", &PeakTensorReport::place, "Line of the script that makes or first uses it.");
+    field(
+        "place", &PeakTensorReport::place,
+        "Line of the script that makes it (a parameter's or its layer's), or that first uses it.");
   }
 };
 
@@ -89,7 +91,9 @@ struct TensorReport {
           "Kernel before whose launch it is placed; -1: it is there from the beginning.");
     field("last_kernel", &TensorReport::last_kernel,
           "Last kernel at whose launch it is there; the last one of the step if it stays.");
-    field("place", &TensorReport::place, "Line of the script that makes or first uses it.");
+    field(
+        "place", &TensorReport::place,
+        "Line of the script that makes it (a parameter's or its layer's), or that first uses it.");
   }
 };
 

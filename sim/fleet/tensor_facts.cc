@@ -179,7 +179,10 @@ PeakTensor TensorFacts::Describe(const PeakBuffer& buffer) const {
     if (tensor.name.empty()) {
       tensor.name = KernelResultName(graph, value);
     }
-  } else if (tensor.name.empty()) {
+    return tensor;
+  }
+  tensor.place = MadePlaceOf(graph, result.value);
+  if (tensor.name.empty()) {
     tensor.name = "constant";
   }
   return tensor;

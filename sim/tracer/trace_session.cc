@@ -107,6 +107,16 @@ Result<strategies::ParameterRole> RoleFrom(const json& request) {
                     "' is not one of weight, optimizer_state, hyper, accumulated_gradient");
 }
 
+/// An index of a stack that is there, -1 if the field is absent.
+Result<std::int32_t> StackField(const json& request, std::string_view name,
+                                const strategies::Graph& graph) {
+  DRYDOCK_TRY(const std::int64_t stack, IntFieldOr(request, name, -1));
+  if (stack < -1 || stack >= std::ssize(graph.stacks)) {
+    return BadRequest("field '" + std::string(name) + "' of a trace request is out of range");
+  }
+  return static_cast<std::int32_t>(stack);
+}
+
 /// What shard() may say about a node, before or after the node was recorded.
 struct Sharding {
   std::optional<strategies::Strategy> in_strategy = {};
@@ -118,11 +128,7 @@ struct Sharding {
 
 Result<Sharding> ShardingFrom(const json& request, const strategies::Graph& graph) {
   Sharding sharding;
-  DRYDOCK_TRY(const std::int64_t place, IntFieldOr(request, "shard_stack", -1));
-  if (place < -1 || place >= std::ssize(graph.stacks)) {
-    return BadRequest("field 'shard_stack' of a trace request is out of range");
-  }
-  sharding.place = static_cast<std::int32_t>(place);
+  DRYDOCK_TRY(sharding.place, StackField(request, "shard_stack", graph));
   DRYDOCK_TRY(sharding.in_strategy, StrategyField(request, "strategy"));
   DRYDOCK_TRY(sharding.out_strategy, StrategyField(request, "out_strategy"));
   DRYDOCK_TRY(sharding.in_layout, LayoutsField(request, "in_layout"));
@@ -341,6 +347,7 @@ Result<json> TraceSession::AddParameter(const json& request) {
   info.layerwise_parallel = BoolFieldOr(request, "layerwise_parallel", false);
   info.parallel_optimizer = BoolFieldOr(request, "parallel_optimizer", true);
   DRYDOCK_TRY(info.comm_fusion, IntFieldOr(request, "comm_fusion", 1));
+  DRYDOCK_TRY(info.place, StackField(request, "stack", builder_->graph()));
   DRYDOCK_TRY(const ValueId id, builder_->AddParameter(std::move(name), std::move(type), info));
   return ValueJson(id);
 }
@@ -360,7 +367,10 @@ Result<json> TraceSession::AddStack(const json& request) {
   strategies::SourceStack stack;
   for (const json& frame : *frames) {
     DRYDOCK_TRY(SourcePlace place, PlaceFrom(frame));
-    stack.push_back(std::move(place));
+    stack.frames.push_back(std::move(place));
+  }
+  if (const auto layer = request.find("layer"); layer != request.end() && !layer->is_null()) {
+    DRYDOCK_TRY(stack.layer, PlaceFrom(*layer));
   }
   return json{{"stack", builder_->AddStack(std::move(stack))}};
 }

@@ -237,6 +237,16 @@ std::vector<std::vector<std::int64_t>> WithTrailingNone(const TensorLayout& layo
   return map;
 }
 
+/// True for a stack that also names the line of its layer.
+bool HasFrames(JsonView value) {
+  if (value.kind() != JsonKind::kObject) {
+    return false;
+  }
+  const auto members = value.Members();
+  return std::ranges::any_of(members,
+                             [](const auto& member) { return member.first.AsText() == "frames"; });
+}
+
 }  // namespace
 
 Result<AttrMap> ReadJsonAttrs(JsonView value) {
@@ -251,11 +261,19 @@ Result<AttrMap> ReadJsonAttrs(JsonView value) {
 
 Result<SourceStack> ReadJsonStack(JsonView value) {
   SourceStack stack;
-  const std::vector<JsonView> frames =
+  std::vector<JsonView> frames =
       value.kind() == JsonKind::kArray ? value.Elements() : std::vector<JsonView>{value};
+  if (HasFrames(value)) {
+    DRYDOCK_TRY(ObjectReader object, ObjectReader::Make(value, "a source stack"));
+    DRYDOCK_TRY(const JsonView layer, object.Require("layer"));
+    DRYDOCK_TRY(stack.layer, ReadFrame(layer));
+    DRYDOCK_TRY(const JsonView list, object.Require("frames"));
+    DRYDOCK_TRY(frames, ReadJsonList(list, "frames"));
+    DRYDOCK_RETURN_IF_ERROR(object.Finish());
+  }
   for (const JsonView frame : frames) {
     DRYDOCK_TRY(SourcePlace place, ReadFrame(frame));
-    stack.push_back(std::move(place));
+    stack.frames.push_back(std::move(place));
   }
   return stack;
 }
@@ -297,12 +315,17 @@ void AppendJsonAttrs(std::string& out, const AttrMap& attrs) {
 }
 
 void AppendJsonStack(std::string& out, const SourceStack& stack) {
-  out += '[';
-  for (std::size_t i = 0; i < stack.size(); ++i) {
-    out += i > 0 ? "," : "";
-    AppendFrame(out, stack[i]);
+  if (stack.layer) {
+    out += "{\"layer\":";
+    AppendFrame(out, *stack.layer);
+    out += ",\"frames\":";
   }
-  out += ']';
+  out += '[';
+  for (std::size_t i = 0; i < stack.frames.size(); ++i) {
+    out += i > 0 ? "," : "";
+    AppendFrame(out, stack.frames[i]);
+  }
+  out += stack.layer ? "]}" : "]";
 }
 
 void AppendJsonIntLists(std::string& out, const std::vector<std::vector<std::int64_t>>& lists) {

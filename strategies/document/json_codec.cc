@@ -66,13 +66,13 @@ class DocumentReader {
 
  private:
   Status ReadSections(const Sections& sections) {
+    DRYDOCK_RETURN_IF_ERROR(ForEach(sections.stacks, "stacks", &DocumentReader::ReadStack));
     DRYDOCK_RETURN_IF_ERROR(ForEach(sections.inputs, "inputs", &DocumentReader::ReadInput));
     DRYDOCK_RETURN_IF_ERROR(
         ForEach(sections.parameters, "parameters", &DocumentReader::ReadParameter));
     DRYDOCK_RETURN_IF_ERROR(ResolveStates());
     DRYDOCK_RETURN_IF_ERROR(
         ForEach(sections.constants, "constants", &DocumentReader::ReadConstant));
-    DRYDOCK_RETURN_IF_ERROR(ForEach(sections.stacks, "stacks", &DocumentReader::ReadStack));
     if (sections.nodes) {
       DRYDOCK_RETURN_IF_ERROR(ReadJsonNodes(*sections.nodes, labels_, builder_));
     }
@@ -151,6 +151,9 @@ class DocumentReader {
     DRYDOCK_TRY(info.layerwise_parallel, BoolField(object, "layerwise_parallel", false));
     DRYDOCK_TRY(info.parallel_optimizer, BoolField(object, "parallel_optimizer", true));
     DRYDOCK_TRY(info.comm_fusion, IntField(object, "comm_fusion", 1));
+    if (const auto place = object.Find("place")) {
+      DRYDOCK_TRY(info.place, ReadJsonPlace(*place, builder_));
+    }
     DRYDOCK_RETURN_IF_ERROR(object.Finish());
     return Declare(builder_.AddParameter(name, std::move(type), info), object, name, label);
   }

@@ -62,7 +62,8 @@ class ObjectReader {
 [[nodiscard]] Result<TensorType> ReadJsonType(ObjectReader& object, std::string_view shape_field);
 /// A list of operator attributes by name.
 [[nodiscard]] Result<AttrMap> ReadJsonAttrs(JsonView value);
-/// "net.py:41:34", {"file","line","column","text"}, or a list of these, innermost first.
+/// "net.py:41:34", {"file","line","column","text"}, a list of these, innermost first, or
+/// {"layer": one of these, "frames": the list}.
 [[nodiscard]] Result<SourceStack> ReadJsonStack(JsonView value);
 /// {"device_matrix":[2,2],"alias_name":["dp","mp"],"tensor_map":["dp",["mp"],"None",-1]} for each
 /// tensor.

@@ -47,20 +47,6 @@ Result<std::vector<std::optional<std::string>>> ReadLabels(ObjectReader& object,
   return labels;
 }
 
-Result<std::int32_t> ReadPlace(JsonView value, GraphBuilder& builder) {
-  if (value.kind() == JsonKind::kInt) {
-    const std::size_t count = builder.graph().stacks.size();
-    if (value.AsInt() < 0 || value.AsInt() >= static_cast<std::int64_t>(count)) {
-      return FailAtJson(value, "graph:place",
-                        "'place' is " + std::to_string(value.AsInt()) + ", but 'stacks' has " +
-                            std::to_string(count) + " entries");
-    }
-    return static_cast<std::int32_t>(value.AsInt());
-  }
-  DRYDOCK_TRY(SourceStack stack, ReadJsonStack(value));
-  return builder.AddStack(std::move(stack));
-}
-
 Result<Phase> ReadPhase(ObjectReader& object) {
   const std::optional<JsonView> value = object.Find("phase");
   if (!value) {
@@ -110,10 +96,10 @@ Status ReadProperties(ObjectReader& object, Node& node, GraphBuilder& builder) {
   }
   node.segment = static_cast<std::int32_t>(segment);
   if (const auto place = object.Find("place")) {
-    DRYDOCK_TRY(node.place, ReadPlace(*place, builder));
+    DRYDOCK_TRY(node.place, ReadJsonPlace(*place, builder));
   }
   if (const auto place = object.Find("shard_place")) {
-    DRYDOCK_TRY(node.shard_place, ReadPlace(*place, builder));
+    DRYDOCK_TRY(node.shard_place, ReadJsonPlace(*place, builder));
   }
   return {};
 }
@@ -330,6 +316,20 @@ std::string LabelTable::Nearest(std::string_view label) const {
   }
   std::ranges::sort(names);  // the table's order must not show
   return NearestWord(label, names);
+}
+
+Result<std::int32_t> ReadJsonPlace(JsonView value, GraphBuilder& builder) {
+  if (value.kind() == JsonKind::kInt) {
+    const std::size_t count = builder.graph().stacks.size();
+    if (value.AsInt() < 0 || value.AsInt() >= static_cast<std::int64_t>(count)) {
+      return FailAtJson(value, "graph:place",
+                        "'place' is " + std::to_string(value.AsInt()) + ", but 'stacks' has " +
+                            std::to_string(count) + " entries");
+    }
+    return static_cast<std::int32_t>(value.AsInt());
+  }
+  DRYDOCK_TRY(SourceStack stack, ReadJsonStack(value));
+  return builder.AddStack(std::move(stack));
 }
 
 Status ReadJsonNodes(JsonView nodes, LabelTable& labels, GraphBuilder& builder) {

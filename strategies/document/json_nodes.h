@@ -34,6 +34,11 @@ class LabelTable {
   std::unordered_map<std::string, Declaration> declared_ = {};
 };
 
+/// A place of a node or parameter: an index into the stacks that `builder` has, or a stack that is
+/// added to them.
+/// @error kInvalidArgument  no such index, not a stack
+[[nodiscard]] Result<std::int32_t> ReadJsonPlace(JsonView value, GraphBuilder& builder);
+
 /// Reads "nodes" into `builder`; operands are looked up in `labels`, results are added there.
 /// @error kInvalidArgument  undefined name, use before definition, cycle, illegal operand, unknown
 /// field

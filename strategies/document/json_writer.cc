@@ -203,6 +203,10 @@ class DocumentWriter {
       Field("comm_fusion");
       out_ += std::to_string(parameter.comm_fusion);
     }
+    if (parameter.place >= 0) {
+      Field("place");
+      out_ += std::to_string(parameter.place);
+    }
     out_ += '}';
   }
 

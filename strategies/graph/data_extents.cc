@@ -1,33 +1,15 @@
 #include "strategies/graph/data_extents.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "base/text.h"
+#include "strategies/graph/place_notes.h"
 
 namespace drydock::strategies {
 namespace {
-
-bool IsPartOfNumber(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
-
-/// True if the text has the number as a word of its own.
-bool NamesNumber(std::string_view text, std::int64_t number) {
-  const std::string word = std::to_string(number);
-  for (std::size_t at = text.find(word); at != std::string_view::npos;
-       at = text.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || !IsPartOfNumber(text[at - 1])) &&
-        (end == text.size() || !IsPartOfNumber(text[end]))) {
-      return true;
-    }
-  }
-  return false;
-}
 
 bool HasExtent(const Graph& graph, std::span<const ValueId> operands, std::int64_t extent) {
   return std::ranges::any_of(operands, [&](ValueId operand) {

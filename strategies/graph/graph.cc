@@ -5,11 +5,34 @@
 
 namespace drydock::strategies {
 
+namespace {
+
+const SourceStack* StackAt(const Graph& graph, std::int32_t place) {
+  return place < 0 ? nullptr : &graph.stacks[static_cast<std::size_t>(place)];
+}
+
+std::optional<SourcePlace> InnermostOf(const SourceStack* stack) {
+  return stack == nullptr || stack->frames.empty() ? std::nullopt
+                                                   : std::optional(stack->frames.front());
+}
+
+}  // namespace
+
 std::optional<SourcePlace> PlaceOf(const Graph& graph, const Node& node) {
-  if (node.place < 0 || graph.stacks[static_cast<std::size_t>(node.place)].empty()) {
+  const SourceStack* stack = StackAt(graph, node.place);
+  return stack != nullptr && stack->layer ? stack->layer : InnermostOf(stack);
+}
+
+std::optional<SourcePlace> AppliedPlaceOf(const Graph& graph, const Node& node) {
+  return InnermostOf(StackAt(graph, node.place));
+}
+
+std::optional<SourcePlace> MadePlaceOf(const Graph& graph, ValueId value) {
+  const Value& held = graph.at(value);
+  if (held.kind != ValueKind::kParameter) {
     return std::nullopt;
   }
-  return graph.stacks[static_cast<std::size_t>(node.place)].front();
+  return InnermostOf(StackAt(graph, graph.parameters[static_cast<std::size_t>(held.detail)].place));
 }
 
 std::optional<SourcePlace> ShardPlaceOf(const Graph& graph, const Node& node) {

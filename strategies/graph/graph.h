@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,6 +60,7 @@ struct Parameter {
   bool layerwise_parallel = false;
   bool parallel_optimizer = true;
   std::int64_t comm_fusion = 1;
+  std::int32_t place = -1;  ///< Index in Graph::stacks: where the user's script makes it.
 };
 
 /// Contents of a constant, if they are small enough to matter; row major.
@@ -114,8 +116,18 @@ struct Node {
   std::int32_t pair = -1;
 };
 
-/// Source frames of a node, innermost (the operator's own line) first.
-using SourceStack = std::vector<SourcePlace>;
+/// Where a script is when it applies an operator.
+struct SourceStack {
+  SourceStack() = default;
+  SourceStack(std::initializer_list<SourcePlace> list) : frames(list) {}
+  friend bool operator==(const SourceStack&, const SourceStack&) = default;
+
+  /// Source frames, innermost (the operator's own line) first.
+  std::vector<SourcePlace> frames = {};
+  /// The line that makes the layer, where no line of the script's applies it: a loss that
+  /// `Model.train` calls, a layer of a SequentialCell.
+  std::optional<SourcePlace> layer = {};
+};
 
 /// Operators in execution order with their tensors: what a script computes in one step.
 ///
@@ -140,8 +152,15 @@ struct Graph {
 /// ask: what there is to know of it is in its entry.
 [[nodiscard]] bool SameOperator(const Node& a, const Node& b);
 
-/// Place of the user's line that applies a node, if known.
+/// Place of the user's line that holds a node, if known: the one that applies it, or else the one
+/// that makes its layer.
 [[nodiscard]] std::optional<SourcePlace> PlaceOf(const Graph& graph, const Node& node);
+
+/// Place of the innermost line of the user's that runs when a node is applied.
+[[nodiscard]] std::optional<SourcePlace> AppliedPlaceOf(const Graph& graph, const Node& node);
+
+/// Place of the user's line that makes a parameter; nothing for other values.
+[[nodiscard]] std::optional<SourcePlace> MadePlaceOf(const Graph& graph, ValueId value);
 
 /// Place of the user's line that gives a node its strategy; that of its use if only this is known.
 [[nodiscard]] std::optional<SourcePlace> ShardPlaceOf(const Graph& graph, const Node& node);

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "strategies/graph/place_notes.h"
 #include "strategies/operators/op_entry.h"
 #include "strategies/operators/op_signature.h"
 
@@ -107,19 +108,21 @@ ValueId GraphBuilder::AddScalar(double value, DType dtype) {
 }
 
 Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
+  const auto fail = [this, &spec](Error error) {
+    return tl::unexpected(AtNodeLine(WithMadeNotes(std::move(error), graph_, spec.inputs), graph_,
+                                     Node{.place = spec.place}));
+  };
   const OpEntry* entry = FindOp(spec.op);
-  const std::optional<SourcePlace> place = PlaceOf(graph_, Node{.place = spec.place});
   if (entry == nullptr) {
-    return tl::unexpected(WithPlace(UnknownOp(spec.op).value(), place));
+    return fail(UnknownOp(spec.op).value());
   }
   if (entry->infer == nullptr) {
-    return tl::unexpected(WithPlace(
+    return fail(
         Fail(ErrorCode::kUnsupported, "operator '" + std::string(spec.op) + "' has no shape rule")
-            .value(),
-        place));
+            .value());
   }
   if (Status status = CheckOperands(*entry, spec.inputs); !status) {
-    return tl::unexpected(WithPlace(std::move(status).error(), place));
+    return fail(std::move(status).error());
   }
   std::vector<TensorType> types;
   for (const ValueId input : spec.inputs) {
@@ -131,11 +134,11 @@ Result<NodeId> GraphBuilder::AddNode(NodeSpec spec) {
       .op = entry->name, .inputs = types, .attrs = &spec.attrs, .absent = AbsentBits(spec.inputs)};
   Result<std::vector<TensorType>> outputs = entry->infer(view);
   if (!outputs) {
-    return tl::unexpected(WithPlace(std::move(outputs).error(), place));
+    return fail(std::move(outputs).error());
   }
   for (const TensorType& type : *outputs) {
     if (Status status = CheckType(type, "the result of '" + std::string(spec.op) + "'"); !status) {
-      return tl::unexpected(WithPlace(std::move(status).error(), place));
+      return fail(std::move(status).error());
     }
   }
   return AddNodeWithTypes(std::move(spec), *std::move(outputs));

@@ -149,6 +149,9 @@ class GraphMaker {
     if (!builder.graph().parameters.empty() && Flag()) {
       info.state_of = builder.graph().parameters.front().value;
     }
+    if (Flag()) {
+      info.place = builder.AddStack({{.file = "net.py", .line = 7, .column = 2, .text = Word()}});
+    }
     (void)builder.AddParameter(name, Type(), info);
   }
   void AddConstant(GraphBuilder& builder) {
@@ -172,9 +175,12 @@ class GraphMaker {
     spec.instance_name = Word();
     spec.phase = static_cast<Phase>(Number(0, 2));
     if (Flag()) {
-      spec.place =
-          builder.AddStack({{.file = "a:b.py", .line = 3, .column = 4, .text = Word()},
-                            {.file = Word(), .line = static_cast<std::int32_t>(Number(0, 9))}});
+      SourceStack stack = {{.file = "a:b.py", .line = 3, .column = 4, .text = Word()},
+                           {.file = Word(), .line = static_cast<std::int32_t>(Number(0, 9))}};
+      if (Flag()) {
+        stack.layer = SourcePlace{.file = "net.py", .line = 5, .column = 1, .text = Word()};
+      }
+      spec.place = builder.AddStack(std::move(stack));
     }
     std::vector<TensorType> types(static_cast<std::size_t>(Number(0, 3)));
     for (TensorType& type : types) {
@@ -220,6 +226,7 @@ void ExpectSameValues(const Graph& a, const Graph& b) {
     EXPECT_EQ(a.parameters[i].layerwise_parallel, b.parameters[i].layerwise_parallel);
     EXPECT_EQ(a.parameters[i].parallel_optimizer, b.parameters[i].parallel_optimizer);
     EXPECT_EQ(a.parameters[i].comm_fusion, b.parameters[i].comm_fusion);
+    EXPECT_EQ(a.parameters[i].place, b.parameters[i].place);
   }
   ASSERT_EQ(a.constants.size(), b.constants.size());
   for (std::size_t i = 0; i < a.constants.size(); ++i) {

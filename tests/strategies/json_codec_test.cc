@@ -131,6 +131,34 @@ TEST(GraphDocument, NodesWithoutAPlaceGetTheirLineInTheDocument) {
   EXPECT_EQ(PlaceOf(document->graph, document->graph.nodes[1])->file, "net.py");
 }
 
+TEST(GraphDocument, ParametersKnowTheLineThatMakesThem) {
+  const auto document = ReadGraphDocument(Document(R"("parameters":[
+      {"name":"w","shape":[2],"dtype":"float32","place":1},
+      {"name":"b","shape":[2],"dtype":"float32","place":"net.py:9:5"},
+      {"name":"old","shape":[2],"dtype":"float32"}],
+      "stacks":[["net.py:3:1"],["net.py:7:9","net.py:20:1"]])"),
+                                          "g.json", EightRanks());
+  ASSERT_TRUE(document) << document.error().message;
+  const Graph& graph = document->graph;
+  EXPECT_EQ(MadePlaceOf(graph, graph.parameters[0].value),
+            (SourcePlace{.file = "net.py", .line = 7, .column = 9}));
+  EXPECT_EQ(MadePlaceOf(graph, graph.parameters[1].value),
+            (SourcePlace{.file = "net.py", .line = 9, .column = 5}));
+  EXPECT_EQ(MadePlaceOf(graph, graph.parameters[2].value), std::nullopt);
+}
+
+TEST(GraphDocument, StackThatNamesTheLineOfItsLayer) {
+  const auto document = ReadGraphDocument(Document(R"("nodes":[{"op":"A","output_types":[],
+      "place":{"layer":"net.py:5:8","frames":["net.py:30:1"]}}])"),
+                                          "g.json", EightRanks());
+  ASSERT_TRUE(document) << document.error().message;
+  const Node& node = document->graph.nodes[0];
+  EXPECT_EQ(PlaceOf(document->graph, node)->line, 5);
+  EXPECT_EQ(AppliedPlaceOf(document->graph, node)->line, 30);
+  const Error lacking = ErrorOf(Document(R"("stacks":[{"frames":["net.py:30:1"]}])"));
+  EXPECT_THAT(lacking.message, HasSubstr("has no field 'layer'"));
+}
+
 TEST(GraphDocument, ParametersKnowTheirRoleAndWeight) {
   const auto document = ReadGraphDocument(Document(R"("parameters":[
           {"name":"moments.w","shape":[4],"dtype":"float32","state_of":"w"},

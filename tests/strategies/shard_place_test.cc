@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "strategies/document/json_codec.h"
@@ -76,6 +77,70 @@ TEST(ShardPlace, AllIllegalStrategiesAreNamedTheFirstOneAsTheError) {
   }
   EXPECT_TRUE(also.starts_with("also refused: net.py:5: ")) << also;
   EXPECT_EQ(also.find("net.py:4"), std::string::npos);
+}
+
+/// Two products with one weight of shape (32, 16), made in line 5, used in lines 7 and 8.
+Graph TwoUses(const Strategy& first, const Strategy& second) {
+  GraphBuilder builder("net");
+  const ValueId x = *builder.AddInput("x", {.shape = {16, 32}});
+  const std::int32_t made = builder.AddStack({{.file = "net.py", .line = 5}});
+  const ValueId w = *builder.AddParameter("w", {.shape = {32, 16}}, {.place = made});
+  std::vector<ValueId> products;
+  for (const Strategy& strategy : {first, second}) {
+    const auto line = static_cast<std::int32_t>(7 + products.size());
+    const std::int32_t place =
+        builder.AddStack({{.file = "net.py", .line = line, .text = "  self.mm(x, self.w)"}});
+    products.push_back(*builder.Emit({.op = "MatMul", .inputs = {x, w}, .place = place}));
+    builder.mutable_graph().nodes.back().in_strategy = strategy;
+  }
+  builder.SetOutputs(products);
+  return std::move(builder).Take();
+}
+
+TEST(MadePlace, WeightInTwoLayoutsIsRefusedWhereItIsMadeAndItsUsesAreNotes) {
+  // Eight rows' parts of 4 rows in line 7, eight columns' parts of 2 in line 8.
+  const auto program = Compile(TwoUses({{1, 8}, {8, 1}}, {{1, 1}, {1, 8}}), kEightRanks);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().reason, "parameter:two-layouts");
+  EXPECT_EQ(program.error().place, (SourcePlace{.file = "net.py", .line = 5}));
+  const std::vector<std::string>& notes = program.error().notes;
+  ASSERT_GE(notes.size(), 2U);
+  EXPECT_EQ(notes[0], "'MatMul' uses it at net.py:7: self.mm(x, self.w)");
+  EXPECT_EQ(notes[1], "'MatMul' uses it at net.py:8: self.mm(x, self.w)");
+}
+
+TEST(MadePlace, CutThatDoesNotDivideAWeightNamesTheLineThatMakesIt) {
+  const auto program = Compile(TwoUses({{1, 1}, {1, 3}}, {{8, 1}, {1, 1}}), kEightRanks);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().place->line, 7);
+  EXPECT_THAT(program.error().notes,
+              ::testing::Contains("parameter 'w' of shape (32, 16) is made at net.py:5"));
+}
+
+TEST(MadePlace, ShapesThatDoNotFitNameTheLineThatMakesTheWeight) {
+  Graph graph = TwoUses({{8, 1}, {1, 1}}, {{8, 1}, {1, 1}});
+  const ValueId w = graph.parameters[0].value;
+  GraphBuilder builder(std::move(graph));
+  const auto added = builder.AddNode({.op = "MatMul", .inputs = {w, w}, .place = 1});
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().place->line, 7);
+  // Once, although both operands are this weight.
+  EXPECT_EQ(added.error().notes,
+            (std::vector<std::string>{"parameter 'w' of shape (32, 16) is made at net.py:5"}));
+}
+
+TEST(LayerPlace, OperatorOfALoopIsRefusedWhereItsLayerIsMade) {
+  Graph graph = RefusedStrategy(false);
+  SourceStack& stack = graph.stacks[static_cast<std::size_t>(graph.nodes.front().place)];
+  stack.layer = SourcePlace{.file = "net.py", .line = 2, .text = "loss = nn.MSELoss()"};
+  const auto program = Compile(graph, kEightRanks);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().place->line, 2);
+  EXPECT_THAT(program.error().notes,
+              ::testing::Contains("the operator is applied at net.py:7: return self.relu(x)"));
+  const auto read = ReadGraphDocument(WriteGraphDocument(graph, kEightRanks), "net.json", {});
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(PlaceOf(read->graph, read->graph.nodes.front()), stack.layer);
 }
 
 TEST(ShardPlace, SurvivesTheGraphDocument) {

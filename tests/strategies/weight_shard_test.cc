@@ -227,8 +227,11 @@ TEST(WeightShard, WhatOptsOutStaysWhole) {
 TEST(WeightShard, RowsThatReplicasDoNotDivideAreTold) {
   RandomStep step = Step(kColumns, kRows);
   step.job.optimizer_sharding.shard_size = 3;
+  step.graph.parameters[0].place = static_cast<std::int32_t>(step.graph.stacks.size());
+  step.graph.stacks.push_back({{.file = "net.py", .line = 46}});
   const LocalProgram program = Compile(step.graph, step.job, RankId{0}).value();
   ASSERT_EQ(program.diagnostics.size(), 2U);
+  EXPECT_EQ(program.diagnostics[0].first_place, (SourcePlace{.file = "net.py", .line = 46}));
   EXPECT_EQ(program.diagnostics[0].code, "optimizer-whole");
   EXPECT_THAT(program.diagnostics[0].text, HasSubstr("'w' has 4 replicas, which groups of 3"));
 }

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "strategies/graph/data_extents.h"
+#include "strategies/graph/place_notes.h"
 #include "strategies/graph/wrapper_lines.h"
 #include "strategies/operators/fallback.h"
 #include "strategies/operators/known_ops.h"
@@ -22,21 +23,10 @@ std::string ShortName(const Node& node) {
 /// How many of the lines that lead to an operator a refusal names.
 constexpr std::size_t kMaxCallers = 3;
 
-std::string LineText(const SourcePlace& place) {
-  return place.file + ":" + std::to_string(place.line);
-}
-
-/// The note that says where an operator is used, with the line as it is written there.
-std::string AppliedNote(const SourcePlace& applied) {
-  const std::size_t first = applied.text.find_first_not_of(" \t");
-  const std::string text = first == std::string::npos ? "" : ": " + applied.text.substr(first);
-  return "the operator is applied at " + LineText(applied) + text;
-}
-
 /// Points to the line that gives the strategy, which is what is to be changed, and names the one
 /// that applies the operator and those that lead to it.
 Error AtSource(Error error, const Graph& graph, const Node& node) {
-  const std::optional<SourcePlace> applied = PlaceOf(graph, node);
+  const std::optional<SourcePlace> applied = AppliedPlaceOf(graph, node);
   const std::optional<SourcePlace> given = ShardPlaceOf(graph, node);
   if (error.place || !given) {
     return error;
@@ -46,9 +36,9 @@ Error AtSource(Error error, const Graph& graph, const Node& node) {
     return error;
   }
   if (*given != *applied) {
-    error = WithNote(std::move(error), AppliedNote(*applied));
+    error = WithNote(std::move(error), "the operator is applied at " + LineWithText(*applied));
   }
-  const std::vector<SourcePlace>& stack = graph.stacks[static_cast<std::size_t>(node.place)];
+  const std::vector<SourcePlace>& stack = graph.stacks[static_cast<std::size_t>(node.place)].frames;
   for (std::size_t i = 1; i < stack.size() && i <= kMaxCallers && !IsWrapperLine(stack[i]); ++i) {
     error = WithNote(std::move(error), "called at " + LineText(stack[i]));
   }
@@ -68,6 +58,7 @@ Error AtStrategyOf(Error error, const Graph& graph, const Node& node, const JobC
   if (auto note = DataExtentNote(error.message, graph, node.inputs, config)) {
     error = WithNote(std::move(error), *std::move(note));
   }
+  error = WithMadeNotes(std::move(error), graph, node.inputs);
   return AtNode(std::move(error), graph, node);
 }
 

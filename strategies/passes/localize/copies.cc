@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "strategies/graph/place_notes.h"
 #include "strategies/layout/interleave.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/passes/localize/loss_division.h"
@@ -47,9 +48,12 @@ Result<std::vector<ValueId>> OperandCopies(LocalDraft& draft, NodeId user, std::
     return std::vector<ValueId>(copies, shared);
   }
   if (traced.kind == ValueKind::kParameter) {
-    return FailInput(draft.traced.at(user).op + ":layout-interleaved-parameter",
-                     "parameter '" + traced.name + "' is cut along 'interleaved_parallel'",
-                     "leave that axis out of the parameter's layout");
+    return tl::unexpected(
+        AtParameter(FailInput(draft.traced.at(user).op + ":layout-interleaved-parameter",
+                              "parameter '" + traced.name + "' is cut along 'interleaved_parallel'",
+                              "leave that axis out of the parameter's layout")
+                        .value(),
+                    draft.traced, value));
   }
   if (traced.kind == ValueKind::kConstant) {
     return ConstantCopies(draft, user, value, wanted);

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "strategies/graph/kept_constant.h"
+#include "strategies/graph/place_notes.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/passes/localize/mirror.h"
 #include "strategies/passes/localize/weight_shard.h"
@@ -37,12 +38,15 @@ Result<ValueId> BringWeight(LocalDraft& draft, NodeId user, std::size_t operand,
   const ValueId value = draft.traced.at(user).inputs[operand];
   const SharedValue<TensorLayout> from = UsedLayout(draft, value);
   if (!SameOwnership(*from, wanted)) {
-    return FailInput("parameter:two-layouts",
-                     "parameter '" + draft.traced.at(value).name +
-                         "' is wanted in two layouts: slices of " + TupleText(SliceShape(*from)) +
-                         " and of " + TupleText(SliceShape(wanted)) + " by '" +
-                         draft.traced.at(user).op + "'",
-                     "give all operators that use the parameter the same cuts of it");
+    return tl::unexpected(AtParameter(
+        FailInput("parameter:two-layouts",
+                  "parameter '" + draft.traced.at(value).name +
+                      "' is wanted in two layouts: slices of " + TupleText(SliceShape(*from)) +
+                      " and of " + TupleText(SliceShape(wanted)) + " by '" +
+                      draft.traced.at(user).op + "'",
+                  "give all operators that use the parameter the same cuts of it")
+            .value(),
+        draft.traced, value));
   }
   return MirroredWeight(draft, user, operand);
 }

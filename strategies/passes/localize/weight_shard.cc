@@ -68,8 +68,11 @@ bool Qualifies(const LocalDraft& draft, const Parameter& parameter) {
              draft.config.optimizer_sharding.threshold_kb * kBytesPerKb;
 }
 
-/// Where the script first uses a parameter.
-std::optional<SourcePlace> FirstUse(const LocalDraft& draft, ValueId value) {
+/// Where the script makes a parameter; where it first uses it if only that is known.
+std::optional<SourcePlace> MadeOrUsedAt(const LocalDraft& draft, ValueId value) {
+  if (const std::optional<SourcePlace> made = MadePlaceOf(draft.traced, value)) {
+    return made;
+  }
   const std::vector<NodeId>& users = draft.wanted.UsersOf(value);
   return users.empty() ? std::nullopt : PlaceOf(draft.traced, draft.traced.at(users.front()));
 }
@@ -103,7 +106,7 @@ void NoteWhole(LocalDraft& draft, ValueId value, const TensorLayout& used) {
                 : "has slices of " + std::to_string(SliceShape(used)[0]) + " rows, which " +
                       std::to_string(size > 1 ? std::min(size, replicas) : replicas) +
                       " ranks do not divide" + ShardedInstead(SliceShape(used)[0], replicas, size)),
-       .first_place = FirstUse(draft, value)});
+       .first_place = MadeOrUsedAt(draft, value)});
 }
 
 /// Groups of which the reference's mirror does not follow the replicas.
@@ -118,7 +121,7 @@ void NoteForeignMirror(LocalDraft& draft, ValueId value, const OptimizerShard& s
                          "' over ranks that hold other rows: MindSpore takes the columns of all "
                          "ranks, which is right only where replicas lie farthest apart. Leave "
                          "shard_size out",
-                 .first_place = FirstUse(draft, value)});
+                 .first_place = MadeOrUsedAt(draft, value)});
 }
 
 /// The half precision to which the first operator casts the weight, if it does.

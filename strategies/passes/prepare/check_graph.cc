@@ -79,13 +79,14 @@ void NoteOwnerless(const Graph& graph, const std::vector<std::int32_t>& owners,
       users = UsersOf(graph);
     }
     const std::vector<NodeId>& readers = users[ToIndex(parameter.value)];
+    const std::optional<SourcePlace> made = MadePlaceOf(graph, parameter.value);
     AddDiagnostic(diagnostics,
                   {.code = "parameter-without-stage",
                    .text = "no cell with a pipeline_stage reads the parameter '" + value.name +
                            "', so every stage has it, and its optimizer state. Give the cell that "
                            "reads it a pipeline_stage, or set requires_grad=False",
                    .first_place =
-                       readers.empty() ? std::nullopt : PlaceOf(graph, graph.at(readers.front()))});
+                       made || readers.empty() ? made : PlaceOf(graph, graph.at(readers.front()))});
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "strategies/graph/place_notes.h"
 #include "strategies/operators/hand_parts.h"
 #include "strategies/passes/localize/behind_gradients.h"
 #include "strategies/passes/localize/wanted_layout.h"
@@ -86,7 +87,8 @@ Status AddLookUp(const Graph& graph, NodeId id, std::vector<HandCut>& cuts) {
         node.op + ":strategy-manual", "'" + node.op + "' with a table cut by hand needs a strategy",
         "cut the rows and the last dimension of the indices into the " + count + " parts");
   }
-  return AddCut(CutOf(graph, *table, id, parts), cuts);
+  const Status added = AddCut(CutOf(graph, *table, id, parts), cuts);
+  return added ? added : Status(tl::unexpected(AtParameter(added.error(), graph, *table)));
 }
 
 /// Gives the parameters of hand cuts other rows, and everything that follows from them its type.

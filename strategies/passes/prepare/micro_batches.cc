@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "strategies/graph/place_notes.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
 
@@ -70,14 +71,16 @@ Status CheckAccumulators(const Graph& traced) {
          ++i) {
       const Value& weight = traced.at(node.inputs[i]);
       if (weight.kind == ValueKind::kParameter && !accumulated.contains(node.inputs[i])) {
-        return tl::unexpected(
+        Error error =
             WithPlace(FailInput("micro-batch:accumulator",
                                 "the training step has no parameter in which the gradients of '" +
                                     weight.name + "' are summed over micro batches",
                                 "train with Model(net, optimizer=...), or hand the gradients to "
                                 "mindspore.parallel.nn.PipelineGradReducer(optimizer.parameters)")
                           .value(),
-                      PlaceOf(traced, node)));
+                      PlaceOf(traced, node));
+        const std::optional<std::string> made = MadeNote(traced, node.inputs[i]);
+        return tl::unexpected(made ? WithNote(std::move(error), *made) : std::move(error));
       }
     }
   }

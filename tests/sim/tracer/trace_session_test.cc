@@ -73,6 +73,27 @@ TEST(TraceSession, ShapeMistakeIsAnErrorWithPlaceAndChangesNothing) {
   EXPECT_EQ(Ask(session, "add_node", MatMul())["node"], 0);
 }
 
+TEST(TraceSession, ParameterAndLayerKeepTheirLines) {
+  TraceSession session;
+  ASSERT_EQ(Ask(session, "begin", Job("data_parallel")), json::object());
+  const json made =
+      Ask(session, "add_stack", {{"frames", {{{"file", "net.py"}, {"line", 4}, {"text", "w"}}}}});
+  ASSERT_EQ(
+      Ask(session, "add_parameter",
+          {{"name", "w"}, {"shape", {32, 16}}, {"dtype", "float32"}, {"stack", made["stack"]}})
+          .at("id"),
+      0);
+  const json applied = Ask(session, "add_stack",
+                           {{"frames", {{{"file", "net.py"}, {"line", 9}}}},
+                            {"layer", {{"file", "net.py"}, {"line", 5}}}});
+  const json answer =
+      Ask(session, "add_node", {{"op", "MatMul"}, {"inputs", {0, 0}}, {"stack", applied["stack"]}});
+  EXPECT_EQ(answer["error"]["place"]["line"], 5);
+  EXPECT_EQ(answer["error"]["notes"],
+            (json{"parameter 'w' of shape (32, 16) is made at net.py:4: w",
+                  "the operator is applied at net.py:9"}));
+}
+
 TEST(TraceSession, UnknownOperatorIsUnsupported) {
   TraceSession session;
   Begin(session, "data_parallel");

@@ -78,6 +78,29 @@ def user_stack():
     return tuple(found)
 
 
+def user_frame():
+    """First entry of user_stack(), None if no line of the user's runs."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if is_user_code(code):
+            return id(code), frame.f_lasti
+        frame = frame.f_back
+    return None
+
+
+def is_user_code(code):
+    known = _codes.get(id(code))
+    if known is None:
+        known = _codes[id(code)] = code, is_user_file(code.co_filename)
+    return known[1]
+
+
+def is_known(entry):
+    """False for an entry of user_stack() that was made in another process."""
+    return entry is not None and entry[0] in _codes
+
+
 def place_at(code_id, instruction):
     """Place of one entry of user_stack()."""
     code = _codes[code_id][0]
@@ -123,8 +146,8 @@ def wrappers(compat):
 
 def user_place():
     """Innermost user frame as a place, or None."""
-    stack = user_stack()
-    return place_at(*stack[0]) if stack else None
+    entry = user_frame()
+    return place_at(*entry) if entry else None
 
 
 def place_text(place):

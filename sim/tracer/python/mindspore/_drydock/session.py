@@ -34,6 +34,8 @@ class Session:
         self.depth = 0             # > 0 while a compiled function is being traced
         self.scope = "Default"
         self.in_cell = False       # a construct() is running
+        self.in_own_construct = False  # one that the script defines
+        self.layer = None          # (line that makes the cell that runs, line that runs), see Cell._layer
         self.in_micro_batch = False  # what is recorded is a graph that micro batches call
         self.phase = "forward"
         self.stage = -1

@@ -140,11 +140,12 @@ class Program:
                 role = "optimizer_state"  # a clone that is first used behind the gradients lies as its weight does
             follows = role in ("optimizer_state", "accumulated_gradient") and origin is not None
             state_of = self.parameter(origin) if follows else -1
+            stack = self._stack((parameter.made_line,)) if frames.is_known(parameter.made_line) else -1
             answer = self.recorder.call(
                 "add_parameter", name=_free_name(parameter.name, self._parameter_names), shape=list(parameter.shape),
                 dtype=parameter.dtype.name, role=role, state_of=state_of,
                 requires_grad=parameter.requires_grad, layerwise_parallel=parameter.layerwise_parallel,
-                parallel_optimizer=parameter.parallel_optimizer, comm_fusion=parameter.comm_fusion)
+                parallel_optimizer=parameter.parallel_optimizer, comm_fusion=parameter.comm_fusion, stack=stack)
             if parameter.comm_fusion != 1 and parameter.role == "weight":
                 self._note_fusion_number(parameter)
             found = self._parameters[id(parameter)] = answer["id"]
@@ -328,13 +329,20 @@ class Program:
         return fields
 
     def _stack(self, key=None):
-        key = frames.user_stack() if key is None else key
-        around = frames.wrappers(session.compat) if self.job.get("save_graphs") else ()
-        found = self._stacks.get((key, around) if around else key)
+        """The stack of frames `key`; without it, of what runs now."""
+        around, layer = (), None
+        if key is None:
+            key = frames.user_stack()
+            around = frames.wrappers(session.compat) if self.job.get("save_graphs") else ()
+            if session.layer is not None and key and session.layer[1] == key[0]:
+                layer = session.layer[0]
+        cached = key if layer is None and not around else (key, around, layer)
+        found = self._stacks.get(cached)
         if found is None:
             places = [frames.place_at(*frame) for frame in key]
             places += [{"file": file, "line": line, "column": inside, "text": text} for file, line, inside, text in around]
-            found = self._stacks[(key, around) if around else key] = self.recorder.call("add_stack", frames=places)["stack"]
+            fields = {} if layer is None else {"layer": frames.place_at(*layer)}
+            found = self._stacks[cached] = self.recorder.call("add_stack", frames=places, **fields)["stack"]
         return found
 
     def fail(self, error):

@@ -45,14 +45,11 @@ class Parameter(Tensor):
         self.shard_plan = None         # its cut by the parameter_plan of a shard()
         self.origin = None             # the parameter this one was cloned from
         self.role = "weight"           # or "optimizer_state", "hyper"
-        self._stack = frames.user_stack()[:1]  # of the line that makes it
+        self.made_line = frames.user_frame()
 
     def made_at(self):
         """The user's line that makes it, None if there is none, or if that was in another process."""
-        try:
-            return frames.place_at(*self._stack[0])
-        except (IndexError, KeyError):
-            return None
+        return frames.place_at(*self.made_line) if frames.is_known(self.made_line) else None
 
     @property
     def param_info(self):
@@ -137,6 +134,7 @@ class Parameter(Tensor):
     def clone(self, init="same"):
         copied = self._copy_as(Parameter)
         copied.origin = self
+        copied.made_line = frames.user_frame()
         copied._node = None
         copied._small = None
         return copied

@@ -10,6 +10,8 @@ from mindspore.ops import operations as P
 class LossBase(Cell):
     """See mindspore.nn.LossBase."""
 
+    is_loss = True
+
     def __init__(self, reduction="mean"):
         super().__init__()
         if reduction is None:
