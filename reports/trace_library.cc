@@ -8,11 +8,12 @@
 
 #include "reports/ir_text.h"
 #include "sim/tracer/c_api.h"
+#include "sim/tracer/document_file.h"
 #include "sim/tracer/trace_session.h"
 
 namespace {
 
-constexpr unsigned kInterfaceVersion = 1;
+constexpr unsigned kInterfaceVersion = 2;
 /// Marks live handles, so that a stale or foreign pointer is noticed in most cases.
 constexpr std::uint64_t kLive = 0x6472'7964'6f63'6b31;
 
@@ -27,7 +28,8 @@ constexpr const char* kNoMemory =
 
 struct DrydockTrace {
   std::uint64_t state = kLive;
-  drydock::sim::TraceSession session{&drydock::reports::ScriptDumps};
+  drydock::sim::TraceSession session{&drydock::reports::ScriptDumps,
+                                     &drydock::sim::WriteDocumentFile};
   std::string answer = {};
 };
 

@@ -8,11 +8,10 @@
 #include <variant>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "base/ids.h"
 #include "base/text.h"
 #include "sim/tracer/graph_listing.h"
+#include "strategies/document/json_fields.h"
 #include "strategies/layout/group_name.h"
 #include "strategies/layout/rank_pattern.h"
 #include "strategies/operators/collective_facts.h"
@@ -22,30 +21,62 @@
 namespace drydock::sim {
 namespace {
 
-using nlohmann::json;
+using strategies::AppendJsonInts;
+using strategies::AppendJsonItem;
+using strategies::AppendJsonText;
 using strategies::LocalProgram;
 using strategies::TensorLayout;
 
-/// One number per dimension, -1 where it is not cut; a list where several axes cut it.
-json TensorMapJson(const TensorLayout& layout) {
-  json map = json::array();
-  for (const std::vector<std::int64_t>& axes : layout.tensor_map) {
-    if (axes.empty()) {
-      map.push_back(-1);
-    } else if (axes.size() == 1) {
-      map.push_back(axes.front());
-    } else {
-      map.push_back(axes);
-    }
+/// Fields of an object in the order of their names, each with its JSON text.
+using Fields = std::map<std::string, std::string>;
+
+std::string ObjectText(const Fields& fields) {
+  std::string text = "{";
+  for (const auto& [name, value] : fields) {
+    strategies::AppendJsonField(text, name);
+    text += value;
   }
-  return map;
+  return text + "}";
 }
 
-json LayoutJson(const TensorLayout& layout, const strategies::Shape& stored, bool uniform = true,
-                const std::string& group = "") {
+template <typename Texts>
+std::string ListText(const Texts& texts) {
+  std::string list = "[";
+  for (const std::string& text : texts) {
+    AppendJsonItem(list);
+    AppendJsonText(list, text);
+  }
+  return list + "]";
+}
+
+/// One number per dimension, -1 where it is not cut; a list where several axes cut it.
+void AppendTensorMap(std::string& out, const TensorLayout& layout) {
+  out += '[';
+  for (const std::vector<std::int64_t>& axes : layout.tensor_map) {
+    AppendJsonItem(out);
+    if (axes.size() > 1) {
+      AppendJsonInts(out, axes);
+    } else {
+      out += std::to_string(axes.empty() ? -1 : axes.front());
+    }
+  }
+  out += ']';
+}
+
+std::string LayoutText(const TensorLayout& layout, const strategies::Shape& stored,
+                       bool uniform = true, const std::string& group = "") {
   const TensorLayout standard = strategies::Standardize(layout);
-  return json::array(
-      {standard.device_matrix, TensorMapJson(standard), stored, 0, uniform, group, layout.shape});
+  std::string text = "[";
+  AppendJsonInts(text, standard.device_matrix);
+  text += ',';
+  AppendTensorMap(text, standard);
+  text += ',';
+  AppendJsonInts(text, stored);
+  text += uniform ? ",0,true," : ",0,false,";
+  AppendJsonText(text, group);
+  text += ',';
+  AppendJsonInts(text, layout.shape);
+  return text + "]";
 }
 
 /// The parameters that a collective is for: several if it is fused.
@@ -94,15 +125,15 @@ TensorLayout WithoutShards(TensorLayout layout, std::int64_t shards) {
 }
 
 /// As MindSpore tells it: how the weight is cut, and in which group the optimizer shards it.
-json ShardedLayoutJson(const LocalProgram& program, const TensorLayout& stored,
-                       const strategies::Node& gather, RankId rank) {
+std::string ShardedLayoutText(const LocalProgram& program, const TensorLayout& stored,
+                              const strategies::Node& gather, RankId rank) {
   const strategies::JobConfig& config = program.from->config;
   const strategies::GroupPlace place =
       strategies::PlaceIn(*gather.group, ToInt(rank), strategies::StageDevices(config));
   const std::vector<std::int64_t> ranks =
       strategies::GroupRanks(*gather.group, place.position, place.begin);
   const TensorLayout cut = WithoutShards(stored, static_cast<std::int64_t>(ranks.size()));
-  return LayoutJson(
+  return LayoutText(
       cut, strategies::SliceShape(cut), true,
       strategies::GroupName(ranks, config.world_size, strategies::BackendName(config)));
 }
@@ -114,18 +145,18 @@ bool IsCutByHand(const LocalProgram& program, const std::string& parameter) {
   });
 }
 
-json Layouts(const LocalProgram& program, RankId rank) {
-  json layouts = json::object();
+std::string Layouts(const LocalProgram& program, RankId rank) {
+  Fields layouts;
   const std::map<std::string, const strategies::Node*> gathers = GathersOfShards(program);
   const strategies::Graph& local = program.local;
   for (std::size_t p = 0; p < local.parameters.size(); ++p) {
     const strategies::Value& value = local.at(local.parameters[p].value);
     if (const auto gather = gathers.find(value.name); gather != gathers.end()) {
       layouts[value.name] =
-          ShardedLayoutJson(program, program.parameter_layouts[p], *gather->second, rank);
+          ShardedLayoutText(program, program.parameter_layouts[p], *gather->second, rank);
       continue;
     }
-    layouts[value.name] = LayoutJson(program.parameter_layouts[p], value.type.shape,
+    layouts[value.name] = LayoutText(program.parameter_layouts[p], value.type.shape,
                                      !IsCutByHand(program, value.name));
   }
   const bool cuts = strategies::CutsOperators(program.from->config.mode);
@@ -138,51 +169,53 @@ json Layouts(const LocalProgram& program, RankId rank) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const TensorLayout& layout = program.from->plans[n].sharding->inputs[i];
       layouts[program.from->traced.at(node.inputs[i]).name] =
-          LayoutJson(layout, strategies::SliceShape(layout));
+          LayoutText(layout, strategies::SliceShape(layout));
     }
   }
-  return layouts;
+  return ObjectText(layouts);
 }
 
 /// Number of the fused AllReduce that sums the gradients of a parameter, by its name.
-json Fusions(const LocalProgram& program) {
-  json fusions = json::object();
+std::string Fusions(const LocalProgram& program) {
+  Fields fusions;
   for (const strategies::Node& node : program.local.nodes) {
     if (!strategies::ReducesToAll(node)) {
       continue;
     }
     for (const std::string& name : ParametersOf(node)) {
-      fusions[name] = strategies::IntAttr(node.attrs, "fusion", 0).value_or(0);
+      fusions[name] = std::to_string(strategies::IntAttr(node.attrs, "fusion", 0).value_or(0));
     }
   }
-  return fusions;
+  return ObjectText(fusions);
 }
 
 /// Strategies by full name; a strategy that was given is told as it was given, with its entries for
 /// arguments that are no tensors.
-json Strategies(const LocalProgram& program) {
-  json strategies = json::object();
+std::string Strategies(const LocalProgram& program) {
+  Fields strategies;
   const std::vector<std::string> names = strategies::FullNames(program.from->traced);
   for (std::size_t n = 0; n < names.size(); ++n) {
     const strategies::NodePlan& plan = program.from->plans[n];
     const auto& given = program.from->traced.nodes[n].in_strategy;
     if (plan.sharding && !plan.sharding->strategy.empty()) {
       const bool as_given = plan.source == strategies::StrategySource::kUser && given;
-      strategies[names[n]] = as_given ? *given : plan.sharding->strategy;
+      std::string cuts;
+      strategies::AppendJsonIntLists(cuts, as_given ? *given : plan.sharding->strategy);
+      strategies[names[n]] = std::move(cuts);
     }
   }
-  return strategies;
+  return ObjectText(strategies);
 }
 
 /// Operators that were compiled without a rule, each once.
-json OperatorsWithoutRule(const LocalProgram& program) {
+std::string OperatorsWithoutRule(const LocalProgram& program) {
   std::set<std::string> names;
   for (std::size_t n = 0; n < program.from->plans.size(); ++n) {
     if (program.from->plans[n].source == strategies::StrategySource::kFallback) {
       names.insert(program.from->traced.nodes[n].op);
     }
   }
-  return names;
+  return ListText(names);
 }
 
 /// "((8, 1), (8))": a tuple of one is written without its comma there.
@@ -210,8 +243,8 @@ void NoteDefaults(const LocalProgram& program, strategies::Graph& local) {
 }
 
 /// Slice shape times cuts must give the shape.
-json Violations(const LocalProgram& program) {
-  json texts = json::array();
+std::string Violations(const LocalProgram& program) {
+  std::vector<std::string> texts;
   for (std::size_t n = 0; n < program.from->plans.size(); ++n) {
     const auto& sharding = program.from->plans[n].sharding;
     if (!sharding) {
@@ -225,22 +258,23 @@ json Violations(const LocalProgram& program) {
       }
     }
   }
-  return texts;
+  return ListText(texts);
 }
 
 }  // namespace
 
-json CompileAnswer(const LocalProgram& program, RankId rank) {
-  return {{"nodes", program.from->traced.nodes.size()},
-          {"redistributions", program.redistribution_count},
-          {"operators_without_rule", OperatorsWithoutRule(program)},
-          {"violations", Violations(program)},
-          {"layouts", Layouts(program, rank)},
-          {"fusions", Fusions(program)},
-          {"strategies", Strategies(program)}};
+std::string CompileAnswer(const LocalProgram& program, RankId rank) {
+  return ObjectText({{"nodes", std::to_string(program.from->traced.nodes.size())},
+                     {"redistributions", std::to_string(program.redistribution_count)},
+                     {"operators_without_rule", OperatorsWithoutRule(program)},
+                     {"violations", Violations(program)},
+                     {"layouts", Layouts(program, rank)},
+                     {"fusions", Fusions(program)},
+                     {"strategies", Strategies(program)}});
 }
 
-Result<json> ForwardListing(const LocalProgram& program, RankId rank, const OpenInputs& open) {
+Result<std::string> ForwardListing(const LocalProgram& program, RankId rank,
+                                   const OpenInputs& open) {
   const bool cuts = strategies::CutsOperators(program.from->config.mode);
   LocalProgram forward{.from = program.from};
   DRYDOCK_TRY(forward.local, strategies::BuildForwardProgram(

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -9,7 +9,7 @@
 
 namespace drydock::sim {
 
-/// What the compiler made of a traced program, for the Python side:
+/// What the compiler made of a traced program, for the Python side, as a JSON object:
 ///
 ///     nodes, redistributions, operators_without_rule: [name], violations: [text],
 ///     layouts: {name: [device matrix, tensor map, slice shape, field size, uniform cut, group of
@@ -18,10 +18,10 @@ namespace drydock::sim {
 ///     fusions: {parameter: number of the AllReduce that sums its gradients},
 ///     strategies: {full name of a node: [cuts per operand]}
 /// Source: docs/compatibility.md.
-[[nodiscard]] nlohmann::json CompileAnswer(const strategies::LocalProgram& program, RankId rank);
+[[nodiscard]] std::string CompileAnswer(const strategies::LocalProgram& program, RankId rank);
 
 /// Listing (graph_listing.h) of the forward program of one rank, before differentiation.
-[[nodiscard]] Result<nlohmann::json> ForwardListing(const strategies::LocalProgram& program,
-                                                    RankId rank, const OpenInputs& open = {});
+[[nodiscard]] Result<std::string> ForwardListing(const strategies::LocalProgram& program,
+                                                 RankId rank, const OpenInputs& open = {});
 
 }  // namespace drydock::sim

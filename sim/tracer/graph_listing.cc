@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,10 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "base/ids.h"
-#include "sim/tracer/json_values.h"
+#include "strategies/document/json_fields.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/listed_ops.h"
 #include "strategies/operators/op_entry.h"
@@ -25,7 +24,8 @@
 namespace drydock::sim {
 namespace {
 
-using nlohmann::json;
+using strategies::AppendJsonItem;
+using strategies::AppendJsonText;
 using strategies::ArgumentKind;
 using strategies::Graph;
 using strategies::Node;
@@ -52,27 +52,53 @@ constexpr const char* kMakeTuple = "MakeTuple";
 constexpr const char* kTupleGetItem = "TupleGetItem";
 constexpr const char* kReturn = "Return";
 
-/// A line of the listing, a literal, or where to find either.
-using Operand = std::variant<std::size_t, json>;
+/// A JSON text.
+struct Literal {
+  std::string text = {};
+};
+
+Literal TextLiteral(std::string_view text) {
+  Literal literal;
+  AppendJsonText(literal.text, text);
+  return literal;
+}
+
+Literal NumberLiteral(std::int64_t number) {
+  return {.text = std::to_string(number)};
+}
+
+/// A line of the listing, or what stands there itself.
+using Operand = std::variant<std::size_t, Literal>;
 
 struct Line {
   std::string primitive = {};
   std::vector<Operand> operands = {};
-  json attrs = json::object();
+  std::map<std::string, Literal> attrs = {};
 };
 
-/// Numbers, truth values and texts stay what they are; everything else becomes text.
-json Literal(const strategies::Attr& attr) {
-  json value = AttrJson(attr);
-  return value.is_number() || value.is_boolean() || value.is_string()
-             ? value
-             : json(strategies::AttrText(attr));
+/// Numbers, truth values and texts stay what they are; everything else becomes text. JSON has no
+/// numbers for what is not finite.
+Literal LiteralOf(const strategies::Attr& attr) {
+  Literal literal;
+  if (const auto* number = std::get_if<double>(&attr.value);
+      number != nullptr && !std::isfinite(*number)) {
+    literal.text = "null";
+  } else if (std::holds_alternative<bool>(attr.value) ||
+             std::holds_alternative<std::int64_t>(attr.value) ||
+             std::holds_alternative<double>(attr.value) ||
+             std::holds_alternative<std::string>(attr.value)) {
+    strategies::AppendJsonAttr(literal.text, attr);
+  } else {
+    AppendJsonText(literal.text, strategies::AttrText(attr));
+  }
+  return literal;
 }
 
 /// "Tensor(shape=[2], dtype=Float32, value=[0.5 1])", large ones without their values.
-json ConstantLiteral(const Graph& graph, const Value& value) {
-  std::string text = "Tensor(shape=" + json(value.type.shape).dump() +
-                     ", dtype=" + std::string(strategies::DTypeIrName(value.type.dtype));
+Literal ConstantLiteral(const Graph& graph, const Value& value) {
+  std::string text = "Tensor(shape=";
+  strategies::AppendJsonInts(text, value.type.shape);
+  text += ", dtype=" + std::string(strategies::DTypeIrName(value.type.dtype));
   const auto& data = graph.constants[static_cast<std::size_t>(value.detail)].data;
   if (data && data->size() <= kMaxListedElements) {
     std::string numbers;
@@ -85,7 +111,7 @@ json ConstantLiteral(const Graph& graph, const Value& value) {
     }
     text += ", value=" + (value.type.shape.empty() ? numbers : "[" + numbers + "]");
   }
-  return text + ")";
+  return TextLiteral(text + ")");
 }
 
 /// A list of numbers as the reference prints vectors: "[0, 1, 0, 1]".
@@ -98,12 +124,12 @@ std::string VectorText(const strategies::Attr::List& list) {
 }
 
 /// Lists of a collective are shown as vectors, its ranks and everything else as tuples.
-json AttributeText(const Node& node, const std::string& name, const strategies::Attr& attr) {
+Literal AttributeText(const Node& node, const std::string& name, const strategies::Attr& attr) {
   const auto* list = std::get_if<strategies::Attr::List>(&attr.value);
   const bool collective =
       node.entry != nullptr && node.entry->kind == strategies::OpKind::kCollective;
-  return list != nullptr && collective && name != "rank_list" ? json(VectorText(*list))
-                                                              : Literal(attr);
+  return list != nullptr && collective && name != "rank_list" ? TextLiteral(VectorText(*list))
+                                                              : LiteralOf(attr);
 }
 
 /// Element types are operands as their number. Source:
@@ -143,8 +169,8 @@ class Lister {
         folded_(graph.values.size(), false) {
     for (std::size_t v = 0; v < graph.values.size(); ++v) {
       const Value& value = graph.values[v];
-      values_[v] =
-          value.kind == ValueKind::kConstant ? ConstantLiteral(graph, value) : json(value.name);
+      values_[v] = value.kind == ValueKind::kConstant ? ConstantLiteral(graph, value)
+                                                      : TextLiteral(value.name);
     }
     if (dataset && !graph.inputs.empty()) {
       AddDataset();
@@ -154,22 +180,23 @@ class Lister {
     }
   }
 
-  json List() && {
+  std::string List() && {
     Line result{.primitive = kReturn};
     result.operands.push_back(Tuple(graph_.outputs, graph_.outputs.size() != 1));
     lines_.push_back(std::move(result));
     Number(lines_.size() - 1);
-    json nodes = json::object();
+    std::map<std::string_view, const Line*> named;
     for (std::size_t n = 0; n < lines_.size(); ++n) {
       if (!names_[n].empty()) {
-        json inputs = json::array();
-        for (const Operand& operand : lines_[n].operands) {
-          inputs.push_back(TextOf(operand));
-        }
-        nodes[names_[n]] = {{"inputs", std::move(inputs)}, {"attrs", std::move(lines_[n].attrs)}};
+        named.emplace(names_[n], &lines_[n]);
       }
     }
-    return {{"@graph_0", std::move(nodes)}};
+    std::string listing = R"({"@graph_0":{)";
+    for (const auto& [name, line] : named) {
+      strategies::AppendJsonField(listing, name);
+      AppendLine(listing, *line);
+    }
+    return listing + "}}";
   }
 
  private:
@@ -186,7 +213,8 @@ class Lister {
     const std::size_t all = AddLine(std::move(tuple));
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
       values_[ToIndex(graph_.inputs[i])] =
-          AddLine({.primitive = kTupleGetItem, .operands = {all, json(i)}});
+          AddLine({.primitive = kTupleGetItem,
+                   .operands = {all, NumberLiteral(static_cast<std::int64_t>(i))}});
     }
   }
 
@@ -197,7 +225,7 @@ class Lister {
     }
     Line tuple{.primitive = kMakeTuple};
     for (const ValueId id : ids) {
-      tuple.operands.push_back(id == strategies::kNoValue ? json("None") : ReadOf(id));
+      tuple.operands.push_back(id == strategies::kNoValue ? TextLiteral("None") : ReadOf(id));
     }
     return AddLine(std::move(tuple));
   }
@@ -265,10 +293,12 @@ class Lister {
     const std::int64_t count = graph_.at(node.inputs.front()).type.shape[dim] / part;
     const auto begin = strategies::IntListAttr(node.attrs, "begin");
     const std::int64_t first = begin && *begin && dim < (*begin)->size() ? (**begin)[dim] : 0;
-    const std::size_t split = AddLine({.primitive = std::string(strategies::ops::kSplit),
-                                       .operands = {InputOf(node, 0), json(dim), json(count)}});
+    const std::size_t split =
+        AddLine({.primitive = std::string(strategies::ops::kSplit),
+                 .operands = {InputOf(node, 0), NumberLiteral(static_cast<std::int64_t>(dim)),
+                              NumberLiteral(count)}});
     values_[ToIndex(node.outputs.front())] =
-        AddLine({.primitive = kTupleGetItem, .operands = {split, json(first / part)}});
+        AddLine({.primitive = kTupleGetItem, .operands = {split, NumberLiteral(first / part)}});
   }
 
   void AddNode(const Node& node) {
@@ -298,7 +328,8 @@ class Lister {
       values_[ToIndex(node.outputs[i])] =
           node.outputs.size() == 1
               ? at
-              : AddLine({.primitive = kTupleGetItem, .operands = {at, json(i)}});
+              : AddLine({.primitive = kTupleGetItem,
+                         .operands = {at, NumberLiteral(static_cast<std::int64_t>(i))}});
     }
   }
 
@@ -311,8 +342,9 @@ class Lister {
     const auto value = strategies::RankScalarValue(node.attrs);
     const ValueId output = node.outputs.front();
     const std::string type(strategies::DTypeIrName(graph_.at(output).type.dtype));
-    values_[ToIndex(output)] = json("Tensor(shape=[], dtype=" + type +
-                                    (value ? ", value=" + std::to_string(*value) : "") + ")");
+    values_[ToIndex(output)] =
+        TextLiteral("Tensor(shape=[], dtype=" + type +
+                    (value ? ", value=" + std::to_string(*value) : "") + ")");
     folded_[ToIndex(output)] = true;
   }
 
@@ -369,7 +401,7 @@ class Lister {
   Operand InputOf(const Node& node, std::size_t index) {
     const ValueId id = node.inputs[index];
     if (id == strategies::kNoValue) {
-      return json("None");
+      return TextLiteral("None");
     }
     const std::vector<std::size_t> written = node.entry == nullptr
                                                  ? std::vector<std::size_t>()
@@ -378,8 +410,8 @@ class Lister {
   }
 
   /// A target shape with -1 for extents that are open; nullopt if none is.
-  [[nodiscard]] std::optional<json> OpenTarget(const Node& node, const std::string& name,
-                                               const strategies::Attr& attr) const {
+  [[nodiscard]] std::optional<Literal> OpenTarget(const Node& node, const std::string& name,
+                                                  const strategies::Attr& attr) const {
     const auto* list = std::get_if<strategies::Attr::List>(&attr.value);
     if (name != "shape" || list == nullptr || node.outputs.size() != 1 ||
         !IsOpen(node.outputs.front()) ||
@@ -392,7 +424,7 @@ class Lister {
         target[d] = strategies::Attr(std::int64_t{-1});
       }
     }
-    return Literal(strategies::Attr(std::move(target)));
+    return LiteralOf(strategies::Attr(std::move(target)));
   }
 
   /// An argument of the call that is left out and has nothing as its default is an operand, too.
@@ -403,11 +435,13 @@ class Lister {
       return;
     }
     if (it != node.attrs.end()) {
-      const std::optional<json> open = OpenTarget(node, argument.name, it->second);
+      const std::optional<Literal> open = OpenTarget(node, argument.name, it->second);
       const std::optional<std::int64_t> type = TypeNumber(argument.name, it->second);
-      line.operands.emplace_back(open ? *open : type ? json(*type) : Literal(it->second));
+      line.operands.emplace_back(open   ? *open
+                                 : type ? NumberLiteral(*type)
+                                        : LiteralOf(it->second));
     } else if (argument.default_value && strategies::IsNone(*argument.default_value)) {
-      line.operands.emplace_back(json("None"));
+      line.operands.emplace_back(TextLiteral("None"));
     }
   }
 
@@ -438,9 +472,22 @@ class Lister {
     }
   }
 
-  [[nodiscard]] json TextOf(const Operand& operand) const {
-    const auto* line = std::get_if<std::size_t>(&operand);
-    return line != nullptr ? json(names_[*line]) : std::get<json>(operand);
+  void AppendLine(std::string& out, const Line& line) const {
+    out += R"({"attrs":{)";
+    for (const auto& [name, value] : line.attrs) {
+      strategies::AppendJsonField(out, name);
+      out += value.text;
+    }
+    out += R"(},"inputs":[)";
+    for (const Operand& operand : line.operands) {
+      AppendJsonItem(out);
+      if (const auto* at = std::get_if<std::size_t>(&operand)) {
+        AppendJsonText(out, names_[*at]);
+      } else {
+        out += std::get<Literal>(operand).text;
+      }
+    }
+    out += "]}";
   }
 
   const Graph& graph_;
@@ -456,7 +503,7 @@ class Lister {
 
 }  // namespace
 
-json GraphListing(const Graph& rank_graph, bool dataset, const OpenInputs& open) {
+std::string GraphListing(const Graph& rank_graph, bool dataset, const OpenInputs& open) {
   return Lister(rank_graph, dataset, open).List();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "sim/tracer/listed_open.h"
 #include "strategies/graph/graph.h"
@@ -18,7 +18,7 @@ namespace drydock::sim {
 /// redistribution takes are a Split and the part taken, and target shapes have -1 for them.
 /// Parameters are read through a Load, constants of cut operators are a _GetTensorSlice.
 /// Source: docs/compatibility.md.
-[[nodiscard]] nlohmann::json GraphListing(const strategies::Graph& rank_graph, bool dataset,
-                                          const OpenInputs& open = {});
+[[nodiscard]] std::string GraphListing(const strategies::Graph& rank_graph, bool dataset,
+                                       const OpenInputs& open = {});
 
 }  // namespace drydock::sim

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
-#include "sim/tracer/json_values.h"
+#include "strategies/document/json_fields.h"
+#include "strategies/document/json_job.h"
 
 namespace drydock::sim {
 namespace {
@@ -14,7 +14,9 @@ namespace {
 /// Of scripts whose own arguments are missing or wrong.
 constexpr int kExitOfArgparse = 2;
 
-using nlohmann::json;
+using strategies::JsonKind;
+using strategies::JsonReader;
+using strategies::JsonView;
 
 constexpr std::int64_t kResultVersion = 1;
 /// Frames of a traceback that are shown.
@@ -27,34 +29,66 @@ tl::unexpected<Error> BadResult(const char* what) {
             .reason = "script:result"});
 }
 
-std::vector<std::string> Texts(const json& value, const char* name) {
+/// The file is what a driver of this release writes: fields that are not as expected count as
+/// absent, but for those without which nothing is known.
+std::optional<JsonView> FieldOf(JsonView object, std::string_view name, JsonKind kind) {
+  for (const auto& [field, value] : object.Members()) {
+    if (field.AsText() == name && value.kind() == kind) {
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string TextOf(JsonView object, std::string_view name, std::string_view fallback = {}) {
+  const std::optional<JsonView> text = FieldOf(object, name, JsonKind::kString);
+  return std::string(text ? text->AsText() : fallback);
+}
+
+std::int64_t NumberOf(JsonView object, std::string_view name) {
+  const std::optional<JsonView> number = FieldOf(object, name, JsonKind::kInt);
+  return number ? number->AsInt() : 0;
+}
+
+bool FlagOf(JsonView object, std::string_view name) {
+  const std::optional<JsonView> flag = FieldOf(object, name, JsonKind::kBool);
+  return flag && flag->AsBool();
+}
+
+std::vector<JsonView> ListOf(JsonView object, std::string_view name) {
+  const std::optional<JsonView> list = FieldOf(object, name, JsonKind::kArray);
+  return list ? list->Elements() : std::vector<JsonView>();
+}
+
+std::vector<std::string> Texts(JsonView object, std::string_view name) {
   std::vector<std::string> texts;
-  const auto it = value.find(name);
-  if (it != value.end() && it->is_array()) {
-    for (const json& item : *it) {
-      if (item.is_string()) {
-        texts.push_back(item.get<std::string>());
-      }
+  for (const JsonView item : ListOf(object, name)) {
+    if (item.kind() == JsonKind::kString) {
+      texts.emplace_back(item.AsText());
     }
   }
   return texts;
 }
 
+std::optional<SourcePlace> PlaceFrom(JsonView frame) {
+  Result<strategies::ObjectReader> object = strategies::ObjectReader::Make(frame, "a frame");
+  const Result<SourcePlace> place =
+      object ? strategies::ReadJsonFrame(*object) : tl::unexpected(object.error());
+  return place ? std::optional(*place) : std::nullopt;
+}
+
 /// `in forward_fn, net.py:12` for every frame but the innermost, which is the error's place; lines
 /// of a function that calls itself once.
-std::vector<std::string> FrameNotes(const json& error) {
+std::vector<std::string> FrameNotes(JsonView error) {
   std::vector<std::string> notes;
-  const auto frames = error.find("frames");
-  if (frames == error.end() || !frames->is_array()) {
-    return notes;
-  }
-  for (std::size_t i = 1; i < frames->size() && notes.size() < kMaxFrames; ++i) {
-    const Result<SourcePlace> place = PlaceFrom((*frames)[i]);
+  const std::vector<JsonView> frames = ListOf(error, "frames");
+  for (std::size_t i = 1; i < frames.size() && notes.size() < kMaxFrames; ++i) {
+    const std::optional<SourcePlace> place = PlaceFrom(frames[i]);
     if (!place) {
       continue;
     }
     std::string note = "called at " + place->file + ":" + std::to_string(place->line) + " in " +
-                       TextFieldOr((*frames)[i], "function", "?");
+                       TextOf(frames[i], "function", "?");
     if (notes.empty() || notes.back() != note) {
       notes.push_back(std::move(note));
     }
@@ -62,11 +96,11 @@ std::vector<std::string> FrameNotes(const json& error) {
   return notes;
 }
 
-Error ErrorFrom(const json& value) {
-  const std::string family = TextFieldOr(value, "family", "internal");
-  const std::string type = TextFieldOr(value, "type", "Exception");
-  const std::string text = TextFieldOr(value, "message", "");
-  Error error{.hint = TextFieldOr(value, "hint", ""), .reason = TextFieldOr(value, "reason", "")};
+Error ErrorFrom(JsonView value) {
+  const std::string family = TextOf(value, "family", "internal");
+  const std::string type = TextOf(value, "type", "Exception");
+  const std::string text = TextOf(value, "message");
+  Error error{.hint = TextOf(value, "hint"), .reason = TextOf(value, "reason")};
   if (family == "unsupported") {
     error.code = ErrorCode::kUnsupported;
     error.message = text;
@@ -78,11 +112,8 @@ Error ErrorFrom(const json& value) {
     error.code = ErrorCode::kInternal;
     error.message = "the recording of the script failed: " + type + ": " + text;
   }
-  const auto place = value.find("place");
-  if (place != value.end() && place->is_object()) {
-    if (Result<SourcePlace> read = PlaceFrom(*place)) {
-      error.place = *std::move(read);
-    }
+  if (const auto place = FieldOf(value, "place", JsonKind::kObject)) {
+    error.place = PlaceFrom(*place);
   }
   error.notes = Texts(value, "notes");
   for (std::string& note : FrameNotes(value)) {
@@ -91,60 +122,62 @@ Error ErrorFrom(const json& value) {
   return error;
 }
 
-Result<strategies::RankSet> Spans(const json& result) {
+Result<strategies::RankSet> Spans(JsonView result) {
   std::vector<strategies::RankRange> spans;
-  const auto it = result.find("covered_ranks");
-  if (it == result.end() || !it->is_array()) {
+  const std::optional<JsonView> list = FieldOf(result, "covered_ranks", JsonKind::kArray);
+  if (!list) {
     return BadResult("no covered ranks");
   }
-  for (const json& item : *it) {
-    if (!item.is_array() || item.size() != 2 || !item[0].is_number_integer() ||
-        !item[1].is_number_integer()) {
+  for (const JsonView item : list->Elements()) {
+    const Result<std::vector<std::int64_t>> span = strategies::ReadJsonInts(item, "covered_ranks");
+    if (!span || span->size() != 2) {
       return BadResult("covered ranks");
     }
-    spans.push_back({.first = item[0].get<std::int64_t>(), .last = item[1].get<std::int64_t>()});
+    spans.push_back({.first = span->front(), .last = span->back()});
   }
   return strategies::RanksOf(std::move(spans));
 }
 
-std::vector<TracedLayer::Kept> KeptOf(const json& layer) {
+std::vector<TracedLayer::Kept> KeptOf(JsonView layer) {
   std::vector<TracedLayer::Kept> kept;
-  const auto it = layer.find("kept");
-  for (const json& item : it == layer.end() ? json::array() : *it) {
-    if (item.is_array() && item.size() == 2 && item[0].is_number_unsigned() &&
-        item[1].is_boolean()) {
-      kept.push_back({.node = item[0].get<std::size_t>(), .slice = item[1].get<bool>()});
+  for (const JsonView item : ListOf(layer, "kept")) {
+    const std::vector<JsonView> pair =
+        item.kind() == JsonKind::kArray ? item.Elements() : std::vector<JsonView>();
+    if (pair.size() == 2 && pair[0].kind() == JsonKind::kInt && pair[0].AsInt() >= 0 &&
+        pair[1].kind() == JsonKind::kBool) {
+      kept.push_back(
+          {.node = static_cast<std::size_t>(pair[0].AsInt()), .slice = pair[1].AsBool()});
     }
   }
   return kept;
 }
 
 /// Layers that could recompute; a program may have none.
-std::vector<TracedLayer> Layers(const json& program) {
+std::vector<TracedLayer> Layers(JsonView program) {
   std::vector<TracedLayer> layers;
-  const auto it = program.find("layers");
-  for (const json& item : it == program.end() ? json::array() : *it) {
-    if (item.is_object()) {
-      layers.push_back({.scope = TextFieldOr(item, "scope", ""),
-                        .apart = Texts(item, "apart"),
-                        .kept = KeptOf(item)});
+  for (const JsonView item : ListOf(program, "layers")) {
+    if (item.kind() == JsonKind::kObject) {
+      layers.push_back(
+          {.scope = TextOf(item, "scope"), .apart = Texts(item, "apart"), .kept = KeptOf(item)});
     }
   }
   return layers;
 }
 
-Result<std::vector<TracedProgramFile>> Programs(const json& result) {
+Result<std::vector<TracedProgramFile>> Programs(JsonView result) {
   std::vector<TracedProgramFile> programs;
-  const auto it = result.find("programs");
-  if (it == result.end() || !it->is_array()) {
+  const std::optional<JsonView> list = FieldOf(result, "programs", JsonKind::kArray);
+  if (!list) {
     return BadResult("no programs");
   }
-  for (const json& item : *it) {
-    TracedProgramFile program;
-    DRYDOCK_TRY(program.file, TextField(item, "file"));
-    DRYDOCK_TRY(program.nodes, IntFieldOr(item, "nodes", 0));
-    program.training = BoolFieldOr(item, "training", false);
-    program.layers = Layers(item);
+  for (const JsonView item : list->Elements()) {
+    if (item.kind() != JsonKind::kObject || !FieldOf(item, "file", JsonKind::kString)) {
+      return BadResult("a program without a file");
+    }
+    TracedProgramFile program{.file = TextOf(item, "file"),
+                              .nodes = NumberOf(item, "nodes"),
+                              .training = FlagOf(item, "training"),
+                              .layers = Layers(item)};
     if (program.file.find('/') != std::string::npos) {
       return BadResult("a file name with a slash");
     }
@@ -176,25 +209,28 @@ constexpr std::size_t kNamedPlaces = 4;
 }  // namespace
 
 std::string SettingsOf(std::string_view text) {
-  const json value = json::parse(text, nullptr, false);
-  if (!value.is_object() || !value.contains("job") || !value["job"].is_object()) {
-    return "";
+  const Result<JsonReader> json = JsonReader::Parse(text, "result.json");
+  const bool object = json && json->root().kind() == JsonKind::kObject;
+  const std::optional<JsonView> job =
+      object ? FieldOf(json->root(), "job", JsonKind::kObject) : std::nullopt;
+  const Result<strategies::JobConfig> read =
+      job ? strategies::ReadJsonJob(*job, strategies::JobConfig{}) : BadResult("no job");
+  std::string settings;
+  if (read) {
+    strategies::AppendJsonJob(settings, *read);
   }
-  return value["job"].dump(-1, ' ', false, json::error_handler_t::replace);
+  return settings;
 }
 
 StoppedScript ReadStopped(std::string_view text) {
-  const json value = json::parse(text, nullptr, false);
+  const Result<JsonReader> json = JsonReader::Parse(text, "stopped.json");
   StoppedScript stopped;
-  if (!value.is_object()) {
+  if (!json || json->root().kind() != JsonKind::kObject) {
     return stopped;
   }
-  stopped.read_zeros = BoolFieldOr(value, "read_zeros", false);
-  const auto place = value.find("place");
-  if (place != value.end() && place->is_object()) {
-    if (Result<SourcePlace> read = PlaceFrom(*place)) {
-      stopped.place = *std::move(read);
-    }
+  stopped.read_zeros = FlagOf(json->root(), "read_zeros");
+  if (const auto place = FieldOf(json->root(), "place", JsonKind::kObject)) {
+    stopped.place = PlaceFrom(*place);
   }
   return stopped;
 }
@@ -211,29 +247,27 @@ std::string PlacesText(const std::vector<std::string>& places) {
 }
 
 Result<TraceResult> ReadTraceResult(std::string_view text) {
-  const json value = json::parse(text, nullptr, false);
-  if (!value.is_object()) {
+  const Result<JsonReader> json = JsonReader::Parse(text, "result.json");
+  if (!json || json->root().kind() != JsonKind::kObject) {
     return BadResult("not a JSON object");
   }
-  DRYDOCK_TRY(const std::int64_t version, IntFieldOr(value, "version", 0));
-  if (version != kResultVersion) {
+  const JsonView value = json->root();
+  if (NumberOf(value, "version") != kResultVersion) {
     return BadResult("it belongs to another release");
   }
-  const auto error = value.find("error");
-  if (error != value.end() && error->is_object()) {
+  if (const auto error = FieldOf(value, "error", JsonKind::kObject)) {
     return tl::unexpected(ErrorFrom(*error));
   }
   TraceResult result;
   DRYDOCK_TRY(result.programs, Programs(value));
-  DRYDOCK_TRY(result.exit_code, IntFieldOr(value, "exit_code", 0));
   DRYDOCK_TRY(result.covered, Spans(value));
-  result.release = TextFieldOr(value, "release", "");
-  result.layers = TextFieldOr(value, "layers", "");
+  result.exit_code = NumberOf(value, "exit_code");
+  result.release = TextOf(value, "release");
+  result.layers = TextOf(value, "layers");
   result.warnings = Texts(value, "warnings");
   result.guard_places = Texts(value, "guard_places");
   if (result.exit_code != 0 || result.programs.empty()) {
-    return NothingTraced(result.exit_code, TextFieldOr(value, "exit_text", ""),
-                         !result.programs.empty());
+    return NothingTraced(result.exit_code, TextOf(value, "exit_text"), !result.programs.empty());
   }
   return result;
 }

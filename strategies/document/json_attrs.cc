@@ -107,11 +107,7 @@ Result<SourcePlace> ReadFrame(JsonView value) {
     return PlaceFromText(value.AsText());
   }
   DRYDOCK_TRY(ObjectReader object, ObjectReader::Make(value, "a place"));
-  SourcePlace place;
-  DRYDOCK_TRY(place.file, TextField(object, "file", ""));
-  DRYDOCK_TRY(place.line, SmallNumber(object, "line"));
-  DRYDOCK_TRY(place.column, SmallNumber(object, "column"));
-  DRYDOCK_TRY(place.text, TextField(object, "text", ""));
+  DRYDOCK_TRY(SourcePlace place, ReadJsonFrame(object));
   DRYDOCK_RETURN_IF_ERROR(object.Finish());
   return place;
 }
@@ -257,6 +253,15 @@ Result<AttrMap> ReadJsonAttrs(JsonView value) {
     attrs.emplace(std::string(name.AsText()), std::move(read));
   }
   return attrs;
+}
+
+Result<SourcePlace> ReadJsonFrame(ObjectReader& object) {
+  SourcePlace place;
+  DRYDOCK_TRY(place.file, TextField(object, "file", ""));
+  DRYDOCK_TRY(place.line, SmallNumber(object, "line"));
+  DRYDOCK_TRY(place.column, SmallNumber(object, "column"));
+  DRYDOCK_TRY(place.text, TextField(object, "text", ""));
+  return place;
 }
 
 Result<SourceStack> ReadJsonStack(JsonView value) {

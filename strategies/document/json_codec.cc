@@ -5,7 +5,6 @@
 #include "strategies/document/json_fields.h"
 #include "strategies/document/json_job.h"
 #include "strategies/document/json_nodes.h"
-#include "strategies/graph/parameter_role.h"
 #include "strategies/operators/builder.h"
 
 namespace drydock::strategies {
@@ -131,29 +130,14 @@ class DocumentReader {
     DRYDOCK_TRY(const std::string name, ReadJsonText(name_value, "name"));
     DRYDOCK_TRY(const std::string label, TextField(object, "label", name));
     DRYDOCK_TRY(TensorType type, ReadJsonType(object, "shape"));
-    Parameter info;
-    if (const auto weight = object.Find("state_of")) {
-      info.role = ParameterRole::kOptimizerState;
+    const std::optional<JsonView> weight = object.Find("state_of");
+    if (weight) {
       states_.emplace_back(builder_.graph().parameters.size(), *weight);
     }
-    if (const auto role = object.Find("role")) {
-      DRYDOCK_TRY(const std::string text, ReadJsonText(*role, "role"));
-      const std::optional<ParameterRole> parsed = ParseParameterRole(text);
-      if (!parsed) {
-        return FailAtJson(
-            *role, "graph:role", "role '" + text + "' is not known",
-            "use \"weight\", \"optimizer_state\", \"hyper\" or \"accumulated_gradient\"");
-      }
-      info.role = *parsed;
-    }
-    const bool weight = info.role == ParameterRole::kWeight;
-    DRYDOCK_TRY(info.requires_grad, BoolField(object, "requires_grad", weight));
-    DRYDOCK_TRY(info.layerwise_parallel, BoolField(object, "layerwise_parallel", false));
-    DRYDOCK_TRY(info.parallel_optimizer, BoolField(object, "parallel_optimizer", true));
-    DRYDOCK_TRY(info.comm_fusion, IntField(object, "comm_fusion", 1));
-    if (const auto place = object.Find("place")) {
-      DRYDOCK_TRY(info.place, ReadJsonPlace(*place, builder_));
-    }
+    DRYDOCK_TRY(
+        const Parameter info,
+        ReadJsonParameter(object, weight ? ParameterRole::kOptimizerState : ParameterRole::kWeight,
+                          builder_));
     DRYDOCK_RETURN_IF_ERROR(object.Finish());
     return Declare(builder_.AddParameter(name, std::move(type), info), object, name, label);
   }
@@ -184,25 +168,10 @@ class DocumentReader {
     DRYDOCK_TRY(TensorType type, ReadJsonType(object, "shape"));
     std::optional<std::vector<double>> data;
     if (const auto numbers = object.Find("data")) {
-      data.emplace();
-      DRYDOCK_RETURN_IF_ERROR(AppendData(*numbers, *data));
+      DRYDOCK_TRY(data, ReadJsonData(*numbers));
     }
     DRYDOCK_RETURN_IF_ERROR(object.Finish());
     return Declare(builder_.AddConstant(std::move(type), std::move(data)), object, name, label);
-  }
-
-  /// Numbers of a list of any nesting, row major; recursion is bounded by the reader's nesting
-  /// limit.
-  static Status AppendData(JsonView value, std::vector<double>& data) {
-    if (value.kind() != JsonKind::kArray) {
-      DRYDOCK_TRY(const double number, ReadJsonFloat(value, "data"));
-      data.push_back(number);
-      return {};
-    }
-    for (const JsonView element : value.Elements()) {
-      DRYDOCK_RETURN_IF_ERROR(AppendData(element, data));
-    }
-    return {};
   }
 
   Status ReadStack(JsonView value) {

@@ -62,6 +62,8 @@ class ObjectReader {
 [[nodiscard]] Result<TensorType> ReadJsonType(ObjectReader& object, std::string_view shape_field);
 /// A list of operator attributes by name.
 [[nodiscard]] Result<AttrMap> ReadJsonAttrs(JsonView value);
+/// Fields "file", "line", "column" and "text" of an object that may have others.
+[[nodiscard]] Result<SourcePlace> ReadJsonFrame(ObjectReader& object);
 /// "net.py:41:34", {"file","line","column","text"}, a list of these, innermost first, or
 /// {"layer": one of these, "frames": the list}.
 [[nodiscard]] Result<SourceStack> ReadJsonStack(JsonView value);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "strategies/document/json_codec.h"
 #include "strategies/document/json_fields.h"
+#include "strategies/graph/parameter_role.h"
 
 namespace drydock::strategies {
 namespace {
@@ -19,13 +20,11 @@ constexpr std::array<std::string_view, 3> kPhaseNames = {"forward", "backward", 
 /// A node as the document writes it.
 struct NodeText {
   JsonView where;
-  std::string_view op = {};
+  JsonNode read = {};
   std::vector<JsonView> inputs = {};
   std::vector<std::optional<std::string>> labels = {};  ///< "outputs"; empty if not given.
   std::vector<std::optional<std::string>> names = {};   ///< "names"; empty if not given.
   std::string default_label = {};
-  Node node = {};  ///< Attributes, scope, place, phase, stage, strategies.
-  std::optional<std::vector<TensorType>> output_types = {};
 };
 
 Result<std::vector<std::optional<std::string>>> ReadLabels(ObjectReader& object,
@@ -62,22 +61,6 @@ Result<Phase> ReadPhase(ObjectReader& object) {
                     "use \"forward\", \"backward\" or \"optimizer\"");
 }
 
-Status ReadSharding(ObjectReader& object, Node& node) {
-  if (const auto value = object.Find("strategy")) {
-    DRYDOCK_TRY(node.in_strategy, ReadJsonStrategy(*value, "strategy"));
-  }
-  if (const auto value = object.Find("out_strategy")) {
-    DRYDOCK_TRY(node.out_strategy, ReadJsonStrategy(*value, "out_strategy"));
-  }
-  if (const auto value = object.Find("layout")) {
-    DRYDOCK_TRY(node.in_layout, ReadJsonLayouts(*value));
-  }
-  if (const auto value = object.Find("out_layout")) {
-    DRYDOCK_TRY(node.out_layout, ReadJsonLayouts(*value));
-  }
-  return {};
-}
-
 Status ReadProperties(ObjectReader& object, Node& node, GraphBuilder& builder) {
   if (const auto attrs = object.Find("attrs")) {
     DRYDOCK_TRY(node.attrs, ReadJsonAttrs(*attrs));
@@ -97,9 +80,6 @@ Status ReadProperties(ObjectReader& object, Node& node, GraphBuilder& builder) {
   node.segment = static_cast<std::int32_t>(segment);
   if (const auto place = object.Find("place")) {
     DRYDOCK_TRY(node.place, ReadJsonPlace(*place, builder));
-  }
-  if (const auto place = object.Find("shard_place")) {
-    DRYDOCK_TRY(node.shard_place, ReadJsonPlace(*place, builder));
   }
   return {};
 }
@@ -124,23 +104,18 @@ Result<std::optional<std::vector<TensorType>>> ReadOutputTypes(ObjectReader& obj
   return std::optional(std::move(types));
 }
 
-Result<NodeText> ReadNode(JsonView value, std::map<std::string_view, std::int64_t>& op_counts,
+Result<NodeText> ReadNode(JsonView value, std::map<std::string, std::int64_t>& op_counts,
                           GraphBuilder& builder) {
   DRYDOCK_TRY(ObjectReader object, ObjectReader::Make(value, "a node"));
   NodeText node{.where = value};
-  DRYDOCK_TRY(const JsonView op, object.Require("op"));
-  DRYDOCK_TRY(const std::string op_text, ReadJsonText(op, "op"));
-  node.op = op.AsText();
   if (const auto inputs = object.Find("inputs")) {
     DRYDOCK_TRY(node.inputs, ReadJsonList(*inputs, "inputs"));
   }
   DRYDOCK_TRY(node.labels, ReadLabels(object, "outputs"));
   DRYDOCK_TRY(node.names, ReadLabels(object, "names"));
-  node.default_label = DefaultLabel(node.op, op_counts[node.op]++, 0);
-  DRYDOCK_RETURN_IF_ERROR(ReadProperties(object, node.node, builder));
-  DRYDOCK_RETURN_IF_ERROR(ReadSharding(object, node.node));
-  DRYDOCK_TRY(node.output_types, ReadOutputTypes(object));
+  DRYDOCK_TRY(node.read, ReadJsonNode(object, builder));
   DRYDOCK_RETURN_IF_ERROR(object.Finish());
+  node.default_label = DefaultLabel(node.read.op, op_counts[node.read.op]++, 0);
   return node;
 }
 
@@ -160,39 +135,28 @@ class NodeAdder {
  private:
   Status Add(std::size_t index) {
     NodeText& text = nodes_[index];
-    NodeSpec spec{.op = text.op,
-                  .attrs = std::move(text.node.attrs),
-                  .scope = std::move(text.node.scope),
-                  .instance_name = std::move(text.node.instance_name),
-                  .place = text.node.place,
-                  .phase = text.node.phase};
+    std::vector<ValueId> inputs;
     for (const JsonView input : text.inputs) {
       DRYDOCK_TRY(const ValueId value, Resolve(index, input));
-      spec.inputs.push_back(value);
+      inputs.push_back(value);
     }
-    Result<NodeId> id = text.output_types ? builder_.AddNodeWithTypes(std::move(spec),
-                                                                      std::move(*text.output_types))
-                                          : builder_.AddNode(std::move(spec));
+    const bool given_types = text.read.output_types.has_value();
+    const Result<NodeId> id =
+        AddJsonNode(std::move(text.read), std::move(inputs), given_types, builder_);
     if (!id) {
-      return tl::unexpected(WithPlace(std::move(id).error(), text.where.Place()));
+      return tl::unexpected(WithPlace(id.error(), text.where.Place()));
     }
-    Node& node = builder_.mutable_graph().nodes[ToIndex(*id)];
-    node.stage = text.node.stage;
-    node.segment = text.node.segment;
-    node.shard_place = text.node.shard_place;
-    node.in_strategy = std::move(text.node.in_strategy);
-    node.out_strategy = std::move(text.node.out_strategy);
-    node.in_layout = std::move(text.node.in_layout);
-    node.out_layout = std::move(text.node.out_layout);
-    return DeclareResults(text, node.outputs);
+    return DeclareResults(text, *id);
   }
 
-  Status DeclareResults(const NodeText& text, const std::vector<ValueId>& outputs) {
+  Status DeclareResults(const NodeText& text, NodeId id) {
+    const std::vector<ValueId> outputs = builder_.graph().at(id).outputs;
     for (const auto* list : {&text.labels, &text.names}) {
       if (!list->empty() && list->size() != outputs.size()) {
         return FailAtJson(text.where, "graph:result-count",
-                          "'" + std::string(text.op) + "' has " + std::to_string(outputs.size()) +
-                              " results, but " + std::to_string(list->size()) + " are named");
+                          "'" + builder_.graph().at(id).op + "' has " +
+                              std::to_string(outputs.size()) + " results, but " +
+                              std::to_string(list->size()) + " are named");
       }
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -235,7 +199,7 @@ class NodeAdder {
     if (DependsOn(definer, user)) {
       return FailAtJson(
           input, "graph:cycle",
-          "'" + label + "' of '" + std::string(nodes_[definer].op) + "' in line " + line +
+          "'" + label + "' of '" + nodes_[definer].read.op + "' in line " + line +
               " depends on the node that uses it here: the nodes form a cycle",
           "a step is computed node by node; pass the old value in as an input or parameter");
     }
@@ -291,7 +255,7 @@ std::string DefaultLabel(std::string_view op, std::int64_t count, std::size_t ou
   return output == 0 ? first : first + ":" + std::to_string(output);
 }
 
-Status LabelTable::Declare(std::string label, ValueId value, JsonView where) {
+Status LabelTable::Declare(const std::string& label, ValueId value, JsonView where) {
   const auto [it, inserted] = declared_.emplace(label, Declaration{.value = value, .where = where});
   if (inserted) {
     return {};
@@ -318,6 +282,110 @@ std::string LabelTable::Nearest(std::string_view label) const {
   return NearestWord(label, names);
 }
 
+Status ReadJsonSharding(ObjectReader& object, Node& node, GraphBuilder& builder) {
+  if (const auto value = object.Find("strategy")) {
+    DRYDOCK_TRY(node.in_strategy, ReadJsonStrategy(*value, "strategy"));
+  }
+  if (const auto value = object.Find("out_strategy")) {
+    DRYDOCK_TRY(node.out_strategy, ReadJsonStrategy(*value, "out_strategy"));
+  }
+  if (const auto value = object.Find("layout")) {
+    DRYDOCK_TRY(node.in_layout, ReadJsonLayouts(*value));
+  }
+  if (const auto value = object.Find("out_layout")) {
+    DRYDOCK_TRY(node.out_layout, ReadJsonLayouts(*value));
+  }
+  if (const auto place = object.Find("shard_place")) {
+    DRYDOCK_TRY(node.shard_place, ReadJsonPlace(*place, builder));
+  }
+  return {};
+}
+
+Result<JsonNode> ReadJsonNode(ObjectReader& object, GraphBuilder& builder) {
+  JsonNode read;
+  DRYDOCK_TRY(const JsonView op, object.Require("op"));
+  DRYDOCK_TRY(read.op, ReadJsonText(op, "op"));
+  DRYDOCK_RETURN_IF_ERROR(ReadProperties(object, read.node, builder));
+  DRYDOCK_RETURN_IF_ERROR(ReadJsonSharding(object, read.node, builder));
+  DRYDOCK_TRY(read.output_types, ReadOutputTypes(object));
+  return read;
+}
+
+Result<NodeId> AddJsonNode(JsonNode read, std::vector<ValueId> inputs, bool given_types,
+                           GraphBuilder& builder) {
+  NodeSpec spec{.op = read.op,
+                .inputs = std::move(inputs),
+                .attrs = std::move(read.node.attrs),
+                .scope = std::move(read.node.scope),
+                .instance_name = std::move(read.node.instance_name),
+                .place = read.node.place,
+                .phase = read.node.phase};
+  Result<NodeId> id =
+      given_types
+          ? builder.AddNodeWithTypes(
+                std::move(spec), std::move(read.output_types).value_or(std::vector<TensorType>()))
+          : builder.AddNode(std::move(spec));
+  if (!id) {
+    return id;
+  }
+  Node& node = builder.mutable_graph().nodes[ToIndex(*id)];
+  node.stage = read.node.stage;
+  node.segment = read.node.segment;
+  node.shard_place = read.node.shard_place;
+  node.in_strategy = std::move(read.node.in_strategy);
+  node.out_strategy = std::move(read.node.out_strategy);
+  node.in_layout = std::move(read.node.in_layout);
+  node.out_layout = std::move(read.node.out_layout);
+  return id;
+}
+
+Result<Parameter> ReadJsonParameter(ObjectReader& object, ParameterRole fallback,
+                                    GraphBuilder& builder) {
+  Parameter info{.role = fallback};
+  if (const auto role = object.Find("role")) {
+    DRYDOCK_TRY(const std::string text, ReadJsonText(*role, "role"));
+    const std::optional<ParameterRole> parsed = ParseParameterRole(text);
+    if (!parsed) {
+      return FailAtJson(
+          *role, "graph:role", "role '" + text + "' is not known",
+          "use \"weight\", \"optimizer_state\", \"hyper\" or \"accumulated_gradient\"");
+    }
+    info.role = *parsed;
+  }
+  const bool weight = info.role == ParameterRole::kWeight;
+  DRYDOCK_TRY(info.requires_grad, BoolField(object, "requires_grad", weight));
+  DRYDOCK_TRY(info.layerwise_parallel, BoolField(object, "layerwise_parallel", false));
+  DRYDOCK_TRY(info.parallel_optimizer, BoolField(object, "parallel_optimizer", true));
+  DRYDOCK_TRY(info.comm_fusion, IntField(object, "comm_fusion", 1));
+  if (const auto place = object.Find("place")) {
+    DRYDOCK_TRY(info.place, ReadJsonPlace(*place, builder));
+  }
+  return info;
+}
+
+namespace {
+
+/// Recursion is bounded by the reader's nesting limit.
+Status AppendData(JsonView value, std::vector<double>& data) {
+  if (value.kind() != JsonKind::kArray) {
+    DRYDOCK_TRY(const double number, ReadJsonFloat(value, "data"));
+    data.push_back(number);
+    return {};
+  }
+  for (const JsonView element : value.Elements()) {
+    DRYDOCK_RETURN_IF_ERROR(AppendData(element, data));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<double>> ReadJsonData(JsonView value) {
+  std::vector<double> data;
+  DRYDOCK_RETURN_IF_ERROR(AppendData(value, data));
+  return data;
+}
+
 Result<std::int32_t> ReadJsonPlace(JsonView value, GraphBuilder& builder) {
   if (value.kind() == JsonKind::kInt) {
     const std::size_t count = builder.graph().stacks.size();
@@ -339,7 +407,7 @@ Status ReadJsonNodes(JsonView nodes, LabelTable& labels, GraphBuilder& builder) 
                       std::to_string(elements.size()) + " nodes, at most " +
                           std::to_string(kMaxGraphNodes) + " are read");
   }
-  std::map<std::string_view, std::int64_t> op_counts;
+  std::map<std::string, std::int64_t> op_counts;
   std::vector<NodeText> texts;
   for (const JsonView element : elements) {
     DRYDOCK_TRY(NodeText text, ReadNode(element, op_counts, builder));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "strategies/document/json_fields.h"
 #include "strategies/document/json_reader.h"
 #include "strategies/operators/builder.h"
 
@@ -21,7 +22,7 @@ namespace drydock::strategies {
 class LabelTable {
  public:
   /// @error kInvalidArgument  the label is taken; tells where
-  [[nodiscard]] Status Declare(std::string label, ValueId value, JsonView where);
+  [[nodiscard]] Status Declare(const std::string& label, ValueId value, JsonView where);
   [[nodiscard]] std::optional<ValueId> Find(std::string_view label) const;
   /// The known label nearest to `label`, empty if none is near.
   [[nodiscard]] std::string Nearest(std::string_view label) const;
@@ -38,6 +39,29 @@ class LabelTable {
 /// added to them.
 /// @error kInvalidArgument  no such index, not a stack
 [[nodiscard]] Result<std::int32_t> ReadJsonPlace(JsonView value, GraphBuilder& builder);
+
+/// What a parameter says of itself beside its name, type and weight: "role" (`fallback` without
+/// it), "requires_grad", "layerwise_parallel", "parallel_optimizer", "comm_fusion", "place".
+[[nodiscard]] Result<Parameter> ReadJsonParameter(ObjectReader& object, ParameterRole fallback,
+                                                  GraphBuilder& builder);
+
+/// What a node says of itself beside its operands and the names of its results.
+struct JsonNode {
+  std::string op = {};
+  Node node = {};  ///< Attributes, scope, place, phase, stage, strategies.
+  std::optional<std::vector<TensorType>> output_types = {};
+};
+[[nodiscard]] Result<JsonNode> ReadJsonNode(ObjectReader& object, GraphBuilder& builder);
+
+/// "strategy", "out_strategy", "layout", "out_layout" and "shard_place": what shard() says.
+[[nodiscard]] Status ReadJsonSharding(ObjectReader& object, Node& node, GraphBuilder& builder);
+
+/// Adds a node with the given operands; its types are inferred, or `output_types` if `given_types`.
+[[nodiscard]] Result<NodeId> AddJsonNode(JsonNode node, std::vector<ValueId> inputs,
+                                         bool given_types, GraphBuilder& builder);
+
+/// A list of numbers of any nesting, row major.
+[[nodiscard]] Result<std::vector<double>> ReadJsonData(JsonView value);
 
 /// Reads "nodes" into `builder`; operands are looked up in `labels`, results are added there.
 /// @error kInvalidArgument  undefined name, use before definition, cycle, illegal operand, unknown

@@ -265,7 +265,29 @@ std::vector<std::pair<JsonView, JsonView>> JsonView::Members() const {
   return members;
 }
 
+void AppendJsonField(std::string& out, std::string_view name) {
+  if (out.back() != '{') {
+    out += ',';
+  }
+  AppendJsonText(out, name);
+  out += ':';
+}
+
+void AppendJsonItem(std::string& out) {
+  if (out.back() != '[') {
+    out += ',';
+  }
+}
+
 void AppendJsonText(std::string& out, std::string_view text) {
+  const bool plain = std::ranges::all_of(
+      text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  if (plain) {  // as nearly all texts are
+    out += '"';
+    out += text;
+    out += '"';
+    return;
+  }
   using nlohmann::json;
   out += json(text).dump(-1, ' ', false, json::error_handler_t::replace);
 }

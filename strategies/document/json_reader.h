@@ -86,6 +86,13 @@ class JsonReader {
   std::string strings_ = {};
 };
 
+/// Begins a field of the object that `out` ends in: "name": with a comma in front unless it is the
+/// first.
+void AppendJsonField(std::string& out, std::string_view name);
+
+/// Begins an item of the list that `out` ends in: a comma unless it is the first.
+void AppendJsonItem(std::string& out);
+
 /// Appends a JSON string with quotes; bytes that are not UTF-8 become U+FFFD.
 void AppendJsonText(std::string& out, std::string_view text);
 

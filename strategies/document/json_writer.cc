@@ -121,11 +121,7 @@ class DocumentWriter {
     out_ += ']';
   }
 
-  void Field(std::string_view name) {
-    out_ += out_.back() == '{' ? "\"" : ",\"";
-    out_ += name;
-    out_ += "\":";
-  }
+  void Field(std::string_view name) { AppendJsonField(out_, name); }
 
   void TextFieldOf(std::string_view name, std::string_view text) {
     Field(name);

@@ -338,12 +338,10 @@ def collect(folder):
     for program in complete_programs():
         name = "program-%d.json" % len(programs)
         try:
-            document = program.document()
+            program.write_document(os.path.join(folder, name))
         except Exception as error:
             program.fail(error)
             raise
-        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-            file.write(document)
         programs.append({"file": name, "nodes": program.node_count, "training": bool(program.losses), "layers": program.layers})
     return programs
 

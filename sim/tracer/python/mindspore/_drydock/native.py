@@ -6,7 +6,7 @@ import os
 from mindspore._drydock.errors import TracerDefect, Unsupported, last_refusal, user_error
 from mindspore._drydock.session import session
 
-INTERFACE_VERSION = 1
+INTERFACE_VERSION = 2
 _library = None
 
 
@@ -51,6 +51,9 @@ def _raise_recorder_error(error, kind=None):
         raised = Unsupported(reason.split(":", 1)[0] or "operator", message, error.get("hint", ""))
     elif code == "internal" or reason == "trace:request":
         raised = TracerDefect(message)
+    elif code == "io":
+        raised = OSError(message)
+        raised.drydock_hint = error.get("hint", "")
     else:
         detail = reason.rsplit(":", 1)[-1]
         kind = kind or _KINDS.get(detail) or (TypeError if "dtype" in detail or "type" in detail else ValueError)

@@ -140,12 +140,12 @@ class Program:
                 role = "optimizer_state"  # a clone that is first used behind the gradients lies as its weight does
             follows = role in ("optimizer_state", "accumulated_gradient") and origin is not None
             state_of = self.parameter(origin) if follows else -1
-            stack = self._stack((parameter.made_line,)) if frames.is_known(parameter.made_line) else -1
+            place = {"place": self._stack((parameter.made_line,))} if frames.is_known(parameter.made_line) else {}
             answer = self.recorder.call(
                 "add_parameter", name=_free_name(parameter.name, self._parameter_names), shape=list(parameter.shape),
                 dtype=parameter.dtype.name, role=role, state_of=state_of,
                 requires_grad=parameter.requires_grad, layerwise_parallel=parameter.layerwise_parallel,
-                parallel_optimizer=parameter.parallel_optimizer, comm_fusion=parameter.comm_fusion, stack=stack)
+                parallel_optimizer=parameter.parallel_optimizer, comm_fusion=parameter.comm_fusion, **place)
             if parameter.comm_fusion != 1 and parameter.role == "weight":
                 self._note_fusion_number(parameter)
             found = self._parameters[id(parameter)] = answer["id"]
@@ -204,13 +204,13 @@ class Program:
     def add_node(self, op, operands, attrs, primitive=None, types=None):
         """Records one operator; list of result tensors."""
         fields = {"op": op, "inputs": operands, "attrs": attrs, "scope": session.scope,
-                  "phase": session.phase, "stack": self._stack(), "stage": session.stage,
+                  "phase": session.phase, "place": self._stack(), "stage": session.stage,
                   "segment": session.segment}
         if primitive is not None:
             fields["instance"] = primitive.instance_name
             fields.update(self._sharding_fields(primitive))
         if types is not None:
-            fields["types"] = [{"shape": list(shape), "dtype": dtype.name} for shape, dtype in types]
+            fields["output_types"] = [{"shape": list(shape), "dtype": dtype.name} for shape, dtype in types]
         if primitive is not None and self.job.get("save_graphs"):
             fields["attrs"] = dict(attrs, **primitive.layout_texts())
         if session.extra_attrs:
@@ -325,7 +325,7 @@ class Program:
             session.warn("shard() of '%s' has no effect in parallel mode '%s'" % (primitive.name, self.job["mode"]))
         line = getattr(primitive, "shard_line", None)
         if fields and line:
-            fields["shard_stack"] = self._stack(line)
+            fields["shard_place"] = self._stack(line)
         return fields
 
     def _stack(self, key=None):
@@ -355,12 +355,12 @@ class Program:
         self._steps[call] = self._steps.get(call, 0) + count
 
     # -- the end ------------------------------------------------------------------------------------
-    def document(self):
-        """Text of the graph document."""
+    def write_document(self, path):
+        """Writes the graph document to a file."""
         if self._kept_strategies[0] == "SAVE":
             self.compile()  # finds the strategies
         self._prepare()
-        return self.recorder.call("finish", **self._ending())["document"]
+        self.recorder.call("finish", file=path, **self._ending())
 
     def _update_primitives(self):
         """Attributes and strategies that the script added after a primitive was called."""

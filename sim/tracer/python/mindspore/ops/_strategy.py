@@ -6,7 +6,7 @@ from mindspore._drydock.session import session
 
 # attribute of the primitive -> field of a graph request
 FIELDS = {"in_strategy": "strategy", "out_strategy": "out_strategy",
-          "in_layout": "in_layout", "out_layout": "out_layout"}
+          "in_layout": "layout", "out_layout": "out_layout"}
 _NESTED = frozenset(("GroupedMatmul", "FusedInferAttentionScore", "Custom", "Index"))
 
 

@@ -40,7 +40,7 @@ class Custom(Primitive):
         fields = super().sharding_fields()
         given = self.attrs.get("in_layout") or self.attrs.get("in_strategy")
         if given and len(given) == len(self._arguments):
-            field = "in_layout" if "in_layout" in self.attrs else "strategy"
+            field = "layout" if "in_layout" in self.attrs else "strategy"
             fields[field] = _strategy.flat([g for g, kind in zip(given, self._arguments) if kind == "tensors"])
         return fields
 
