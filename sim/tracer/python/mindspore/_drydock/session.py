@@ -35,7 +35,7 @@ class Session:
         self.scope = "Default"
         self.in_cell = False       # a construct() is running
         self.in_own_construct = False  # one that the script defines
-        self.layer = None          # (line that makes the cell that runs, line that runs), see Cell._layer
+        self.layer = None          # (line that makes the cell that runs, line that runs), see nn/cell.py
         self.in_micro_batch = False  # what is recorded is a graph that micro batches call
         self.phase = "forward"
         self.stage = -1

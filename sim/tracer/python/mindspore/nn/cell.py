@@ -17,10 +17,24 @@ _created = itertools.count(1)
 _CONTAINERS = ("_params", "_cells", "_primitives")
 
 
+def _layer_of(cell, caller):
+    """What operators of a cell name where no line of the script's calls it: the line that makes it, and the one that runs.
+
+    A training loop calls a loss, and a SequentialCell its layers; inside of a construct() of the script's only losses
+    are looked for, since its line is near enough for the others. (No method: cells of scripts have names of their own.)
+    """
+    made_line = cell.__dict__.get("_made_line")
+    if frames.is_user_code(caller) or not frames.is_known(made_line):
+        return None
+    if not (cell._loops_apply_it or session.layer is not None or not session.in_own_construct):
+        return None
+    return made_line, frames.user_frame()
+
+
 class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomputation):
     """See mindspore.nn.Cell."""
 
-    is_loss = False    # what a training loop applies behind the network
+    _loops_apply_it = False  # a loss: what a training loop applies behind the network
     step_phase = None  # part of a training step that the operators inside belong to, where the kind of cell says it
     _shard_fn = None  # what a call does behind shard()
 
@@ -210,7 +224,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
         saved = (session.scope, session.compute_dtype, session.stage, session.segment, session.phase,
                  session.operator_types, session.in_cell, session.layer, session.in_own_construct)
         of_script = not type(self).construct.__module__.startswith("mindspore.")
-        session.layer = None if of_script or not session.in_cell else self._layer(sys._getframe(2).f_code)
+        session.layer = None if of_script or not session.in_cell else _layer_of(self, sys._getframe(2).f_code)
         session.in_own_construct = session.in_own_construct or of_script
         session.scope, session.in_cell = self._scope, True
         if self._compute_dtype is not None:
@@ -243,18 +257,6 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
         finally:
             (session.scope, session.compute_dtype, session.stage, session.segment, session.phase,
              session.operator_types, session.in_cell, session.layer, session.in_own_construct) = saved
-
-    def _layer(self, caller):
-        """What operators of this cell name where no line of the script's calls it: the line that makes it, and the one that runs.
-
-        A training loop calls a loss, and a SequentialCell its layers; inside of a construct() of the script's only losses
-        are looked for, since its line is near enough for the others.
-        """
-        if frames.is_user_code(caller) or not frames.is_known(self.__dict__.get("_made_line")):
-            return None
-        if not (self.is_loss or session.layer is not None or not session.in_own_construct):
-            return None
-        return self._made_line, frames.user_frame()
 
     def _to_compute_dtype(self, value):
         if isinstance(value, (tuple, list)):

@@ -10,7 +10,7 @@ from mindspore.ops import operations as P
 class LossBase(Cell):
     """See mindspore.nn.LossBase."""
 
-    is_loss = True
+    _loops_apply_it = True
 
     def __init__(self, reduction="mean"):
         super().__init__()
