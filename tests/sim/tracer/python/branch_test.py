@@ -80,6 +80,31 @@ nn.TrainOneStepWithLossScaleCell(net, nn.Momentum(net.trainable_params(), 0.1, 0
                 marked = {node["op"] for node in nodes if "conditional" in node.get("attrs", {})}
                 self.assertEqual(marked, guarded)
 
+    def test_loss_behind_an_update_in_a_branch_is_the_loss(self):
+        """MindSpore's graph of such a step has no Select for the loss."""
+        script = HEAD + """
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.w = Parameter(Tensor(shape=(6, 6), dtype=ms.float32), name="w")
+    def construct(self, x):
+        return ops.reduce_mean(ops.matmul(x, self.w))
+class Step(nn.TrainOneStepCell):
+    def construct(self, x, s):
+        loss = self.network(x)
+        grads = self.grad(self.network, self.weights)(x, self.sens)
+        if %s:
+            loss = ops.depend(loss, self.optimizer(grads))
+        %s
+        return loss
+net = Net()
+Step(net, nn.Momentum(net.trainable_params(), 0.1, 0.9))(x, s)
+"""
+        for condition, otherwise, selects in (("s > 0", "", 0), ("not s > 0", "", 0), ("s > 0", "else: loss = ops.exp(loss)", 1)):
+            with self.subTest(condition=condition, otherwise=otherwise):
+                nodes = self.trace(script % (condition, otherwise)).documents[0]["nodes"]
+                self.assertEqual(sum(node["op"] == "Select" for node in nodes), selects)
+
     def test_two_branches_give_four_outcomes(self):
         run = self.trace(HEAD + """
 class Net(nn.Cell):

@@ -143,6 +143,8 @@ def _select(condition, first, second, place):
             return first
     elif isinstance(first, Tensor) and isinstance(second, Tensor) and first.dtype is second.dtype and (
             first.shape == second.shape or first.size == second.size == 1):
+        if session.program.is_same_value(first, second):  # `loss = depend(loss, optimizer(grads))` on one side
+            return second if session.program.is_waited_for(second) else first
         if first.shape != second.shape:  # (1,) and (): one number each
             larger = max(first.shape, second.shape, key=len)
             first, second = (side if side.shape == larger else functional.reshape(side, larger) for side in (first, second))

@@ -277,6 +277,22 @@ class Program:
             return None
         return node, bool(primitive is not None and primitive.attrs.get("slice_activation") and op != "Transpose"), primitive
 
+    def is_same_value(self, first, second):
+        """Whether two tensors are one value, but for what it waits for."""
+        return self.owns(first) and self.owns(second) and self._without_waits(first) == self._without_waits(second)
+
+    def is_waited_for(self, tensor):
+        """Whether a tensor is a value behind something else."""
+        return self._without_waits(tensor) != tensor._node[1]
+
+    def _without_waits(self, tensor):
+        value = tensor._node[1]
+        _, op, operands, _ = self._producers.get(value, (-1, "", (), None))
+        while op == "Depend":
+            value = operands[0]
+            _, op, operands, _ = self._producers.get(value, (-1, "", (), None))
+        return value
+
     def note_condition(self, tensor):
         """A branch is decided by the value of a tensor."""
         if self.owns(tensor) and tensor._node[1] in self._producers:
