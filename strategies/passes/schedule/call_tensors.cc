@@ -39,7 +39,6 @@ KernelId CallTensors::OwnOf(const Reader& reader) {
   return place->second;
 }
 
-/// Whether `operand` of a kernel is a tensor of the script: no argument, no number of a rule.
 bool CallTensors::IsTensor(KernelId kernel, KernelId operand) const {
   const KernelNode& node = graph_.at(operand);
   if (node.kind != KernelKind::kConstant || !IsFloating(node.results.front().type.dtype)) {
@@ -50,6 +49,10 @@ bool CallTensors::IsTensor(KernelId kernel, KernelId operand) const {
     return input != kNoValue && local_.at(input).kind == ValueKind::kConstant &&
            local_.at(input).type == type;
   });
+}
+
+bool CallTensors::IsShared(KernelId constant) const {
+  return std::ranges::find(firsts_, constant) != firsts_.end();
 }
 
 bool CallTensors::IsFirstOfType(KernelId constant) {

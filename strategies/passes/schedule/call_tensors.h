@@ -20,12 +20,16 @@ class CallTensors {
   /// Gives the kernels of the next call, in order, the constants that they have there.
   void Split(std::span<const KernelId> kernels);
 
+  /// Whether `operand` of a kernel is a tensor of the script: no argument, no number of a rule.
+  [[nodiscard]] bool IsTensor(KernelId kernel, KernelId operand) const;
+  /// Whether readers of `constant` share it, behind Split.
+  [[nodiscard]] bool IsShared(KernelId constant) const;
+
  private:
   /// A node of the local program, which of its kernels, which operand, and the constant.
   using Reader = std::tuple<NodeId, std::size_t, std::size_t, KernelId>;
 
   [[nodiscard]] KernelId OwnOf(const Reader& reader);
-  [[nodiscard]] bool IsTensor(KernelId kernel, KernelId operand) const;
   [[nodiscard]] bool IsFirstOfType(KernelId constant);
 
   KernelGraph& graph_;

@@ -33,7 +33,10 @@
 ///     in tuples.cc; what is handed out first, then the last result first): it reads
 ///     TupleGetItem(MakeTuple(results), i)
 ///   * constants of a called graph stay in memory beside those of its calls, whatever the number of
-///     micro batches
+///     micro batches: one for each use, as each use has its own until equal ones are joined behind
+///     the calls. So it is where the graph is typed anew at the very end: where a call and its
+///     backward call lie apart, and where accumulated backward calls read weights again, to
+///     recompute or to gather them, while forward ones read others that they do not
 ///   * readers of tensors have constants of their own (call_tensors.cc)
 ///
 /// Example, two micro batches of y = MatMul(x, w), the first two calls:
@@ -66,12 +69,16 @@ class CallForm : private CallTable {
     FindWritten();
     Label();
     FindReaders();
+    const std::vector<Use> uses = UsesOfConstants();
     for (const CallSpot& spot : order_.calls) {
       Expand(SlotOf(spot), spot);
     }
     CallTensors tensors(graph_, local_);
     for (const Call& call : calls_) {
       tensors.Split(call.nodes);
+    }
+    if (KeepsEachUse()) {
+      KeepReplaced(uses, tensors);
     }
     ReplaceTokens();
     OrderMessages();
@@ -166,6 +173,8 @@ class CallForm : private CallTable {
           const std::pair<std::size_t, KernelId> read{slot % borders_.parts, input};
           if (IsBackward(slot)) {
             read_backward_.insert(read);
+            reads_again_ =
+                reads_again_ || local_.at(graph_.nodes[n].origin).attrs.contains(kDuplicated);
           } else if (!IsToBeRecomputed(local_.at(graph_.nodes[n].origin))) {
             read_forward_.insert(read);
           }
@@ -327,7 +336,7 @@ class CallForm : private CallTable {
       results.push_back(holds ? held : Entry(slot, id));
     }
     NameResults(call, wanted, results, handed_out);
-    KeepConstants(slot, results.size());
+    KeepNumbers(slot, results.size());
     if (held != kNoKernel && std::ranges::find(results, held) == results.end()) {
       results.push_back(held);
     }
@@ -372,31 +381,62 @@ class CallForm : private CallTable {
     }
   }
 
-  /// Constants of the graphs that the first micro batch calls, which stay beside those of their
-  /// calls: one for each use. Where forward and backward calls follow each other, only numbers of
-  /// results do.
-  void KeepConstants(std::size_t slot, std::size_t results) {
-    if (slot >= borders_.parts) {
-      return;
-    }
-    std::size_t constants = results / 2;
-    if (order_.apart) {
-      constants = ConstantsOf(slot) + ConstantsOf(TwinOf(slot)) + kOwnOfBackward;
-    }
-    for (std::size_t i = 0; i < constants; ++i) {
-      KeepUnread(graph_, Number(DType::kInt64));
+  /// Whether constants of called graphs stay for each use.
+  [[nodiscard]] bool KeepsEachUse() const {
+    return order_.apart || (order_.pieces_wait && reads_again_ && !read_forward_.empty());
+  }
+
+  /// Else only numbers of results stay beside those of the calls.
+  void KeepNumbers(std::size_t slot, std::size_t results) {
+    if (slot < borders_.parts && !KeepsEachUse()) {
+      KeepUnused(results / 2, {.shape = {}, .dtype = DType::kInt64});
     }
   }
 
-  /// How often kernels of a call read a constant.
-  [[nodiscard]] std::size_t ConstantsOf(std::size_t slot) const {
-    std::size_t count = 0;
-    for (const KernelId id : calls_[slot].nodes) {
-      count += static_cast<std::size_t>(std::ranges::count_if(
-          graph_.at(id).inputs,
-          [this](KernelId input) { return graph_.at(input).kind == KernelKind::kConstant; }));
+  /// A kernel and a constant that it reads.
+  using Use = std::pair<KernelId, KernelId>;
+
+  /// What the graphs that the first micro batch calls read of constants.
+  [[nodiscard]] std::vector<Use> UsesOfConstants() const {
+    std::vector<Use> uses;
+    for (std::size_t part = 0; part < borders_.parts; ++part) {
+      for (const std::size_t slot : {part, TwinOf(part)}) {
+        for (const KernelId id : calls_[slot].nodes) {
+          for (const KernelId input : graph_.at(id).inputs) {
+            if (graph_.at(input).kind == KernelKind::kConstant) {
+              uses.emplace_back(id, input);
+            }
+          }
+        }
+      }
     }
-    return count;
+    return uses;
+  }
+
+  /// Those that others took the place of: of equal tensors the first of their type did.
+  void KeepReplaced(const std::vector<Use>& uses, const CallTensors& tensors) {
+    std::size_t numbers = borders_.parts * kOwnOfBackward;
+    std::map<KernelId, std::size_t> shared;
+    for (const auto& [reader, constant] : uses) {
+      if (!tensors.IsTensor(reader, constant)) {
+        ++numbers;
+      } else if (tensors.IsShared(constant)) {
+        ++shared[constant];
+      }
+    }
+    KeepUnused(numbers, {.shape = {}, .dtype = DType::kInt64});
+    for (const auto& [tensor, count] : shared) {
+      const TensorType type = graph_.at(tensor).results.front().type;
+      KeepUnused(count - 1, type);
+    }
+  }
+
+  void KeepUnused(std::size_t constants, const TensorType& type) {
+    for (std::size_t i = 0; i < constants; ++i) {
+      KeepUnread(graph_, Add({.kind = KernelKind::kConstant,
+                              .micro_use = MicroUse::kEach,
+                              .results = {{.type = type}}}));
+    }
   }
 
   /// State behind what a call read of weights.
@@ -607,6 +647,7 @@ class CallForm : private CallTable {
   std::map<KernelId, std::vector<KernelId>> outside_readers_ = {};  ///< Of nodes in calls.
   std::set<std::pair<std::size_t, KernelId>> read_backward_ = {};   ///< Part and Load.
   std::set<std::pair<std::size_t, KernelId>> read_forward_ = {};    ///< Not by what is recomputed.
+  bool reads_again_ = false;  ///< Backward calls read weights to recompute or gather them.
   std::map<KernelId, std::size_t> tokens_ = {};  ///< What sums read, and its call.
   std::set<KernelId> written_ = {};              ///< Parameters that are trained, among others.
   KernelId state_ = kNoKernel;                   ///< At the beginning of the step.
