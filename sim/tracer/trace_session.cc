@@ -16,6 +16,7 @@
 #include "strategies/operators/op_entry.h"
 #include "strategies/passes/compile_job.h"
 #include "strategies/passes/prepare/clean_traced.h"
+#include "strategies/reference/constant_value.h"
 
 namespace drydock::sim {
 namespace {
@@ -232,6 +233,9 @@ TraceSession::Answer TraceSession::Dispatch(std::string_view method, Request& re
   if (method == "update_node") {
     return UpdateNode(request);
   }
+  if (method == "value") {
+    return Numbers(request);
+  }
   return DispatchCompiled(method, request);
 }
 
@@ -357,6 +361,27 @@ Status TraceSession::TakeEnding(Request& request) {
   builder_->SetOutputs(std::move(outputs));
   job_ = std::move(job);
   return {};
+}
+
+TraceSession::Answer TraceSession::Numbers(Request& request) const {
+  DRYDOCK_TRY(const std::int64_t id, OfRequest(strategies::IntField(request, "value", -1)));
+  DRYDOCK_TRY(const std::int64_t most,
+              OfRequest(strategies::IntField(request, "most_elements", 0)));
+  DRYDOCK_RETURN_IF_ERROR(OfRequest(request.Finish()));
+  if (id < 0 || id >= std::ssize(builder_->graph().values) || most < 0) {
+    return BadRequest("value " + std::to_string(id) + " does not exist");
+  }
+  const std::optional<strategies::NdArray> found = strategies::ConstantValue(
+      builder_->graph(), ValueId{static_cast<std::int32_t>(id)}, static_cast<std::size_t>(most));
+  if (!found) {
+    return R"({"data":null})";
+  }
+  std::string answer = R"({"data":[)";
+  for (const double number : found->data) {
+    AppendJsonItem(answer);
+    strategies::AppendJsonFloat(answer, number);
+  }
+  return answer + "]}";
 }
 
 TraceSession::Answer TraceSession::Finish(Request& request) {

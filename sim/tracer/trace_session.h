@@ -53,6 +53,7 @@ using FileWriter = Status (*)(const std::string& path, std::string_view text);
 /// | add_stack     | frames, innermost first; layer (a frame)                   | {"stack": index for "place"} |
 /// | add_node      | op, inputs (ids, -1 = absent), what a document says of it; output_types count where the operator has no entry | {"node", "outputs": [values]} |
 /// | update_node   | node, attrs (added or replaced), what shard() says (replaced) | {} |
+/// | value         | value (id), most_elements                                  | {"data": flat list of what follows from constants alone, or null} |
 /// | finish        | the ending, file (path of the document)                    | {"nodes": count} |
 /// | compile       | the ending, rank                                           | sim/tracer/compile_answer.h |
 /// | node_names    | the ending                                                 | {"names": {full name: node}} of the nodes that are compiled |
@@ -85,6 +86,7 @@ class TraceSession {
   [[nodiscard]] Answer AddStack(Request& request);
   [[nodiscard]] Answer AddNode(Request& request);
   [[nodiscard]] Answer UpdateNode(Request& request);
+  [[nodiscard]] Answer Numbers(Request& request) const;
   [[nodiscard]] Answer Finish(Request& request);
   [[nodiscard]] Answer Compile(Request& request);
   [[nodiscard]] Answer NodeNames(Request& request);

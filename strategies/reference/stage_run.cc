@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "strategies/operators/collective_facts.h"
 #include "strategies/operators/known_ops.h"
+#include "strategies/reference/evaluate_node.h"
 
 /// The ranks of one stage run the nodes of their program in the order of the local graph, each
 /// node on all ranks before the next one: first what needs no micro batch, then everything of the
@@ -267,9 +268,6 @@ void StageRun::AddUp() {
 Status StageRun::RunApart(std::size_t n) {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     const Node& node = programs_[r]->local.nodes[n];
-    if (node.entry->evaluate == nullptr) {
-      return Fail(ErrorCode::kUnsupported, "'" + node.op + "' has no reference execution");
-    }
     DRYDOCK_TRY(std::vector<NdArray> results, Evaluate(node, static_cast<std::int64_t>(r)));
     Store(node, std::move(results), ranks_[r]);
   }
@@ -278,18 +276,6 @@ Status StageRun::RunApart(std::size_t n) {
 
 Result<std::vector<NdArray>> StageRun::Evaluate(const Node& node, std::int64_t position) {
   const Graph& local = ProgramOf(position).local;
-  std::vector<NdArray> inputs;
-  std::vector<TensorType> input_types;
-  std::vector<TensorType> output_types;
-  for (const ValueId input : node.inputs) {
-    if (input != kNoValue) {
-      inputs.push_back(ranks_[static_cast<std::size_t>(position)][ToIndex(input)]);
-      input_types.push_back(local.at(input).type);
-    }
-  }
-  for (const ValueId output : node.outputs) {
-    output_types.push_back(local.at(output).type);
-  }
   AttrMap attrs;
   for (const auto& [name, attr] : node.attrs) {
     attrs[name] = ResolveAttr(attr, position);
@@ -297,22 +283,22 @@ Result<std::vector<NdArray>> StageRun::Evaluate(const Node& node, std::int64_t p
   if (node.entry->per_micro_batch) {
     attrs["micro_batch"] = micro_batch_;
   }
+  const RankValues& values = ranks_[static_cast<std::size_t>(position)];
   DRYDOCK_TRY(std::vector<NdArray> results,
-              node.entry->evaluate({.inputs = inputs,
-                                    .input_types = input_types,
-                                    .output_types = output_types,
-                                    .attrs = attrs,
-                                    .absent = AbsentBits(node.inputs)}));
-  for (std::size_t i = 0; i < results.size() && i < output_types.size(); ++i) {
+              EvaluateNode(local, node, attrs, [&values](ValueId id) -> const NdArray& {
+                return values[ToIndex(id)];
+              }));
+  for (std::size_t i = 0; i < results.size() && i < node.outputs.size(); ++i) {
+    const Shape& inferred = local.at(node.outputs[i]).type.shape;
     // A stage to which a weight was passed has a number in place of its gradient.
     if (results[i].shape.empty() && !results[i].data.empty() &&
         first_.from->config.pipeline_stages > 1) {
-      results[i] = FilledArray(output_types[i].shape, results[i].data.front());
+      results[i] = FilledArray(inferred, results[i].data.front());
     }
-    if (results[i].shape != output_types[i].shape) {
+    if (results[i].shape != inferred) {
       return Fail(ErrorCode::kInternal, "reference execution of '" + node.op + "' gives shape " +
                                             TupleText(results[i].shape) + ", inference says " +
-                                            TupleText(output_types[i].shape));
+                                            TupleText(inferred));
     }
   }
   return results;

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import textwrap
 
 import command
 
@@ -58,6 +59,47 @@ class BadScriptTest(command.CommandTest):
             self.assertIn("net.py:%d" % line, found[0]["text"])
             self.assertIn("net.py:%d" % line, run.err)
             self.assertEqual(self.msrun("--strict", "--log_dir=late", "net.py").status, 6)
+
+    def test_failure_before_the_network_is_no_diagnostic_of_what_ran_before(self):
+        # A sum over ranks by which they wait for each other is no network.
+        before = ("import mindspore as ms\nfrom mindspore import Tensor, nn, ops\nfrom mindspore.communication import init\n"
+                  "ms.set_context(mode=ms.GRAPH_MODE)\ninit()\n\n\nclass Wait(nn.Cell):\n    def __init__(self):\n        super().__init__()\n"
+                  "        self.sum = ops.AllReduce()\n\n    def construct(self, x):\n        return self.sum(x)\n\n\n"
+                  "y = Wait()(Tensor([1.0], ms.float32))\n")
+        self.reject(before + "{}['network']\n", r"network")
+        self.reject(before + "import sys\nsys.exit(3)\n", r"exit status 3")
+        self.write("net.py", before + "assert y.asnumpy()[0] == 1.0\n")  # zeros are all that a dry run computes
+        run = self.msrun("--log_dir=late", "net.py")
+        self.assertEqual(run.status, 0, run.err)
+
+    def test_callbacks_are_entered_and_left(self):
+        self.write("net.py", command.network(before="from mindspore.communication import init\ninit()") + textwrap.dedent("""
+            class Both(ms.train.Callback):
+                def __init__(self, name):
+                    super().__init__()
+                    self.name, self.open = name, None
+
+                def __enter__(self):
+                    self.open = []
+                    return self
+
+                def __exit__(self, *error):
+                    print("left", self.name, self.open)
+
+                def on_train_step_end(self, run_context):
+                    self.open.append("step")
+
+
+            import numpy as np
+            rows = ms.dataset.GeneratorDataset(lambda: iter([(np.zeros((4, 8), np.float32), np.zeros((4, 8), np.float32))] * 2), ["x", "y"])
+            net = ms.nn.Dense(8, 8)
+            model = ms.Model(net, ms.nn.MSELoss(), ms.nn.SGD(net.trainable_params(), 0.1))
+            model.train(1, rows, callbacks=[Both("a"), Both("b")], dataset_sink_mode=False)
+            """))
+        run = self.msrun("--log_dir=entered", "net.py")
+        self.assertEqual(run.status, 0, run.err)
+        self.assertNotIn("failed after", run.err)
+        self.assertIn("left b ['step']\nleft a ['step']\n", run.out + run.err)
 
     def test_reports_of_an_earlier_run_do_not_stay(self):
         self.write("net.py", self.AFTER)

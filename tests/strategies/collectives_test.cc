@@ -33,6 +33,8 @@ TEST(CollectivesOf, BytesAreThoseOfARing) {
   EXPECT_EQ(UseOf("AlltoAll", 4, 1024, {{"split_count", 4}, {"split_dim", 0}, {"concat_dim", 0}})
                 .sent_bytes,
             3072);
+  // Along a chain each member but the last one passes the payload on.
+  EXPECT_EQ(UseOf("Broadcast", 4, 1024, {{"root_rank", 0}}).sent_bytes, 4096);
 }
 
 // 3 ranks, payload 4 B: 2 * 2/3 * 4 = 5.33 -> 6; in a group of one nothing is sent.

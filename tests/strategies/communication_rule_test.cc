@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "strategies/operators/op_entry.h"
 #include "strategies/operators/sharding.h"
+#include "strategies/reference/executor.h"
 #include "tests/strategies/gradient_check.h"
 
 /// Collectives, mirrors, the loss divisor, the data set's entry and the gradient placeholder.
@@ -121,6 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
                        "AlltoAll",
                        {{"split_count", 4}, {"split_dim", 0}, {"concat_dim", 1}},
                        {"AlltoAll"}},
+        CollectiveCase{"Broadcast", "Broadcast", {{"root_rank", 0}, {"rank_size", 4}}, {}},
         CollectiveCase{"Mirror", "_MirrorOperator", {{"dev_num", 4}}, {"AllReduce"}},
         CollectiveCase{"MirrorMean",
                        "_MirrorOperator",
@@ -128,6 +131,31 @@ INSTANTIATE_TEST_SUITE_P(
                        {"AllReduce", "Mul"}},
         CollectiveCase{"MirrorOfOne", "_MirrorOperator", {{"dev_num", 1}}, {}}),
     [](const testing::TestParamInfo<CollectiveCase>& one) { return std::string(one.param.name); });
+
+TEST(BroadcastOp, EveryTensorOfATupleKeepsItsForm) {
+  const auto types =
+      InferOp("Broadcast", {{.shape = {8, 3}}, {.shape = {2}, .dtype = DType::kFloat16}},
+              {{"root_rank", 1}, {"rank_size", 4}});
+  ASSERT_TRUE(types.has_value());
+  EXPECT_EQ((*types)[0].shape, (Shape{8, 3}));
+  EXPECT_EQ((*types)[1], (TensorType{.shape = {2}, .dtype = DType::kFloat16}));
+}
+
+// Members of ranks 1, 3, 5, 7 with root 5: what the third of them gives.
+TEST(BroadcastOp, GivesWhatTheRootGives) {
+  Node node{.op = "Broadcast", .attrs = {{"root_rank", 5}}};
+  node.entry = FindOp("Broadcast");
+  node.group = kGroup;
+  std::vector<NdArray> given;
+  for (const double number : {10.0, 30.0, 50.0, 70.0}) {
+    given.push_back({.shape = {1}, .data = {number}});
+  }
+  const auto results = RunCollective(node, given);
+  ASSERT_TRUE(results.has_value());
+  for (const NdArray& result : *results) {
+    EXPECT_EQ(result.data, (std::vector<double>{50.0}));
+  }
+}
 
 TEST(AlltoAllGradient, SwapsTheDimensions) {
   const auto backward =

@@ -266,7 +266,8 @@ def complete_programs():
 
 def leaves_networks(error=None):
     """True if a failure of the script leaves whole networks behind: it was none of a network's and no loop without an end, and where
-    the script has an optimizer, the training step is among them."""
+    the script has an optimizer, the training step is among them. A function without a weight that was called before (a sum over
+    ranks to wait for each other) is no network yet, unless what it computed is what the script failed at."""
     import gc
     from mindspore._drydock.errors import ENDLESS, TracerDefect
     from mindspore._drydock.session import session
@@ -275,7 +276,10 @@ def leaves_networks(error=None):
     if not programs or isinstance(error, (TracerDefect, SyntaxError)) or getattr(
             error, "name", "") == ENDLESS or any(error is known for known in session.failures):
         return False
-    return any(program.has_updates for program in programs) or not any(isinstance(thing, Optimizer) for thing in gc.get_objects())
+    if any(program.has_updates for program in programs):
+        return True
+    return (error is not None and of_zeros(error) or any(program.has_parameters() for program in programs)) and \
+        not any(isinstance(thing, Optimizer) for thing in gc.get_objects())
 
 
 def note_late_failure(result, text):

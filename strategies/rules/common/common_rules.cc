@@ -219,6 +219,10 @@ Result<std::vector<TensorType>> InferSame(const OpView& op) {
   return std::vector<TensorType>{op.inputs[0]};
 }
 
+Result<std::vector<TensorType>> InferEach(const OpView& op) {
+  return std::vector<TensorType>(op.inputs.begin(), op.inputs.end());
+}
+
 Result<std::vector<TensorType>> InferSameFloating(const OpView& op) {
   DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
   DRYDOCK_RETURN_IF_ERROR(ExpectFloating(op, 0));

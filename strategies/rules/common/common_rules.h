@@ -79,6 +79,8 @@ namespace drydock::strategies {
 
 /// One input; output of the same type.
 [[nodiscard]] Result<std::vector<TensorType>> InferSame(const OpView& op);
+/// As many results as operands, of their types.
+[[nodiscard]] Result<std::vector<TensorType>> InferEach(const OpView& op);
 /// The same for floating types only.
 [[nodiscard]] Result<std::vector<TensorType>> InferSameFloating(const OpView& op);
 /// One input; output float32 for bool and integers, else of the input's type.

@@ -17,11 +17,6 @@
 namespace drydock::strategies {
 namespace {
 
-/// As many results as operands, of their types.
-Result<std::vector<TensorType>> InferEach(const OpView& op) {
-  return std::vector<TensorType>(op.inputs.begin(), op.inputs.end());
-}
-
 DRYDOCK_OP_NAMED(CellSeeds, "_CellSeeds", .family = "virtual",
                  .signature = "_CellSeeds()(*results)", .kind = OpKind::kTransparent,
                  .infer = InferEach, .gradient = GradientNotNeeded, .values = "-", .flops = NoFlops,

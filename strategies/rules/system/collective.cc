@@ -399,6 +399,42 @@ DRYDOCK_OP(AlltoAll, .family = "communication",
            .lower = LowerAlltoAll, .flops = NoFlops, .cost = CostFamily::kFree,
            .collective = &kAlltoAllFacts);
 
+// ---- Broadcast ----------------------------------------------------------------------------------
+
+Result<std::vector<ValueId>> EachGradientPassedOn(const GradientContext& context) {
+  return std::vector<ValueId>(context.output_gradients.begin(), context.output_gradients.end());
+}
+
+/// What the rank gives that attribute root_rank names.
+Result<std::vector<NdArray>> RunBroadcast(const Node& node, const std::vector<NdArray>& inputs) {
+  DRYDOCK_TRY(const std::int64_t root, IntAttr(node.attrs, "root_rank", 0));
+  if (!node.group) {
+    return Fail(ErrorCode::kUnsupported,
+                "'Broadcast' in a group given by its name only has no reference execution");
+  }
+  const std::vector<std::int64_t> members = GroupRanks(*node.group, root, 0);
+  const auto place = std::ranges::find(members, root) - members.begin();
+  if (place >= std::ssize(inputs)) {
+    return FailInput("Broadcast:root-rank",
+                     "rank " + std::to_string(root) + " is in no group of 'Broadcast'");
+  }
+  return std::vector<NdArray>(inputs.size(), inputs[static_cast<std::size_t>(place)]);
+}
+
+/// Along a chain all members but the last one send the payload on.
+SentBytes SentAlongChain(const CollectiveCall& call) {
+  return {.most = call.group_size > 1 ? call.payload_bytes : 0, .least = 0};
+}
+
+constexpr CollectiveFacts kBroadcastFacts = {
+    .sent = SentAlongChain, .run = RunBroadcast, .pattern = CollectivePattern::kBroadcast};
+
+DRYDOCK_OP(Broadcast, .family = "communication",
+           .signature = "Broadcast(root_rank, group='hccl_world_group')(*input_x) -> *",
+           .kind = OpKind::kCollective, .infer = InferEach, .gradient = EachGradientPassedOn,
+           .lower = LowerAllReduce, .values = "-", .flops = NoFlops, .cost = CostFamily::kFree,
+           .collective = &kBroadcastFacts);
+
 // ---- Mirror of a parameter ----------------------------------------------------------------------
 
 /// Nothing forward; backward the sum of the gradient over the ranks that hold the same slice.

@@ -115,6 +115,26 @@ TEST(TraceSession, ParameterAndLayerKeepTheirLines) {
                   "the operator is applied at net.py:9"}));
 }
 
+// 1 / 0 is infinite, which JSON has no number for; what depends on an input is not known.
+TEST(TraceSession, NumbersOfConstantsAreAnswered) {
+  TraceSession session;
+  Begin(session, "data_parallel");
+  const auto constant = [&session](std::vector<double> data) {
+    return Ask(session, "add_constant",
+               {{"shape", {data.size()}}, {"dtype", "float32"}, {"data", data}})["id"];
+  };
+  const json one = constant({1, -1, 3});
+  const json zero = constant({0, 0, 2});
+  const json ratio = Ask(session, "add_node", {{"op", "RealDiv"}, {"inputs", {one, zero}}});
+  const json id = ratio["outputs"][0]["id"];
+  EXPECT_EQ(Ask(session, "value", {{"value", id}, {"most_elements", 3}}),
+            (json{{"data", {"inf", "-inf", 1.5}}}));
+  EXPECT_EQ(Ask(session, "value", {{"value", id}, {"most_elements", 2}}), (json{{"data", nullptr}}));
+  EXPECT_EQ(Ask(session, "value", {{"value", 0}, {"most_elements", 99}}), (json{{"data", nullptr}}));
+  EXPECT_THAT(Ask(session, "value", {{"value", 99}})["error"]["message"].get<std::string>(),
+              HasSubstr("does not exist"));
+}
+
 TEST(TraceSession, UnknownOperatorIsUnsupported) {
   TraceSession session;
   Begin(session, "data_parallel");

@@ -15,7 +15,7 @@ from mindspore import mint, nn, parallel, train  # noqa: E402,F401
 from mindspore.common import *  # noqa: E402,F401,F403
 from mindspore.common import (JitConfig, Parameter, ParameterTuple, Tensor, dtype, from_numpy, get_seed,  # noqa: E402,F401
                               initializer, jit, jit_class, lazy_inline, ms_function, ms_memory_recycle, mutable,
-                              recompute, set_seed, tensor)
+                              recompute, set_recursion_limit, set_seed, tensor)
 from mindspore.common.symbol import Symbol  # noqa: E402,F401
 from mindspore.context import (GRAPH_MODE, PYNATIVE_MODE, ParallelMode, get_auto_parallel_context,  # noqa: E402,F401
                                get_context, get_offload_context, get_ps_context, reset_auto_parallel_context,

@@ -56,6 +56,7 @@ class Program:
         self._parameter_names = set()
         self._parameters = {}          # id of a Parameter -> value id
         self._constants = {}
+        self._numbers = {}             # value id -> elements, or None
         self._stacks = {}
         self._names = set()
         self._primitives = []          # (primitive, node id, version of its attributes)
@@ -113,11 +114,14 @@ class Program:
         if value is None:
             return -1
         if isinstance(value, Parameter):
-            return self.parameter(value)
+            known = value.first_values() if self.scratch else None
+            return self.parameter(value) if known is None else self._add_constant(value.shape, value.dtype, known)
         if isinstance(value, Tensor):
             if self.owns(value):
                 self._consumed.add(value._node[1])
                 return value._node[1]
+            if self.scratch and value._node is None and value._computed is not None and value._computed[0] is self:
+                return value._computed[1]
             if value._node is None and value._open is None and id(value) not in self._inputs:
                 return self._constant_tensor(value)
             found = self.input_for(value, value.param_name or "input")
@@ -129,6 +133,9 @@ class Program:
     def holds(self, parameter):
         """True for a parameter that some operator uses."""
         return id(parameter) in self._parameters
+
+    def has_parameters(self):
+        return bool(self._parameters)
 
     def parameter(self, parameter):
         found = self._parameters.get(id(parameter))
@@ -199,6 +206,12 @@ class Program:
         """A compiled call returns the tensor to the script: an output, unless used up by a later call."""
         self.results.append(tensor)
         self._consumed.discard(tensor._node[1])
+
+    def numbers_of(self, value_id):
+        """Elements of a value, row major, if they follow from numbers that the script gave; else None."""
+        if value_id not in self._numbers:
+            self._numbers[value_id] = self.recorder.call("value", value=value_id, most_elements=values.MAX_KEPT_ELEMENTS)["data"]
+        return self._numbers[value_id]
 
     # -- nodes --------------------------------------------------------------------------------------
     def add_node(self, op, operands, attrs, primitive=None, types=None):

@@ -308,7 +308,10 @@ def apply(op, operands, attrs, primitive=None, dtypes=None, types=None):
     tensors = list(tensors_in(operands))
     if program is not None and any(program.owns(t) for t in tensors):
         return _eager(program, *call)
-    return [_detached(t) for t in _record(scratch_program(), *call)]
+    results = [_detached(t) for t in _record(scratch_program(), *call)]
+    if operands and isinstance(operands[0], Parameter) and Program.writes(primitive):
+        operands[0]._small = None  # what it holds is not followed
+    return results
 
 
 def _record(program, op, operands, attrs, primitive, dtypes, types):
@@ -350,7 +353,9 @@ def _eager(program, op, operands, *rest):
 
 
 def _detached(tensor):
-    return Tensor(shape=tensor.shape, dtype=tensor.dtype)
+    found = Tensor(shape=tensor.shape, dtype=tensor.dtype)
+    found._computed = tensor._node
+    return found
 
 
 def input_names(function, skip=0):

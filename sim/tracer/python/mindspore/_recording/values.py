@@ -1,4 +1,5 @@
 """Python data of tensors: shapes, element types and small values, with or without numpy."""
+import struct
 import sys
 
 from mindspore._drydock.errors import user_error
@@ -115,6 +116,18 @@ def flat(data, dtype):
         items = [data]
     cast = {"bool": bool, "int": int, "uint": int, "float": float, "complex": complex}[dtype.kind]
     return [cast(item) for item in items]
+
+
+def rounded(items, dtype):
+    """Computed numbers as an element type holds them."""
+    code = {"float32": "f", "float16": "e"}.get(dtype.name)
+    if code is None:
+        return flat(items, dtype)
+    try:
+        form = "<%d%s" % (len(items), code)
+        return list(struct.unpack(form, struct.pack(form, *(float(item) for item in items))))
+    except OverflowError:  # beyond the type's range
+        return flat(items, dtype)
 
 
 def zeros(shape, dtype):

@@ -1,7 +1,7 @@
 """mindspore.common."""
 from mindspore._drydock.lazy import module_getattr
 from mindspore.common import initializer, lazy_inline  # noqa: F401
-from mindspore.common.api import JitConfig, jit, jit_class, ms_function, ms_memory_recycle, mutable  # noqa: F401
+from mindspore.common.api import JitConfig, jit, jit_class, ms_function, ms_memory_recycle, mutable, set_recursion_limit  # noqa: F401
 from mindspore.common.dtype import *  # noqa: F401,F403
 from mindspore.common.parameter import Parameter, ParameterTuple  # noqa: F401
 from mindspore.common.recompute import recompute  # noqa: F401

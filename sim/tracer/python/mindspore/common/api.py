@@ -40,6 +40,16 @@ def jit_class(cls):
     return cls
 
 
+def set_recursion_limit(recursion_limit=1000):
+    """How deep calls of a compiled function may lie in each other; checked and kept in the context."""
+    if isinstance(recursion_limit, bool) or not isinstance(recursion_limit, int):
+        raise user_error(TypeError, "set_recursion_limit:type", "recursion_limit must be a whole number, not %r" % (recursion_limit,))
+    if recursion_limit < 1:
+        raise user_error(ValueError, "set_recursion_limit:range", "recursion_limit must be positive, not %d" % recursion_limit)
+    from mindspore import context
+    context.set_context(max_call_depth=recursion_limit)
+
+
 def ms_memory_recycle():
     return None
 

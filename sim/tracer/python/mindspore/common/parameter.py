@@ -4,12 +4,14 @@ import itertools
 from mindspore._drydock import frames
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.session import session
 from mindspore._recording import values
 from mindspore.common import dtype as mstype
 from mindspore.common.tensor import Tensor
 
 _generated = itertools.count()
 MAX_NAME = 1024
+_MOST_KEPT = 1024  # elements of a parameter whose first values are known
 
 
 class Parameter(Tensor):
@@ -22,7 +24,7 @@ class Parameter(Tensor):
         if device not in (None, "CPU"):
             raise user_error(ValueError, "Parameter:device", "device of a Parameter must be None or 'CPU'")
         self._small = default_input if not isinstance(default_input, Tensor) or default_input._known() else None
-        if self._small is not None and values.count(shape) > 16:
+        if self._small is not None and values.count(shape) > _MOST_KEPT:
             self._small = None
         self._name_generated = False
         self.name = name
@@ -46,6 +48,16 @@ class Parameter(Tensor):
         self.origin = None             # the parameter this one was cloned from
         self.role = "weight"           # or "optimizer_state", "hyper"
         self.made_line = frames.user_frame()
+
+    def first_values(self):
+        """Elements, row major, that the script gave, as long as nothing was recorded that reads or writes it; else None."""
+        if self._small is None or any(program.holds(self) for program in session.programs):
+            return None
+        return values.flat(self._small, self._dtype)
+
+    def _flat(self, what):
+        found = self.first_values() if self._node is None else None
+        return super()._flat(what) if found is None else found
 
     def made_at(self):
         """The user's line that makes it, None if there is none, or if that was in another process."""
@@ -145,6 +157,7 @@ class Parameter(Tensor):
         if data.shape != self.shape and not slice_shape:
             raise user_error(ValueError, "Parameter:data-shape",
                              "parameter '%s' has shape %s, the new data %s" % (self.name, self.shape, data.shape))
+        self._small = data if data._known() and data.size <= _MOST_KEPT else None
         return self
 
     def init_data(self, layout=None, set_sliced=False):

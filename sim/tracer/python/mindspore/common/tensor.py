@@ -7,10 +7,14 @@ from mindspore._recording import values
 from mindspore.common import dtype as mstype
 
 
+_SHOWN = ("str", "format")  # a value that is only printed decides nothing
+
+
 class Tensor:
     """See mindspore.Tensor. Never holds more than a small value; shapes are Python tuples."""
 
     steps = 1              # steps for which a row of a data set stands
+    _computed = None       # (program, value id) of a result outside of any network: its numbers may be known
     _open = None           # shape with open extents (None, Symbol) of a tensor that stands for an input
     __array_ufunc__ = None  # numpy arrays leave mixed arithmetic to this class
 
@@ -34,6 +38,8 @@ class Tensor:
             self._node, self._source = input_data._node, input_data._source
             if dtype is not None and dtype is not input_data._dtype:
                 self._node = None
+            else:
+                self._computed = input_data._computed
             return
         self._shape, found = values.describe(input_data)
         self._dtype = dtype or found
@@ -128,14 +134,19 @@ class Tensor:
         return self._source is not None and self._node is None
 
     def _flat(self, what):
-        """Elements, row major; zeros for results outside of a traced function."""
+        """Elements, row major; zeros for results outside of a traced function that more than numbers of the script decide."""
         if self._known():
             return values.flat(self._source, self._dtype)
+        if self._computed is not None and self._node is None:
+            program, value_id = self._computed
+            found = program.numbers_of(value_id)
+            if found is not None:
+                return values.rounded(found, self._dtype)
         if session.depth > 0 and self._node is not None:
             raise Unsupported("Tensor." + what,
                               "the value of a tensor is needed while the network is being recorded ('%s')"
                               % what, "a dry run knows shapes, not values; compute with operators instead")
-        session.read_zeros = True
+        session.read_zeros = session.read_zeros or what not in _SHOWN
         return values.zeros(self._shape, self._dtype)
 
     def __array__(self, dtype=None, copy=None):
@@ -227,7 +238,7 @@ class Tensor:
 
     # -- data ---------------------------------------------------------------------------------------
     def set_dtype(self, dtype):
-        self._dtype = mstype.dtype_of(dtype)
+        self._dtype, self._computed = mstype.dtype_of(dtype), None
         return self
 
     def assign_value(self, value):

@@ -201,11 +201,13 @@ def _in_place(tensor, name):
         if isinstance(tensor, Parameter):
             if session.depth > 0:
                 functional.assign(tensor, result)
+            tensor._small = None
             return tensor
         if session.depth > 0:
             session.warn_limit("Tensor.%s() is recorded as a new tensor: memory may be up to that tensor too high" % name,
                                at_line=True)
         tensor._node, tensor._source, tensor._shape = result._node, result._source, result._shape
+        tensor._computed = result._computed
         return tensor
 
     return method

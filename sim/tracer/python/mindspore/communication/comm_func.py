@@ -34,6 +34,11 @@ def reduce_scatter_tensor(tensor, op="sum", group=None, async_op=False):
     return _with_handle(P.ReduceScatter(op, _group(group))(tensor), async_op)
 
 
+def broadcast(tensor, src=0, group=None):
+    from mindspore.ops import operations as P
+    return P.Broadcast(src, _group(group))((tensor,))[0]
+
+
 def send(tensor, dst=0, group=None, tag=0):
     from mindspore.mint import distributed
     distributed.send(tensor, dst, group, tag)

@@ -98,7 +98,7 @@ def _handle(async_op):
 
 def _into(target, result):
     """The result takes the place of a tensor of the script, which functions write to."""
-    target._node, target._source = result._node, None
+    target._node, target._source, target._computed = result._node, None, None
 
 
 def all_reduce(tensor, op="sum", group=None, async_op=False):
@@ -145,7 +145,8 @@ def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=
 
 
 def broadcast(tensor, src=0, group=None, async_op=False):
-    session.warn_limit("mint.distributed.broadcast is not recorded", at_line=True)
+    from mindspore.ops import operations as P
+    _into(tensor, P.Broadcast(src, _group(group))((tensor,))[0])
     return _handle(async_op)
 
 

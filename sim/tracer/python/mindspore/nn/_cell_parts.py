@@ -1,7 +1,41 @@
 """Parts of Cell: walking over parameters and cells, names, and settings without effect on a trace."""
+import functools
+import inspect
+
 from mindspore._drydock import frames
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._drydock.session import session
+
+
+def keep_arguments(cls):
+    """Cells of mindspore.nn know what they were made with under the names of their arguments, as MindSpore's do: layer.group."""
+    made = cls.__init__
+
+    @functools.wraps(made)
+    def __init__(self, *args, **kwargs):
+        self.__dict__.setdefault("_made_with", (made, args, kwargs))  # of the class that was called; its bases get less
+        made(self, *args, **kwargs)
+
+    cls.__init__ = __init__
+
+
+def arguments_of(cell):
+    """Argument -> value of the call that made the cell, with defaults."""
+    made, args, kwargs = cell.__dict__.get("_made_with") or (None, (), {})
+    if type(made) is dict:
+        return made
+    kept = cell.__dict__.get("_settings")
+    found = dict(kept) if isinstance(kept, dict) else {}
+    if made is not None:
+        bound = inspect.signature(made).bind(cell, *args, **kwargs)
+        bound.apply_defaults()
+        found.update(bound.arguments)
+        for name, parameter in bound.signature.parameters.items():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) or found.get(name) is cell:
+                del found[name]
+        if "_params" in cell.__dict__:  # made to its end
+            cell.__dict__["_made_with"] = found, (), {}
+    return found
 
 
 class ParameterNames:

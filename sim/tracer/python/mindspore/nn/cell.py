@@ -59,6 +59,11 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
         self.create_time = next(_created)
         self.parameter_layout_dict = {}
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if cls.__module__.startswith("mindspore.") and "__init__" in cls.__dict__:
+            _cell_parts.keep_arguments(cls)
+
     @property
     def cls_name(self):
         return self.__dict__.get("_cls_name", type(self).__name__)
@@ -74,6 +79,9 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
             if found is not None and name in found:
                 return found[name]
         if not name.startswith("_"):
+            arguments = _cell_parts.arguments_of(self)
+            if name in arguments:
+                return arguments[name]
             from mindspore._drydock import lazy, names
             if names.has_method("mindspore.nn.Cell", name):
                 return lazy.Stub("mindspore.nn.Cell." + name)

@@ -172,6 +172,14 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     return record("Im2ColExt", [input], [(lead + (input.shape[-3] * values.count(kernel), blocks), input.dtype)], kernel_size=kernel)
 
 
+def image_patches(input, kernel, strides, rates, padding):
+    """Blocks of a plane as channels of a smaller plane; `padding` "same" reaches over the rim, "valid" does not."""
+    plane = [-(-side // s) if str(padding).lower() == "same" else (side - r * (k - 1) - 1) // s + 1
+             for side, k, s, r in zip(input.shape[-2:], kernel, strides, rates)]
+    shape = (input.shape[0], input.shape[1] * values.count(kernel)) + tuple(plane)
+    return record("ExtractImagePatches", [input], [(shape, input.dtype)], kernel_size=kernel)
+
+
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Columns back into a plane; where blocks overlap their elements are summed."""
     channels = input.shape[-2] // values.count(_pair(kernel_size))

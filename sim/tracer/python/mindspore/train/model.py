@@ -87,19 +87,24 @@ class Model:
             raise user_error(ValueError, "Model:initial_epoch", "initial_epoch must be from 0 to epoch - 1, not %r"
                              % (initial_epoch,))
         context = RunContext(_CallbackParameters(self, epoch, train_dataset, dataset_sink_mode))
-        parameters = context.original_args()
         on_device = _device_target() != "CPU"  # a CPU has no queue of its own
+        sinks = dataset_sink_mode and on_device
         # With a queue, what is left of a run is one launch per epoch.
-        steps = (epoch - initial_epoch) * (1 if dataset_sink_mode and on_device else parameters.batch_num)
-        hooks = callback_list(callbacks)
+        steps = (epoch - initial_epoch) * (1 if sinks else context.original_args().batch_num)
+        with callback_list(callbacks) as hooks:
+            self._train(context, hooks, (steps, sinks))
+
+    def _train(self, context, hooks, launches):
+        """The first step, which stands for all of them: (how many launches that are, whether its rows come from a queue)."""
+        parameters = context.original_args()
         hooks.call("on_train_begin", context)
         hooks.call("on_train_epoch_begin", context)
         self._train_network.set_train()
-        for row in _rows(train_dataset):
+        for row in _rows(parameters.train_dataset):
             row = _as_tuple(row)
             self._check_columns(row)
             hooks.call("on_train_step_begin", context)
-            with tracing.standing_for(steps, dataset_sink_mode and on_device):
+            with tracing.standing_for(*launches):
                 parameters.net_outputs = self._train_network(*row)
             hooks.call("on_train_step_end", context)
             break
@@ -123,18 +128,22 @@ class Model:
                 raise user_error(ValueError, "Model:no-eval-network", "Model.eval() needs a loss_fn or an eval_network")
             self._eval_network = WithEvalCell(self._network, self._loss_fn)
         context = RunContext(_CallbackParameters(self, 1, valid_dataset, dataset_sink_mode))
-        hooks = callback_list(callbacks)
+        with callback_list(callbacks) as hooks:
+            return self._eval(context, hooks)
+
+    def _eval(self, context, hooks):
+        parameters = context.original_args()
         hooks.call("on_eval_begin", context)
         hooks.call("on_eval_epoch_begin", context)
         self._eval_network.set_train(False)
-        for row in _rows(valid_dataset):
+        for row in _rows(parameters.train_dataset):
             hooks.call("on_eval_step_begin", context)
-            context.original_args().net_outputs = self._eval_network(*_as_tuple(row))
+            parameters.net_outputs = self._eval_network(*_as_tuple(row))
             hooks.call("on_eval_step_end", context)
             break
         self._eval_network.set_train(True)
         names = self._metrics if isinstance(self._metrics, (set, list, tuple, dict)) else []
-        found = context.original_args().metrics = {name: 0.0 for name in sorted(names, key=str)}
+        found = parameters.metrics = {name: 0.0 for name in sorted(names, key=str)}
         hooks.call("on_eval_epoch_end", context)
         hooks.call("on_eval_end", context)
         return found

@@ -43,6 +43,7 @@ class Conv2d(_Convolution):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1,
                  has_bias=False, weight_init=None, bias_init=None, data_format="NCHW", dtype=mstype.float32):
         super().__init__(in_channels, out_channels, kernel_size, group, has_bias, weight_init, bias_init, dtype)
+        self.stride, self.dilation = _pair(stride), _pair(dilation)
         self.conv2d = P.Conv2D(out_channel=out_channels, kernel_size=self.kernel_size, mode=1, pad_mode=pad_mode,
                                pad=padding, stride=stride, dilation=dilation, group=group, data_format=data_format)
 
@@ -59,18 +60,18 @@ class Conv2dTranspose(_Convolution):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, output_padding=0,
                  dilation=1, group=1, has_bias=False, weight_init=None, bias_init=None, dtype=mstype.float32):
         super().__init__(in_channels, out_channels, kernel_size, group, has_bias, weight_init, bias_init, dtype)
-        self._stride, self._pad_mode, self._padding, self._dilation = _pair(stride), pad_mode, padding, _pair(dilation)
+        self.stride, self.pad_mode, self.padding, self.dilation = _pair(stride), pad_mode, padding, _pair(dilation)
         self.conv2d_transpose = P.Conv2DTranspose(
             out_channel=in_channels, kernel_size=self.kernel_size, mode=1, pad_mode=pad_mode, pad=padding,
             stride=stride, dilation=dilation, group=group)
 
     def _extent(self, size, dim):
-        stride, kernel = self._stride[dim], self._dilation[dim] * (self.kernel_size[dim] - 1) + 1
-        if self._pad_mode == "same":
+        stride, kernel = self.stride[dim], self.dilation[dim] * (self.kernel_size[dim] - 1) + 1
+        if self.pad_mode == "same":
             return size * stride
-        if self._pad_mode == "valid":
+        if self.pad_mode == "valid":
             return size * stride + max(kernel - stride, 0)
-        pads = self._padding if isinstance(self._padding, (tuple, list)) else (self._padding,) * 4
+        pads = self.padding if isinstance(self.padding, (tuple, list)) else (self.padding,) * 4
         return (size - 1) * stride - pads[2 * dim] - pads[2 * dim + 1] + kernel
 
     def construct(self, x):

@@ -49,16 +49,16 @@ class _Transposed(_Convolution):
                  output_padding=0, has_bias=False, weight_init=None, bias_init=None, data_format=None, dtype=mstype.float32):
         kernel = _pair(kernel_size, self._dims)
         super().__init__(in_channels, out_channels, kernel, group, has_bias, weight_init, bias_init, dtype)
-        self._pad_mode, self._stride, self._dilation = pad_mode, _pair(stride, self._dims), _pair(dilation, self._dims)
+        self.pad_mode, self.stride, self.dilation = pad_mode, _pair(stride, self._dims), _pair(dilation, self._dims)
         self._more = _pair(output_padding, self._dims)
         self._padding = _pair(padding, self._dims) if pad_mode == "pad" else (0,) * self._dims
 
     def construct(self, x):
-        extents = tuple(size * s if self._pad_mode == "same" else (size - 1) * s - 2 * p + d * (k - 1) + more + 1
-                        for size, s, p, d, k, more in zip(x.shape[2:], self._stride, self._padding, self._dilation,
+        extents = tuple(size * s if self.pad_mode == "same" else (size - 1) * s - 2 * p + d * (k - 1) + more + 1
+                        for size, s, p, d, k, more in zip(x.shape[2:], self.stride, self._padding, self.dilation,
                                                           self.kernel_size, self._more))
         return _unruled.record("Conv%dDTranspose" % self._dims, [x, self.weight, self.bias],
-                               [((x.shape[0], self.out_channels) + extents, x.dtype)], stride=self._stride)
+                               [((x.shape[0], self.out_channels) + extents, x.dtype)], stride=self.stride)
 
 
 class Conv1dTranspose(_Transposed):

@@ -39,7 +39,22 @@ PixelUnshuffle = _around("PixelUnshuffle", "pixel_unshuffle", ("downscale_factor
 Upsample = _around("Upsample", "interpolate", ("size", None), ("scale_factor", None), ("mode", "nearest"), ("align_corners", None),
                    ("recompute_scale_factor", None))
 ReduceLogSumExp = _around("ReduceLogSumExp", "logsumexp", ("axis", None), ("keep_dims", False))
-Unfold = _around("Unfold", "unfold", ("ksizes", 1), ("rates", 1), ("padding", 0), ("strides", 1))
+
+
+class Unfold(Cell):
+    """See mindspore.nn.Unfold: (1, rows, columns, 1) each; blocks stay a plane."""
+
+    def __init__(self, ksizes, strides, rates, padding="valid"):
+        super().__init__()
+        for name, value in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
+            if not isinstance(value, (tuple, list)) or len(value) != 4 or value[0] != 1 or value[3] != 1 or any(
+                    isinstance(side, bool) or not isinstance(side, int) or side < 1 for side in value[1:3]):
+                raise user_error(ValueError, "Unfold:" + name, "%s of Unfold must be (1, rows, columns, 1), not %r" % (name, value))
+
+    def construct(self, input_x):
+        from mindspore.ops import _unruled
+        sides = [tuple(value[1:3]) for value in (self.ksizes, self.strides, self.rates)]
+        return _unruled.image_patches(input_x, *sides, self.padding)
 
 
 class HShrink(Cell):

@@ -68,7 +68,8 @@ class _BroadCastCell(Cell):
     def construct(self):
         from mindspore.common import dtype as mstype
         from mindspore.ops import functional as F
-        return tuple(F.cast(self.broadcast(F.cast(p, mstype.float32)), p.dtype) for p in self._params)
+        sent = self.broadcast(tuple(F.cast(p, mstype.float32) for p in self._params))
+        return tuple(F.cast(value, p.dtype) for value, p in zip(sent, self._params))
 
 
 class ForwardValueAndGrad(Cell):

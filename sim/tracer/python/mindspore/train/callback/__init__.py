@@ -1,4 +1,6 @@
 """Callbacks: called once per traced step; those that write files write none."""
+import contextlib
+
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore._drydock.session import session
@@ -87,8 +89,19 @@ class Callback:
 
 
 class _CallbackList:
+    """The callbacks of a run, each of which is a context manager: entered before the run begins, left in the other order."""
+
     def __init__(self, callbacks):
         self._callbacks = callbacks
+        self._entered = contextlib.ExitStack()
+
+    def __enter__(self):
+        found = [(callback, self._entered.enter_context(callback)) for callback in self._callbacks]
+        self._callbacks = [entered if isinstance(entered, Callback) else callback for callback, entered in found]
+        return self
+
+    def __exit__(self, *error):
+        return self._entered.__exit__(*error)
 
     def call(self, name, run_context):
         for callback in self._callbacks:
