@@ -186,7 +186,9 @@ Status EmitScriptCollective(LocalDraft& draft, NodeId id, NodeSpec spec) {
                      reducer ? CommReason::kDataParallelReducer : CommReason::kUser,
                      reducer ? "gradient averaging" + (operand.empty() ? "" : " of " + operand)
                              : "written in the script"));
-  SetOutputs(draft, id, {output}, {});
+  const Graph& local = draft.builder.graph();  // One that takes a tuple has a result for each.
+  const Node& made = local.at(local.at(output).producer);
+  SetOutputs(draft, id, {made.outputs.begin(), made.outputs.end()}, {});
   return {};
 }
 
