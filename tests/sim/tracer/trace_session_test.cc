@@ -129,8 +129,10 @@ TEST(TraceSession, NumbersOfConstantsAreAnswered) {
   const json id = ratio["outputs"][0]["id"];
   EXPECT_EQ(Ask(session, "value", {{"value", id}, {"most_elements", 3}}),
             (json{{"data", {"inf", "-inf", 1.5}}}));
-  EXPECT_EQ(Ask(session, "value", {{"value", id}, {"most_elements", 2}}), (json{{"data", nullptr}}));
-  EXPECT_EQ(Ask(session, "value", {{"value", 0}, {"most_elements", 99}}), (json{{"data", nullptr}}));
+  EXPECT_EQ(Ask(session, "value", {{"value", id}, {"most_elements", 2}}),
+            (json{{"data", nullptr}}));
+  EXPECT_EQ(Ask(session, "value", {{"value", 0}, {"most_elements", 99}}),
+            (json{{"data", nullptr}}));
   EXPECT_THAT(Ask(session, "value", {{"value", 99}})["error"]["message"].get<std::string>(),
               HasSubstr("does not exist"));
 }
