@@ -255,7 +255,7 @@ void ExpectSameNodes(const Graph& a, const Graph& b) {
 }
 
 TEST(GraphDocumentProperty, WritingAndReadingGivesTheGraphBack) {
-  const char* given = std::getenv("DRYDOCK_SEED");
+  const char* given = std::getenv("DRYDOCK_SEED");  // NOLINT(concurrency-mt-unsafe): one thread
   const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
   for (std::uint64_t seed = first; seed < first + 500; ++seed) {
     SCOPED_TRACE("DRYDOCK_SEED=" + std::to_string(seed));
