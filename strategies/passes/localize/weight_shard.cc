@@ -70,7 +70,7 @@ bool Qualifies(const LocalDraft& draft, const Parameter& parameter) {
 
 /// Where the script makes a parameter; where it first uses it if only that is known.
 std::optional<SourcePlace> MadeOrUsedAt(const LocalDraft& draft, ValueId value) {
-  if (const std::optional<SourcePlace> made = MadePlaceOf(draft.traced, value)) {
+  if (std::optional<SourcePlace> made = MadePlaceOf(draft.traced, value)) {
     return made;
   }
   const std::vector<NodeId>& users = draft.wanted.UsersOf(value);
