@@ -25,6 +25,7 @@ tl::unexpected<Error> FailWrite(const std::string& path, int number) {
                      "choose another folder with --log_dir");
 }
 
+/// @param path  for messages: what is written, which may go to a temporary name first
 Status WriteAll(int fd, std::string_view text, const std::string& path) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
@@ -39,9 +40,11 @@ Status WriteAll(int fd, std::string_view text, const std::string& path) {
   return {};
 }
 
-Status WriteTemporary(const std::string& path, std::string_view text) {
-  ::unlink(path.c_str());  // left behind by a crash under the same process id
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+Status WriteTemporary(const std::string& temporary, std::string_view text,
+                      const std::string& path) {
+  ::unlink(temporary.c_str());  // left behind by a crash under the same process id
+  Descriptor file(
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (file.get() < 0) {
     return FailWrite(path, errno);
   }
@@ -198,7 +201,7 @@ Status WriteFiles(const std::string& folder, const std::vector<OutputFile>& file
       break;
     }
     temporaries.push_back(TemporaryName(path));
-    status = WriteTemporary(temporaries.back(), file.text);
+    status = WriteTemporary(temporaries.back(), file.text, path);
     if (!status) {
       break;
     }
@@ -214,6 +217,16 @@ Status WriteFiles(const std::string& folder, const std::vector<OutputFile>& file
   }
   SyncFolder(folder);
   return status;
+}
+
+Error WithFolderFlag(Error error, std::string_view flag) {
+  constexpr std::string_view kOurs = "--log_dir";
+  std::string& hint = error.hint;
+  const std::size_t at = hint.find(kOurs);
+  if (at != std::string::npos) {
+    hint.replace(at, kOurs.size(), flag);
+  }
+  return error;
 }
 
 }  // namespace drydock::launcher

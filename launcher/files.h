@@ -38,6 +38,9 @@ struct OutputFile {
 /// @error REPORT_WRITE  with the reason of the system
 [[nodiscard]] Status WriteFiles(const std::string& folder, const std::vector<OutputFile>& files);
 
+/// The same failure to write, of a folder that `flag` names and not --log_dir: so does its remedy.
+[[nodiscard]] Error WithFolderFlag(Error error, std::string_view flag);
+
 /// True if nothing is there, or a report of ours.
 [[nodiscard]] bool MayReplace(const std::string& path);
 

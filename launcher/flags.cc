@@ -107,6 +107,9 @@ Result<std::int64_t> ReadIntWord(std::string_view word) {
   std::int64_t number = 0;
   const char* const end = digits.data() + digits.size();
   const auto [stop, failure] = std::from_chars(digits.data(), end, number);
+  if (failure == std::errc::result_out_of_range && stop == end) {
+    return WrongValue("invalid int value: " + Quoted(word), "give a number of less than 19 digits");
+  }
   if (failure != std::errc() || stop != end) {
     const std::string ascii = AsciiForm(word);
     return WrongValue(

@@ -53,6 +53,19 @@ Status WriteOf(const strategies::JobProgram& job, RankId rank, const std::string
   return WriteFiles(folder, files);
 }
 
+Status WriteAllIn(const std::string& root, const sim::DryRunResult& result,
+                  const MsrunOptions& options) {
+  if (!options.dump_all_ranks) {
+    return WriteOf(result.job, sim::DescribedRank(result.options), root, options);
+  }
+  const std::int64_t ranks = sim::DescribedProgram(result).from->config.world_size;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    DRYDOCK_RETURN_IF_ERROR(
+        WriteOf(result.job, RankId{static_cast<std::int32_t>(rank)}, root, options));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string IrDumpFiles(const sim::DryRunResult& result, const MsrunOptions& options) {
@@ -72,14 +85,12 @@ Status WriteIrDumps(const sim::DryRunResult& result, const MsrunOptions& options
     return {};
   }
   RemoveIrDumps(config, options);
-  if (!options.dump_all_ranks) {
-    return WriteOf(result.job, sim::DescribedRank(result.options), root, options);
+  Status written = WriteAllIn(root, result, options);
+  if (!written && config.save_graphs != 0) {
+    return tl::unexpected(
+        WithFolderFlag(std::move(written).error(), "save_graphs_path in the script"));
   }
-  for (std::int64_t rank = 0; rank < config.world_size; ++rank) {
-    DRYDOCK_RETURN_IF_ERROR(
-        WriteOf(result.job, RankId{static_cast<std::int32_t>(rank)}, root, options));
-  }
-  return {};
+  return written;
 }
 
 void RemoveIrDumps(const strategies::JobConfig& config, const MsrunOptions& options) {

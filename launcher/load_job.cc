@@ -9,11 +9,13 @@
 
 #include <fmt/format.h>
 
+#include "launcher/environment.h"
 #include "launcher/exit_code.h"
 #include "launcher/files.h"
 #include "launcher/load_script.h"
 #include "launcher/typed_words.h"
 #include "sim/memory/device_memory.h"
+#include "sim/tracer/child_process.h"
 #include "strategies/document/json_codec.h"
 #include "strategies/document/json_reader.h"
 #include "strategies/operators/known_ops.h"
@@ -56,7 +58,7 @@ Result<LoadedJob> LoadDocument(const MsrunOptions& options, const std::string& p
 
 /// Whether the script is there, a file, and readable. A pipe could be read once only, but the
 /// script may be run several times, for ranks that behave differently.
-Status CheckScript(const std::string& path) {
+Status CheckScript(const std::string& path, const Environment& environment) {
   std::error_code failure;
   const auto kind = std::filesystem::status(path, failure).type();
   if (!failure && kind != std::filesystem::file_type::regular &&
@@ -66,7 +68,10 @@ Status CheckScript(const std::string& path) {
         "NO_SCRIPT", "'" + path + "' is not a regular file; the script may be read more than once",
         "save the script to a file");
   }
-  if (sim::MayBeModule(path)) {
+  // A command like `pytest` runs a module of its name; a name that lacks its ending is none.
+  if (sim::MayBeModule(path) &&
+      (!std::filesystem::exists(path + ".py", failure) ||
+       !sim::FindExecutable(path, Variable(environment, "PATH").value_or("")).empty())) {
     return {};
   }
   const auto text = ReadFile(path, strategies::JsonLimits().bytes);
@@ -159,7 +164,7 @@ Result<LoadedJob> LoadFromScript(const MsrunOptions& options, const ScriptCall& 
                                  const Context& context,
                                  std::optional<strategies::JobConfig>& settings_of_failure) {
   if (!call.is_module) {
-    DRYDOCK_RETURN_IF_ERROR(CheckScript(call.script));
+    DRYDOCK_RETURN_IF_ERROR(CheckScript(call.script, context.environment));
   }
   std::string settings;
   Result<TracedScript> outcome = TraceForJob(options, call, context, settings);

@@ -68,15 +68,6 @@ Status TakeBinding(MpirunRequest& request, std::string_view word) {
               "invalid choice: '" + std::string(word) + "' (choose from none, core)");
 }
 
-/// Remedies name the flags that people gave.
-Error InMpirunsWords(Error error) {
-  constexpr std::string_view kOurs = "--log_dir";
-  if (const std::size_t at = error.hint.find(kOurs); at != std::string::npos) {
-    error.hint.replace(at, kOurs.size(), "--output-filename");
-  }
-  return error;
-}
-
 /// Accepted, and said to be without effect where we start the ranks.
 void AddIgnored(FlagSet& flags, MpirunRequest& request, const std::string& name,
                 const std::string& value) {
@@ -242,7 +233,7 @@ class MpirunCommand : public Command {
                         .stop = context.stop};
     auto status = dry ? DryRun(options, inner) : RealRun(options, inner);
     if (!status && !request_.output_folder.empty()) {
-      return tl::unexpected(InMpirunsWords(std::move(status.error())));
+      return tl::unexpected(WithFolderFlag(std::move(status.error()), "--output-filename"));
     }
     return status;
   }

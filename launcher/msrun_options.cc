@@ -536,6 +536,11 @@ Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& fla
   DRYDOCK_RETURN_IF_ERROR(CheckTail(options.tail_worker_log, options.sim_level < 0
                                                                  ? std::optional(options.worker_num)
                                                                  : std::nullopt));
+  if (options.script.ends_with(".json") && !options.script_args.empty()) {
+    return FailUsage("'" + options.script_args.front() + "' stands behind " + options.script +
+                         ", a graph document, which takes no arguments",
+                     "flags of msrun stand in front of it");
+  }
   if (options.sim_level < 0) {
     DRYDOCK_RETURN_IF_ERROR(CheckRealStart(options, flags));
   } else if (options.sim_spread) {

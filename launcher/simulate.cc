@@ -213,7 +213,12 @@ Status Publish(const sim::DryRunResult& result, const reports::ReportSet& set, s
     DRYDOCK_RETURN_IF_ERROR(WriteFiles(options.log_dir, files));
     DRYDOCK_RETURN_IF_ERROR(WriteIrDumps(result, options));
     if (const auto folder = TrackerFolder(context.environment, options.log_dir)) {
-      DRYDOCK_RETURN_IF_ERROR(WriteTrackerFiles(result, *folder));
+      if (Status written = WriteTrackerFiles(result, *folder); !written) {
+        return tl::unexpected(*folder == options.log_dir
+                                  ? std::move(written).error()
+                                  : WithFolderFlag(std::move(written).error(),
+                                                   "memory_tracker_path of MS_ALLOC_CONF"));
+      }
     } else if (options.sim_level == 2) {
       DRYDOCK_RETURN_IF_ERROR(WriteMemoryFiles(result, options.log_dir));
     }

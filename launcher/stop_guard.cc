@@ -67,6 +67,7 @@ struct StopGuard::State {
 
 StopGuard::StopGuard() : state_(std::make_unique<State>()) {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // `ulimit -f`: to write says so
   for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
     ::sigaction(kStopSignals[i], nullptr, &state_->old_actions[i]);
   }

@@ -8,7 +8,8 @@ namespace drydock::launcher {
 
 /// Ends the process on SIGINT, SIGTERM or SIGHUP with status 128 + n, but never in the middle of a
 /// section that asked for a delay. A second signal ends it at once. SIGHUP that was ignored when
-/// the process started stays ignored; SIGPIPE is ignored. See docs/robustness.md G5, R-53, R-55.
+/// the process started stays ignored; SIGPIPE and SIGXFSZ are ignored. See docs/robustness.md G5,
+///
 ///
 /// One object per process, made in main. Child processes that are started meanwhile must reset
 /// their signal actions themselves.

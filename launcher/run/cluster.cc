@@ -370,6 +370,10 @@ std::optional<FormingState> Cluster::Forming() const {
   return waits ? std::optional(impl_->forming) : std::nullopt;
 }
 
+bool Cluster::waits_for_others() const {
+  return impl_->agent && !impl_->server && !impl_->formed && !impl_->failed;
+}
+
 std::optional<std::int64_t> Cluster::port() const {
   return impl_->server ? std::optional<std::int64_t>(impl_->server->endpoint().port) : std::nullopt;
 }

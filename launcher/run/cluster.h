@@ -75,6 +75,8 @@ class Cluster {
   [[nodiscard]] std::optional<std::int64_t> port() const;
   /// Who has registered; nothing if the scheduler is not ours.
   [[nodiscard]] std::optional<FormingState> Forming() const;
+  /// This node has asked to join a scheduler elsewhere, and has no answer that all are there.
+  [[nodiscard]] bool waits_for_others() const;
   /// The launchers agree before scripts start.
   [[nodiscard]] bool agrees() const;
   /// What they agreed on, after kFormed.

@@ -169,6 +169,10 @@ std::string FormingText(std::int64_t present, std::int64_t expected,
   return WithTimeLeft(std::move(text), left_s);
 }
 
+std::string JoiningText(const std::string& scheduler, std::int64_t left_s) {
+  return WithTimeLeft("waiting for the scheduler at " + scheduler + " and the other nodes", left_s);
+}
+
 std::string WithTimeLeft(std::string text, std::int64_t left_s) {
   if (left_s >= 0) {
     text += "; " + std::to_string(left_s) + " s left";

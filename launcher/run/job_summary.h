@@ -27,6 +27,10 @@ inline constexpr Duration kNoticePause = std::chrono::seconds(30);
 [[nodiscard]] std::string JobStatusJson(const JobWatch& watch, const std::string& code,
                                         int exit_status);
 
+/// Of a node that is not the scheduler's: "waiting for the scheduler at 10.0.0.1:8118 and the other
+/// nodes; 590 s left".
+[[nodiscard]] std::string JoiningText(const std::string& scheduler, std::int64_t left_s);
+
 /// "37 of 64 ranks have registered; waiting for ranks 3, 5; 590 s left".
 /// @param missing  first ranks that are missing, may be empty
 /// @param left_s   seconds left, negative: no limit

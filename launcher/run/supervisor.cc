@@ -15,6 +15,7 @@
 
 #include "launcher/exit_code.h"
 #include "launcher/run/job_summary.h"
+#include "launcher/run/network.h"
 #include "sim/tracer/child_process.h"
 
 namespace drydock::launcher {
@@ -68,7 +69,7 @@ Supervisor::Supervisor(const MsrunOptions& options, const Context& context, Sign
       cluster_(cluster),
       watch_(watch),
       start_(MonotonicNow()) {
-  if (cluster_.Forming()) {
+  if (cluster_.Forming() || cluster_.waits_for_others()) {
     show_at_ = start_ + kFirstNotice;
   }
 }
@@ -186,7 +187,8 @@ void Supervisor::TakeNews() {
 void Supervisor::ShowForming() {
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   const auto state = cluster_.Forming();
-  if (!state || options_.quiet || watch_.stopping() || watch_.formed()) {
+  const bool joins = cluster_.waits_for_others();
+  if ((!state && !joins) || options_.quiet || watch_.stopping() || watch_.formed()) {
     if (line_open_) {
       std::cerr << "\r\x1b[K" << std::flush;
       line_open_ = false;
@@ -209,7 +211,9 @@ void Supervisor::ShowForming() {
                 0, options_.cluster_time_out_s -
                        std::chrono::duration_cast<std::chrono::seconds>(now - start_).count());
   const std::string text =
-      "msrun: " + FormingText(state->present, state->expected, state->missing, left);
+      "msrun: " +
+      (state ? FormingText(state->present, state->expected, state->missing, left)
+             : JoiningText(HostAndPort(options_.master_addr, options_.master_port), left));
   std::cerr << (terminal ? "\r\x1b[K" + text : text + "\n") << std::flush;
   line_open_ = terminal;
 }

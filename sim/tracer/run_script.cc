@@ -228,19 +228,25 @@ struct Trace {
 /// @param settings  what the script had set when it ended
 Result<Trace> TraceOnce(const ScriptJob& job, const std::string& python, std::int64_t rank,
                         std::string& settings) {
-  const std::string parent = ValueOf(job.environment, "TMPDIR");
-  const TemporaryFolder folder(parent.empty() ? "/tmp" : parent);
+  const std::string given = ValueOf(job.environment, "TMPDIR");
+  const std::string parent = given.empty() ? "/tmp" : given;
+  const TemporaryFolder folder(parent);
   if (folder.path().empty()) {
-    return Fail(ErrorCode::kIo, "no temporary folder: " + SystemText(errno),
+    return Fail(ErrorCode::kIo, "no temporary folder in " + parent + ": " + SystemText(errno),
                 "set TMPDIR to a folder that can be written");
   }
   DRYDOCK_TRY(const ChildEnd end, RunChild(CommandFor(job, python, rank, folder.path())));
   if (end.kind == ChildEnd::Kind::kExited &&
       ::access((folder.path() + "/began").c_str(), F_OK) != 0) {
-    return FailInput("script:no-interpreter",
-                     "'" + python + "' ended with status " + std::to_string(end.value) +
-                         " and did not run the script: it is not Python 3.8 or newer",
-                     "name an interpreter with --python");
+    return FailInput(
+        "script:no-interpreter",
+        "'" + python + "' ended with status " + std::to_string(end.value) +
+            " and did not run the script: it is not Python 3.8 or newer" +
+            (ValueOf(job.environment, "PYTHONHOME").empty() ? ""
+                                                            : ", or not at home in PYTHONHOME"),
+        "name an interpreter with --python" +
+            std::string(ValueOf(job.environment, "PYTHONHOME").empty() ? ""
+                                                                       : ", or unset PYTHONHOME"));
   }
   const Result<std::string> text = ReadText(folder.path() + "/result.json", kMaxDocumentBytes);
   if (end.kind != ChildEnd::Kind::kExited || end.value != 0 || !text) {

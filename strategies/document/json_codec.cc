@@ -55,6 +55,12 @@ class DocumentReader {
       DRYDOCK_TRY(job_, ReadJsonJob(*sections.job, job_));
     }
     job_.world_size = world_size.value_or(job_.world_size);
+    if (job_.world_size < 1) {
+      return FailAtJson(sections.job.value_or(json.root()), "job:world-size",
+                        "world_size is " + std::to_string(job_.world_size) +
+                            ", but there must be at least one rank",
+                        "give the number of ranks of the job, for instance --worker_num=8");
+    }
     DRYDOCK_RETURN_IF_ERROR(ReadSections(sections));
     GraphDocument document{.graph = std::move(builder_).Take(),
                            .job = std::move(job_),

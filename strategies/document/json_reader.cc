@@ -22,6 +22,17 @@ tl::unexpected<Error> FailAt(const JsonReader& reader, std::size_t offset, std::
   return tl::unexpected(std::move(error));
 }
 
+/// What files are by their first bytes, that are no JSON.
+std::string RemedyFor(std::string_view text) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    return "the file is UTF-16: save it as UTF-8";
+  }
+  if (text.starts_with("\x1F\x8B") || text.starts_with("PK\x03\x04")) {
+    return "the file is compressed: unpack it";
+  }
+  return "";
+}
+
 /// Input iterator over a text that tells through `position` how far the lexer has come.
 class CountingIterator {
  public:
@@ -98,10 +109,11 @@ class TapeBuilder {
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::detail::exception& exception) {
     const bool at_end = position > reader_.text_.size();
-    error_ = FailAt(reader_, std::min(position == 0 ? 0 : position - 1, reader_.text_.size()),
-                    "graph:not-json", "this is not JSON: " + ShortReason(exception.what()),
-                    at_end ? "the text ends too early; is the file complete?" : "")
-                 .value();
+    error_ =
+        FailAt(reader_, std::min(position == 0 ? 0 : position - 1, reader_.text_.size()),
+               "graph:not-json", "this is not JSON: " + ShortReason(exception.what()),
+               at_end ? "the text ends too early; is the file complete?" : RemedyFor(reader_.text_))
+            .value();
     return false;
   }
   // NOLINTEND(readability-identifier-naming)

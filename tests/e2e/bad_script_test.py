@@ -39,6 +39,24 @@ class BadScriptTest(command.CommandTest):
         run = self.reject("def f():\n    raise ValueError('no luck')\nf()\n", r"^net\.py:2(:\d+)?: error: ValueError: no luck")
         self.assertIn("net.py:3", run.err)
 
+    def test_name_with_bytes_that_are_no_text(self):
+        name = os.fsdecode(b"net-\xff.py")
+        self.write(name, command.network())
+        self.assert_accepted(self.msrun(name))
+        self.write(name, "raise ValueError('no luck')\n")
+        self.assertRegex(self.msrun(name).errors()[0], r":1: error: ValueError: no luck|:1:1: error: ValueError: no luck")
+
+    def test_name_without_its_ending_is_no_module(self):
+        self.write("my_own_net.py", command.network())
+        run = self.msrun("--log_dir=out", "my_own_net")
+        self.assertEqual((run.status, run.hint()), (3, "did you mean 'my_own_net.py'?"), run.err)
+
+    def test_interpreter_without_its_home(self):
+        self.write("net.py", command.network())
+        run = self.msrun("net.py", PYTHONHOME="/nonexistent")
+        self.assertEqual(run.status, 3, run.err)
+        self.assertIn("unset PYTHONHOME", run.hint())
+
     def test_exit_status_of_the_script(self):
         self.reject("import sys\nsys.exit(3)\n", r"exit status 3")
 

@@ -72,6 +72,19 @@ class BadStrategyInGraphTest(command.CommandTest):
         self.assert_accepted(self.msrun(flag, "model.json"))
 
 
+    def test_negative_number_of_ranks(self):
+        text = model("[[2, 4], [4, 1]]").replace('"world_size": 8', '"world_size": -4')
+        run = self.msrun("--log_dir=out", self.write("model.json", text))
+        self.assert_rejected(run, 6)
+        self.assertRegex(run.errors()[0], r"^model\.json:\d+:\d+: error: world_size is -4")
+
+    def test_flags_behind_the_document(self):
+        self.write("model.json", model("[[2, 4], [4, 1]]"))
+        run = self.msrun("model.json", "--worker_num=16")
+        self.assertEqual(run.status, 2, run.err)
+        self.assertIn("'--worker_num=16' stands behind model.json", run.err)
+
+
 class UnknownOperatorTest(command.CommandTest):
     def test_misspelt_name(self):
         text = model("[[2, 4], [4, 1]]", op="MatMull")

@@ -23,6 +23,14 @@ class BadStrategyTest(command.CommandTest):
     def test_cut_that_does_not_divide(self):
         self.check_script("((2, 3), (3, 1))", ["'MatMul'", "dimension 1 of input 0", "into 3", "32"])
 
+    def test_cut_of_the_data(self):
+        text = command.network().replace('dataset_strategy="data_parallel"', "dataset_strategy=((3, 1),)")
+        run = self.reject(self.write("net.py", text), ["'_VirtualDataset'", "into 3", "8 devices"], 8)
+        self.assertRegex(run.errors()[0], r"^net\.py:%d(:\d+)?: error: " % line_of(text, "return self.mm"))  # where the data go in
+        self.assertIn("in dataset_strategy, use", run.hint())
+        self.write("net.py", text.replace("((3, 1),)", suggested(run.hint())))
+        self.assert_accepted(self.msrun("--worker_num=8", "net.py"))
+
     def test_product_that_does_not_divide_the_ranks(self):
         # 2 * 8 = 16 devices.
         self.check_script("((2, 8), (8, 1))", ["'MatMul'", " 16 ", " 8 "])

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "launcher/exit_code.h"
@@ -24,13 +26,13 @@ using ::testing::UnorderedElementsAre;
 /// A fresh folder that is removed afterwards.
 class FilesTest : public ::testing::Test {
  protected:
-  FilesTest() {
+  void SetUp() override {
     std::string name = (fs::temp_directory_path() / "drydock_files_XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
   }
-  ~FilesTest() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
 
-  std::vector<std::string> Names() const {
+  [[nodiscard]] std::vector<std::string> Names() const {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder_)) {
       names.push_back(entry.path().filename().string());
@@ -40,7 +42,7 @@ class FilesTest : public ::testing::Test {
   void Put(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ + "/" + name) << text;
   }
-  std::string Get(const std::string& name) const {
+  [[nodiscard]] std::string Get(const std::string& name) const {
     return ReadFile(folder_ + "/" + name, 1 << 20).value_or("(unreadable)");
   }
 
@@ -118,6 +120,28 @@ TEST_F(FilesTest, FileAsFolderIsRefused) {
   ASSERT_FALSE(status);
   EXPECT_EQ(CodeOf(status.error()), "LOG_DIR");
   EXPECT_EQ(ExitCodeOf(status.error()), ExitCode::kPreflight);
+}
+
+// As the disk were full: what is written is named as the user knows it, and nothing is left behind.
+TEST_F(FilesTest, AFileThatDoesNotFitIsNamedAndLeavesNothing) {
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small = {.rlim_cur = 4, .rlim_max = before.rlim_max};
+  const auto old_action = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Status status = WriteFiles(folder_, {{.path = "a.json", .text = "{\"a\": 1}"}});
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, old_action);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, folder_ + "/a.json: File too large");
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(FilesTest, TheRemedyNamesTheFlagThatNamedTheFolder) {
+  const Error error = FailCommand("LOG_DIR", "no room").value();
+  EXPECT_EQ(WithFolderFlag(error, "save_graphs_path in the script").hint,
+            "choose another folder with save_graphs_path in the script");
+  EXPECT_EQ(WithFolderFlag(Error{.hint = "wait"}, "--output-filename").hint, "wait");
 }
 
 TEST_F(FilesTest, ReadingTellsWhatIsWrong) {

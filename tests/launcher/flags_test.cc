@@ -133,7 +133,8 @@ TEST_F(FlagSetTest, WrongValueIsQuoted) {
               HasSubstr("argument --worker_num: invalid int value: 'x'"));
   EXPECT_THAT(MessageFor({"--worker_num=4.0"}), HasSubstr("invalid int value: '4.0'"));
   EXPECT_THAT(MessageFor({"--worker_num="}), HasSubstr("invalid int value: ''"));
-  EXPECT_THAT(MessageFor({"--worker_num=9223372036854775808"}), HasSubstr("invalid int value"));
+  EXPECT_THAT(MessageFor({"--worker_num=9223372036854775808"}),
+              HasSubstr("'9223372036854775808' / give a number of less than 19 digits"));
   EXPECT_THAT(MessageFor({"--join=yes"}), HasSubstr("argument --join: invalid value: 'yes'"));
 }
 

@@ -55,6 +55,17 @@ TEST(StopGuardDeathTest, SecondSignalDoesNotWait) {
       ::testing::ExitedWithCode(130), "");
 }
 
+// `ulimit -f`: a file that becomes too long is an error to be told, not the end of the process.
+TEST(StopGuardDeathTest, AFileThatIsTooLongIsNoEnd) {
+  EXPECT_EXIT(
+      {
+        const StopGuard guard;
+        ::raise(SIGXFSZ);
+        ::_exit(7);
+      },
+      ::testing::ExitedWithCode(7), "");
+}
+
 TEST(StopGuardDeathTest, IgnoredHangUpStaysIgnored) {
   EXPECT_EXIT(
       {

@@ -233,6 +233,11 @@ TEST_P(WrongGraphDocument, IsRefusedWithPlaceAndHint) {
 const BadDocument kBadDocuments[] = {
     {"Empty", "", "graph:not-json", "unexpected end of input", 1, 1, "complete"},
     {"Truncated", R"({"schema":"drydock.gr)", "graph:not-json", "not JSON", 1, 22, "complete"},
+    {"Utf16", "\xFF\xFE{", "graph:not-json", "not JSON", 1, 1, "save it as UTF-8"},
+    {"Compressed", "\x1F\x8B\x08", "graph:not-json", "not JSON", 1, 1, "unpack it"},
+    // {"schema":"drydock.graph/1","job": is 34 characters long.
+    {"NoRanks", R"({"schema":"drydock.graph/1","job":{"world_size":-4}})", "job:world-size",
+     "at least one rank", 1, 35, "--worker_num=8"},
     {"MissingComma", "{\"schema\":1\n \"a\":2}", "graph:not-json", "unexpected string literal", 2,
      4, ""},
     {"NotAnObject", "[1]", "graph:wrong-type", "'the document' must be an object, but it is a list",

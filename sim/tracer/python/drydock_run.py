@@ -411,8 +411,8 @@ def trace(folder, script, arguments, is_module=False):
 
 
 def write_in_one_step(path, value):
-    with open(path + ".part", "w", encoding="utf-8") as file:
-        json.dump(value, file)
+    with open(path + ".part", "wb") as file:  # names of files may have bytes that are no text
+        file.write(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     os.rename(path + ".part", path)
 
 

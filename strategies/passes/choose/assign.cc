@@ -75,6 +75,29 @@ Result<OpSharding> ShardByLayout(const Graph& graph, const Node& node, const OpE
   return sharding;
 }
 
+/// The operator of the data is ours and has no line: the first one that uses them has.
+std::optional<SourcePlace> EntryOf(const Graph& graph, const Node& dataset) {
+  for (const Node& node : graph.nodes) {
+    const bool uses = std::ranges::any_of(node.inputs, [&](ValueId input) {
+      return std::ranges::find(dataset.outputs, input) != dataset.outputs.end();
+    });
+    if (auto place = uses ? PlaceOf(graph, node) : std::nullopt) {
+      return place;
+    }
+  }
+  return std::nullopt;
+}
+
+/// What the user gave is dataset_strategy, which takes the remedy.
+Error AtDataset(Error error, const Graph& graph, const Node& node) {
+  if (!error.place) {
+    error = WithPlace(std::move(error), EntryOf(graph, node));
+    error.hint =
+        error.hint.empty() ? "give another dataset_strategy" : "in dataset_strategy, " + error.hint;
+  }
+  return error;
+}
+
 Result<NodePlan> PlanDataset(const Graph& graph, const Node& node, const JobConfig& config) {
   if (node.in_layout) {
     DRYDOCK_TRY(OpSharding given, ShardByLayout(graph, node, *node.entry, config));
@@ -86,8 +109,11 @@ Result<NodePlan> PlanDataset(const Graph& graph, const Node& node, const JobConf
                 DatasetCuts(graph.at(node.inputs[i]).type.shape.size(), i, config));
     strategy.push_back(std::move(cuts));
   }
-  DRYDOCK_TRY(OpSharding sharding, ShardNode(graph, node, strategy, config));
-  return NodePlan{.source = StrategySource::kDataset, .sharding = std::move(sharding)};
+  Result<OpSharding> sharding = ShardNode(graph, node, strategy, config);
+  if (!sharding) {
+    return tl::unexpected(AtDataset(std::move(sharding).error(), graph, node));
+  }
+  return NodePlan{.source = StrategySource::kDataset, .sharding = *std::move(sharding)};
 }
 
 Status RefuseStrategyOn(const Graph& graph, const Node& node) {

@@ -83,6 +83,13 @@ TEST(JobStatusJson, SaysTheSameForPrograms) {
   EXPECT_EQ(json["ranks"][1]["status"], 3);
 }
 
+TEST(JoiningText, NamesTheSchedulerAndTheTimeLeft) {
+  EXPECT_EQ(JoiningText("10.0.0.1:8118", 590),
+            "waiting for the scheduler at 10.0.0.1:8118 and the other nodes; 590 s left");
+  EXPECT_EQ(JoiningText("[::1]:8118", -1),
+            "waiting for the scheduler at [::1]:8118 and the other nodes");
+}
+
 TEST(FormingText, NamesWhoIsMissing) {
   EXPECT_EQ(FormingText(62, 64, {3, 5}, 590),
             "62 of 64 ranks have registered; waiting for ranks 3, 5; 590 s left");

@@ -205,6 +205,10 @@ def check_context(key, value):
             raise user_error(ValueError, "context:" + key, "'%s' must look like '30GB', not %r" % (key, value))
     if key == "max_call_depth":
         return _at_least(where, key, value, 1)
+    if key in ("runtime_num_threads", "inter_op_parallel_num", "op_timeout"):
+        return _at_least(where, key, value, 0)
+    if key == "device_id" and type(value) is int:  # not one that follows from the rank, which is right for all
+        return _at_least(where, key, value, 0, 4095)
     return value
 
 

@@ -86,6 +86,8 @@ def is_context_set(key):
 
 def set_device(device_target, device_id=None):
     set_context(device_target=device_target)
+    if device_id is not None:
+        _rules.check_context("device_id", device_id)
 
 
 @_settings_function

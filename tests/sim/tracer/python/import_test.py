@@ -28,6 +28,26 @@ class Import(unittest.TestCase):
         self.assertEqual([name for name in SLOW if name in loaded], [])
 
 
+class ByHand(unittest.TestCase):
+    """The stand-in on PYTHONPATH, without the launcher that says which rank of how many it is."""
+
+    def init(self, **variables):
+        environment = {name: value for name, value in os.environ.items() if name != "RANK_SIZE"}
+        environment.update(variables, PYTHONPATH=PACKAGES)
+        program = "from mindspore.communication import init, get_group_size; init(); init(); print(get_group_size())"
+        done = subprocess.run([sys.executable, "-B", "-c", program], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              check=True)
+        return done.stdout.decode().strip(), done.stderr.decode()
+
+    def test_one_rank_is_not_taken_silently(self):
+        ranks, said = self.init()
+        self.assertEqual((ranks, said.count("RANK_SIZE is not set")), ("1", 1))
+        self.assertIn("msrun --sim_level=1", said)
+
+    def test_a_number_that_is_given_is_enough(self):
+        self.assertEqual(self.init(RANK_SIZE="8"), ("8", ""))
+
+
 class Bytecode(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

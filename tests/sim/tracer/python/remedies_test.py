@@ -24,7 +24,10 @@ class Remedies(TraceTest):
     def test_too_few_and_too_many_arguments(self):
         self.assertIn("(epoch, train_dataset, ", self.hint("ms.Model(nn.Dense(2, 2)).train(1)\n", "TypeError"))
         self.assertEqual(self.hint("def f(a, b=1):\n    pass\nf(1, 2, 3)\n", "TypeError"), "its arguments are (a, b=...)")
-        self.assertEqual(self.hint("nn.Dense(2, 2).recompute(True)\n", "TypeError"), "it takes no arguments")
+        self.assertEqual(self.hint("nn.Dense(2, 2).recompute(True)\n", "TypeError"), "give its settings by name: recompute(name=value)")
+        self.assertEqual(self.hint("ms.set_context('GRAPH_MODE')\n", "TypeError"), "give its settings by name: set_context(name=value)")
+        self.assertEqual(self.hint("def g():\n    pass\ng(1)\n", "TypeError"),
+                         "it takes no arguments")
 
     @unittest.skipIf(sys.version_info < (3, 10), "Python names the class of a method from 3.10 on")
     def test_arguments_by_their_names_in_pytorch(self):

@@ -80,7 +80,7 @@ class Recorder:
             raise TracerDefect("out of memory while opening a recording")
 
     def call(self, method, **fields):
-        request = _encode(fields).encode()
+        request = _encode(fields).encode("utf-8", "replace")
         answer = _decode(self._library.drydock_trace_call(self._handle, method.encode(), request, len(request)).decode())[0]
         error = answer.get("error")
         if error is not None:
@@ -120,7 +120,7 @@ def _plain(value):
     raise TypeError("a %s cannot be recorded" % type(value).__name__)
 
 
-_encode = json.JSONEncoder(default=_plain, separators=(",", ":")).encode
+_encode = json.JSONEncoder(ensure_ascii=False, default=_plain, separators=(",", ":")).encode
 _decode = json.JSONDecoder().raw_decode
 
 

@@ -86,6 +86,10 @@ def _names(function):
     return needed, others
 
 
+def _takes_names(function):
+    return any(one.kind == one.VAR_KEYWORD for one in inspect.signature(function).parameters.values())
+
+
 def _called(error, line, name):
     """The function that the failing line calls by this name; None if that is not plain."""
     from mindspore._drydock import frames
@@ -129,6 +133,8 @@ def _argument(error, line):
         return "did you mean '%s'?" % near[0]
     if len(signatures) != 1:
         return ""
+    if not given and known == [] and any(map(_takes_names, [called] if called else _functions(name))):
+        return "give its settings by name: %s(name=value)" % name.rpartition(".")[2]
     needed, others = signatures.pop()
     shown = ", ".join(needed + tuple("%s=..." % one for one in others[:_MOST_SHOWN]) + (("...",) if len(others) > _MOST_SHOWN else ()))
     return "its arguments are (%s)" % shown if shown else "it takes no arguments"

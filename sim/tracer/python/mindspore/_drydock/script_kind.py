@@ -11,6 +11,7 @@ _TEXT = "this is a text: give the path of a Python script"
 _BY_ENDING = {
     ".ipynb": "this is a notebook: save it as a script (jupyter nbconvert --to script)",
     ".yaml": _CONFIGURATION, ".yml": _CONFIGURATION, ".toml": _CONFIGURATION, ".ini": _CONFIGURATION, ".cfg": _CONFIGURATION,
+    ".json": "a graph document needs no interpreter: msrun --sim_level=1 net.json; a configuration is an argument of the script that reads it",
     ".conf": _CONFIGURATION, ".csv": _DATA, ".tsv": _DATA, ".npy": _DATA, ".npz": _DATA, ".pkl": _DATA, ".ckpt": _DATA, ".safetensors": _DATA,
     ".mindrecord": _DATA, ".sh": _SHELL, ".bash": _SHELL, ".md": _TEXT, ".rst": _TEXT, ".txt": _TEXT,
 }

@@ -1,5 +1,6 @@
 """Ranks and groups."""
 import os
+import sys
 
 from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
@@ -48,6 +49,9 @@ def init(backend_name=None):
     GlobalComm.WORLD_COMM_GROUP = backend + "_world_group"
     GlobalComm.INITED = True
     session.communication_started = True
+    if session.compile_at_once and "RANK_SIZE" not in os.environ:
+        print("drydock: RANK_SIZE is not set, so init() takes this process for rank 0 of 1; msrun --sim_level=1 --worker_num=8 net.py "
+              "runs a script as a rank of 8", file=sys.stderr)
     os.environ.setdefault("RANK_SIZE", str(session.world_size))
 
 
