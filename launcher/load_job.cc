@@ -69,10 +69,13 @@ Status CheckScript(const std::string& path, const Environment& environment) {
         "save the script to a file");
   }
   // A command like `pytest` runs a module of its name; a name that lacks its ending is none.
-  if (sim::MayBeModule(path) &&
-      (!std::filesystem::exists(path + ".py", failure) ||
-       !sim::FindExecutable(path, Variable(environment, "PATH").value_or("")).empty())) {
-    return {};
+  if (sim::MayBeModule(path)) {
+    if (!std::filesystem::exists(path + ".py", failure) ||
+        !sim::FindExecutable(path, Variable(environment, "PATH").value_or("")).empty()) {
+      return {};
+    }
+    return FailCommand("NO_SCRIPT", path + ": No such file or directory",
+                       "did you mean '" + path + ".py'?");
   }
   const auto text = ReadFile(path, strategies::JsonLimits().bytes);
   return text ? Status()
