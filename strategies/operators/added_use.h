@@ -15,4 +15,8 @@ inline constexpr std::string_view kTokenCastBack = "cast_back";
 /// As it is: the weight is gathered behind its cast.
 inline constexpr std::string_view kTokenOfUse = "of_use";
 
+/// Attribute of `_MirrorMicroStepOperator`: where all gradients of the weight in a micro batch are
+/// matrix products alike, one product of their joined operands is added instead of each.
+inline constexpr std::string_view kJoinsProducts = "joins_products";
+
 }  // namespace drydock::strategies

@@ -8,7 +8,8 @@ A configuration is a public YAML of an unmodified checkout with the arguments of
 `tests/vectors/mindformers.json` holds what MindSpore said of the ranks that are listed (fields: tests/reference/README.md). Ours runs the
 same command on a data set that is declared instead of written. One line per record: both peaks and the collectives of a step.
 
-Exit status 0 if every record is as near as EXPECTED says, else 1.
+Exit status 0 if every record is as near as EXPECTED says, else 1, and what is further away is listed at the end. Configurations that have no
+record (the wheel does not run them here, or not yet) are listed too and do not count.
 """
 import argparse
 import json
@@ -115,20 +116,20 @@ EXPECTED = {
     ("llama3_8b_recompute", 0): (0.1, 1, True),
     ("llama3_8b_all", 0): (3, 1, True),
     ("llama3_8b_context", 0): (0.1, 5, True),
-    ("llama3_70b", 0): (10, 8, False),
+    ("llama3_70b", 0): (1, 2, True),
     ("mixtral_8x7b_pretrain", 0): (1, 2, True),
     ("mixtral_8x7b_32k", 0): (1, 5, True),
     ("qwen2_5_7b_stages", 0): (5, 1, True),
-    ("qwen2_5_14b", 0): (4, 1, True),
+    ("qwen2_5_14b", 0): (4, 1.1, True),
     ("qwen2_5_32b_32k", 0): (0.1, 0.1, True),
-    ("telechat_35b", 0): (7, 11, True),
+    ("telechat_35b", 0): (3, 3, True),
     ("telechat_39b_a12b", 0): (18, 27, True),
     ("llama3_70b", 7): (1, 1, True),
     ("qwen2_5_14b_128k", 0): (2, 2, False),
     ("qwen2_5_32b_8k", 0): (1, 4, True),
-    ("telechat_115b", 0): (11, 7, True),
-    ("qwen2_5_72b", 0): (36, 34, True),
-    ("qwen2_5_72b", 4): (8, 4, True),
+    ("telechat_115b", 0): (8, 9, True),
+    ("qwen2_5_72b", 0): (28, 36, True),
+    ("qwen2_5_72b", 4): (4, 2, True),
 }
 
 
@@ -244,12 +245,19 @@ HEAD = """| configuration | rank | used peak | MindSpore | | with fragments | Mi
 |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|"""
 
 
+def too_far(name, rank, row):
+    """What of a record is further away than EXPECTED says, as text."""
+    used, actual, equal = EXPECTED.get((name, rank), (1, 1, True))
+    parts = ["%s %+.2f %%, at most %g %%" % (what, row[key], most)
+             for what, key, most in (("used peak", "used %", used), ("with fragments", "actual %", actual)) if abs(row[key]) > most]
+    if equal and row["collectives"] == "no":
+        parts.append("other collectives")
+    return ["%s rank %d: %s" % (name, rank, ", ".join(parts))] if parts else []
+
+
 def compare(options, name, of_case):
-    """Rows of a configuration, and how many of its records are further away than expected."""
-    wrong = 0
-    if not of_case:
-        print("| %s | not recorded |||||||||" % name)
-        return 0
+    """Prints the rows of a configuration; what is further away than expected, as text."""
+    wrong = []
     with tempfile.TemporaryDirectory(prefix="drydock-mindformers-") as temporary:
         folder = Path(options.keep or temporary) / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -258,7 +266,7 @@ def compare(options, name, of_case):
             mine = ours.as_record(folder, one["rank"]) if status == 0 else None
             if mine is None:
                 print("| %s | %d | status %d: %s |||||||||" % (name, one["rank"], status, text.strip().splitlines()[-1][:200]))
-                wrong += 1
+                wrong.append("%s rank %d: ended with status %d" % (name, one["rank"], status))
                 continue
             one["collectives"] = of_the_step(one["collectives"])
             row = differences.compare(one, mine)
@@ -266,8 +274,7 @@ def compare(options, name, of_case):
                 name, one["rank"], mine["used_peak_bytes"], one["used_peak_bytes"], row["used %"], mine["actual_peak_bytes"],
                 one["actual_peak_bytes"], row["actual %"], len(mine["collectives"]), len(one["collectives"]), row["collectives"]),
                 flush=True)
-            used, actual, equal = EXPECTED.get((name, one["rank"]), (1, 1, True))
-            wrong += abs(row["used %"]) > used or abs(row["actual %"]) > actual or (equal and row["collectives"] == "no")
+            wrong += too_far(name, one["rank"], row)
             if options.details:
                 for key, value in row.items():
                     print("    %s: %s" % (key, value))
@@ -288,9 +295,18 @@ def main():
     if options.record:
         record_all(options, known)
         return 0
+    asked = [name for name in CASES if name in options.only.split(",") or not options.only]
     print(HEAD)
-    return 1 if sum(compare(options, name, [known[key] for key in sorted(known) if key[0] == name])
-                    for name in CASES if name in options.only.split(",") or not options.only) else 0
+    wrong = []
+    unrecorded = [name for name in asked if not any(key[0] == name for key in known)]
+    for name in asked:
+        if name not in unrecorded:
+            wrong += compare(options, name, [known[key] for key in sorted(known) if key[0] == name])
+    for name in unrecorded:
+        print("not recorded: " + name)
+    for text in wrong:
+        print("further away than expected: " + text)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

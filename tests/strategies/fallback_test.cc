@@ -72,6 +72,32 @@ TEST(Fallback, ScalarResultIsComputedWhole) {
   EXPECT_TRUE(FindNode(program->local, "Fancy")->attrs.contains("StandAlone"));
 }
 
+/// The operator on `rows` x 8 numbers on 8 ranks that all get the whole batch.
+Result<LocalProgram> WithNumber(const char* op, std::int64_t rows) {
+  GraphBuilder builder("number");
+  const ValueId x = *builder.AddInput("x", {.shape = {rows, 8}});
+  builder.SetOutputs({*builder.Emit({.op = op, .inputs = {x}, .attrs = {{"other", 2.0}}})});
+  return Compile(std::move(builder).Take(),
+                 {.world_size = 8,
+                  .mode = ParallelMode::kSemiAutoParallel,
+                  .dataset = {.kind = DatasetStrategy::Kind::kFullBatch}});
+}
+
+TEST(Fallback, ATensorAndANumber) {
+  // Recorded of x / 4 with 2 samples on 8 ranks: strategy ((1, 1, 1, 1)). Muls has a rule there.
+  for (const char* op : {"Divs", "AddScalar", "SubScalar"}) {
+    const auto whole = WithNumber(op, 2);
+    ASSERT_TRUE(whole) << whole.error().message;
+    EXPECT_TRUE(FindNode(whole->local, op)->attrs.contains("StandAlone")) << op;
+    const auto parts = WithNumber(op, 16);
+    ASSERT_TRUE(parts) << parts.error().message;
+    EXPECT_TRUE(FindNode(parts->local, op)->attrs.contains("BatchParallel")) << op;
+  }
+  const auto product = WithNumber("Muls", 2);
+  ASSERT_TRUE(product) << product.error().message;
+  EXPECT_FALSE(FindNode(product->local, "Muls")->attrs.contains("StandAlone"));
+}
+
 TEST(Fallback, EveryUseIsCountedAsALimit) {
   GraphBuilder builder("net");
   ValueId x = *builder.AddInput("x", {.shape = {16, 4}});

@@ -128,11 +128,15 @@ Result<ValueId> ReceivedWeight(LocalDraft& draft, ValueId weight, ValueId receiv
   if (accumulator == kNoValue) {
     return received;
   }
-  return draft.builder.Emit({.op = ops::kMirrorMicroStep,
-                             .inputs = {received, accumulator},
-                             .attrs = {{std::string(kSentBack), true}},
-                             .scope = "Default",
-                             .instance_name = std::string(ops::kMirrorMicroStep)});
+  NodeSpec spec{.op = ops::kMirrorMicroStep,
+                .inputs = {received, accumulator},
+                .attrs = {{std::string(kSentBack), true}},
+                .scope = "Default",
+                .instance_name = std::string(ops::kMirrorMicroStep)};
+  if (CallsSharedGraph(draft.traced)) {
+    spec.attrs[std::string(kJoinsProducts)] = true;
+  }
+  return draft.builder.Emit(std::move(spec));
 }
 
 Result<ValueId> BehindMirror(LocalDraft& draft, ValueId weight, NodeId user) {
@@ -176,6 +180,9 @@ Result<ValueId> EmitMicroMirror(LocalDraft& draft, ValueId weight, ValueId value
   NodeSpec spec = MirrorSpec(draft, weight, replicas, ops::kMirrorMicroStep);
   spec.inputs = {value, AccumulatorOf(draft, weight)};
   spec.attrs[std::string(kHandsOver)] = draft.config.enable_parallel_optimizer;
+  if (CallsSharedGraph(draft.traced)) {
+    spec.attrs[std::string(kJoinsProducts)] = true;
+  }
   return GroupSize(replicas) == 1 ? draft.builder.Emit(std::move(spec))
                                   : EmitOver(draft, weight, replicas, std::move(spec));
 }

@@ -51,12 +51,23 @@ Result<ValueId> BringWeight(LocalDraft& draft, NodeId user, std::size_t operand,
   return MirroredWeight(draft, user, operand);
 }
 
+/// The operator that says what a value's communication does in backward: the one that makes it, or,
+/// behind casts that say nothing, the one in front of them.
+const Node& SpeakerOf(const Graph& traced, ValueId value) {
+  const Node* node = &traced.at(traced.at(value).producer);
+  while (node->entry->is_cast && !node->attrs.contains(kRecomputeCommunication) &&
+         traced.at(node->inputs.front()).kind == ValueKind::kOutput) {
+    node = &traced.at(traced.at(node->inputs.front()).producer);
+  }
+  return *node;
+}
+
 /// What lies between two operators is recomputed if the one behind it says so, or else the one in
 /// front of it.
 void TellRecomputation(LocalDraft& draft, ValueId value, NodeId user, std::size_t first_new_node) {
   const Value& traced = draft.traced.at(value);
   if (traced.kind == ValueKind::kOutput) {
-    MarkCommunication(draft.builder, draft.traced.at(traced.producer), first_new_node);
+    MarkCommunication(draft.builder, SpeakerOf(draft.traced, value), first_new_node);
     MarkCommunication(draft.builder, draft.traced.at(user), first_new_node);
   }
 }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 
 #include "base/text.h"
 #include "strategies/operators/kernel_builder.h"
@@ -394,9 +396,43 @@ class Ring {
   ValueId softmax_out_ = kNoValue;
 };
 
+/// Settings of the ring are True or False and nothing else, and those that say how data go around
+/// it need one. An integer for enable_ra_send_recv is left out by the reference; it is refused
+/// here.
+Status CheckSettings(const OpView& op) {
+  bool ring = false;
+  std::string_view how;
+  for (const std::string_view name : {"enable_ring_attention", "enable_ra_send_recv",
+                                      "enable_ra_context_parallel", "enable_flash_sp"}) {
+    const auto given = op.attrs->find(name);
+    if (given == op.attrs->end() || IsNone(given->second)) {
+      continue;
+    }
+    const bool* on = std::get_if<bool>(&given->second.value);
+    if (on == nullptr) {
+      return FailOp(op, "ring-setting",
+                    "'" + std::string(name) + "' of '" + std::string(op.op) +
+                        "' is True or False, but it is " + AttrText(given->second),
+                    "give add_prim_attr a bool");
+    }
+    ring = ring || (*on && name == "enable_ring_attention");
+    if (*on && name.starts_with("enable_ra_")) {
+      how = name;
+    }
+  }
+  if (!ring && !how.empty()) {
+    return FailOp(op, "ring-missing",
+                  "'" + std::string(how) + "' of '" + std::string(op.op) +
+                      "' says how keys go around a ring, but enable_ring_attention is not set",
+                  "set enable_ring_attention to True as well");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<bool> IsRingAttention(const OpView& op, const AttentionForm& form, SparseMode mode) {
+  DRYDOCK_RETURN_IF_ERROR(CheckSettings(op));
   DRYDOCK_TRY(const bool ring, BoolAttr(*op.attrs, "enable_ring_attention", false));
   DRYDOCK_TRY(const bool sequence_parallel, BoolAttr(*op.attrs, "enable_flash_sp", false));
   if (!ring && !sequence_parallel) {

@@ -15,6 +15,7 @@ namespace drydock::strategies {
 
 /// True if the operator's keys are cut like its queries (attributes enable_ring_attention and
 /// enable_flash_sp).
+/// @error kInvalidArgument  a setting of the ring that is no bool, or one of them without a ring
 /// @error kUnsupported  packed sequences, sparse modes and masks that the ring does not handle
 [[nodiscard]] Result<bool> IsRingAttention(const OpView& op, const AttentionForm& form,
                                            SparseMode mode);

@@ -314,6 +314,13 @@ constexpr GradientFn kOfOutput = GradientKernelWithAttrs<Op, Reads::kGradient, R
              .evaluate = evaluate_fn, .flops = FlopsPerInput<1>, .elementwise = true,              \
              .accepts_layout = true, .accepts_interleaved = true, .example = example_call)
 
+/// The same where the reference has no rule: cut by the batch if all devices divide it, else whole
+/// on each of them.
+#define DRYDOCK_WITHOUT_RULE(id, arguments, infer_fn, gradient_fn, evaluate_fn, example_call, ...) \
+  DRYDOCK_OP(id, .family = "elementwise_unary", .signature = #id arguments,                        \
+             __VA_ARGS__.infer = infer_fn, .gradient = gradient_fn, .evaluate = evaluate_fn,       \
+             .flops = FlopsPerInput<1>, .elementwise = true, .example = example_call)
+
 #define DRYDOCK_SLOPE_KERNEL(id, arguments, evaluate_fn)                                \
   DRYDOCK_OP(id, .family = "gradient", .signature = #id arguments, .infer = InferFirst, \
              .gradient = GradientNotNeeded, .evaluate = evaluate_fn, .flops = FlopsPerInput<2>)
@@ -337,16 +344,16 @@ DRYDOCK_WITH_NUMBERS(ClampScalar, "()(input, #min=None, #max=None)", InferSame, 
 DRYDOCK_WITH_NUMBERS(Muls, "()(input, #other)", InferWithNumber<kOther>, GradientOfMuls,
                      (EvaluateWithNumbers<TimesOf, kOther>), "(other=3)((4, 6))",
                      .folding = Folding::kElementwise, );
-DRYDOCK_WITH_NUMBERS(Divs, "()(input, #other)", InferDivs, GradientOfDivs,
+DRYDOCK_WITHOUT_RULE(Divs, "()(input, #other)", InferDivs, GradientOfDivs,
                      (EvaluateWithNumbers<OverOf, kOther>), "(other=3)((4, 6))",
                      .folding = Folding::kElementwise, );
-DRYDOCK_WITH_NUMBERS(AddScalar, "()(input, #other, #alpha=1)", InferWithNumber<kOther>,
+DRYDOCK_WITHOUT_RULE(AddScalar, "()(input, #other, #alpha=1)", InferWithNumber<kOther>,
                      GradientCast, (EvaluateWithNumbers<PlusOf, kOther, kAlpha>),
                      "(other=3)((4, 6))", );
-DRYDOCK_WITH_NUMBERS(SubScalar, "()(input, #other, #alpha=1)", InferWithNumber<kOther>,
+DRYDOCK_WITHOUT_RULE(SubScalar, "()(input, #other, #alpha=1)", InferWithNumber<kOther>,
                      GradientCast, (EvaluateWithNumbers<MinusOf, kOther, kAlpha>),
                      "(other=3)((4, 6))", );
-DRYDOCK_WITH_NUMBERS(PowTensorScalar, "()(input, #exponent)", InferWithNumber<kExponent>,
+DRYDOCK_WITHOUT_RULE(PowTensorScalar, "()(input, #exponent)", InferWithNumber<kExponent>,
                      GradientOfPower, (EvaluateWithNumbers<PowerOf, kExponent>),
                      "(exponent=3)((4, 6))", );
 DRYDOCK_WITH_NUMBERS(FmodScalar, "()(input, #other)", InferFmod, GradientCast,

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,10 +29,13 @@
 /// Where the optimizer is sharded the gradient is r itself, and a stays as it is; a weight that is
 /// gathered has the scattered sum for r, and with level 2 each g is scattered instead
 /// (strategies/passes/localize/weight_shard.cc).
+/// Where micro batches call one graph, and each user is a matrix product alike, there is one t: the
+/// gradients are X1^T Y1 + X2^T Y2 = (X1 over X2)^T (Y1 over Y2).
 /// Kernels: AssignAdd and Depend(0, .) for each t, AddN of these, Depend(a, .), AllReduce, Assign.
 ///
 /// Source: mindspore/python/mindspore/ops/_grad_experimental/grad_comm_ops.py,
-/// mindspore/ccsrc/frontend/parallel/graph_util/grad_accumulation_utils.cc
+/// mindspore/ccsrc/frontend/parallel/graph_util/grad_accumulation_utils.cc,
+/// mindspore/ccsrc/frontend/parallel/pass/assign_add_opt.cc
 namespace drydock::strategies {
 namespace {
 
@@ -189,10 +193,77 @@ std::vector<ValueId> TokensOf(const GradientContext& context) {
   return producer.entry->unordered_effect ? std::vector<ValueId>{arriving} : producer.inputs;
 }
 
+constexpr std::string_view kProduct = "MatMul";
+
+/// The gradients behind the tokens as matrix products of the same form; empty if some is not.
+std::vector<Node> ProductsOf(const GradientContext& context, const std::vector<ValueId>& tokens) {
+  const Graph& graph = context.builder.graph();
+  std::vector<Node> products;
+  for (const ValueId token : tokens) {
+    const Node& addition = graph.at(graph.at(token).producer);
+    if (!addition.entry->unordered_effect) {
+      return {};
+    }
+    const Value& gradient = graph.at(addition.inputs[1]);
+    if (gradient.kind != ValueKind::kOutput || graph.at(gradient.producer).op != kProduct) {
+      return {};
+    }
+    const Node& product = graph.at(gradient.producer);
+    const Node& first = products.empty() ? product : products.front();
+    if (product.attrs != first.attrs || product.inputs.size() != first.inputs.size() ||
+        !std::ranges::equal(product.inputs, first.inputs, [&](ValueId a, ValueId b) {
+          return context.TypeOf(a) == context.TypeOf(b);
+        })) {
+      return {};
+    }
+    products.push_back(product);
+  }
+  return products;
+}
+
+/// One token for all: of the product of their operands, joined where they are summed over.
+Result<std::vector<ValueId>> JoinProducts(const GradientContext& context,
+                                          std::vector<ValueId> tokens) {
+  const std::vector<Node> products = ProductsOf(context, tokens);
+  if (products.size() < 2) {
+    return tokens;
+  }
+  const Graph& graph = context.builder.graph();
+  const Node addition = graph.at(graph.at(tokens.front()).producer);
+  const Node& first = products.front();
+  std::vector<ValueId> operands;
+  for (std::size_t i = 0; i < 2; ++i) {
+    DRYDOCK_TRY(const bool transposed,
+                BoolAttr(first.attrs, i == 0 ? "transpose_a" : "transpose_b", false));
+    std::vector<ValueId> parts;
+    parts.reserve(products.size());
+    for (const Node& product : products) {
+      parts.push_back(product.inputs[i]);
+    }
+    const std::int64_t axis = (i == 0) == transposed ? 0 : 1;
+    DRYDOCK_TRY(const ValueId joined,
+                context.Emit(ops::kConcat, std::move(parts), {{"axis", axis}}));
+    operands.push_back(joined);
+  }
+  DRYDOCK_TRY(const ValueId product, context.Emit(first.op, std::move(operands), first.attrs));
+  DRYDOCK_TRY(const ValueId token,
+              context.Emit(addition.op, {addition.inputs[0], product}, addition.attrs));
+  for (const ValueId one : tokens) {  // Without an effect they are removed with all that is dead.
+    Node& abandoned = context.builder.mutable_graph().nodes[ToIndex(graph.at(one).producer)];
+    abandoned.entry = FindOp(ops::kVirtualAssignAdd);
+    abandoned.op = ops::kVirtualAssignAdd;
+    abandoned.attrs = {};
+  }
+  return std::vector<ValueId>{token};
+}
+
 /// The sum over all micro batches, then over the ranks that hold the same slice.
 Result<std::vector<ValueId>> MirrorMicroStepGradient(const GradientContext& context) {
   const ValueId accumulator = context.node.inputs[1];
   std::vector<ValueId> operands = TokensOf(context);
+  if (context.node.attrs.contains(kJoinsProducts)) {
+    DRYDOCK_TRY(operands, JoinProducts(context, std::move(operands)));
+  }
   AttrMap type;
   const Graph& graph = context.builder.graph();
   const AttrMap& first = graph.at(graph.at(operands.front()).producer).attrs;

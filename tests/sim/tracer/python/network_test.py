@@ -44,6 +44,34 @@ net(x)
 
 
 class Names(TraceTest):
+    TWO_OPTIMIZERS = NET + """
+one, two = Block(6), Block(6)
+two.update_parameters_name("two.")
+first = nn.Momentum(one.trainable_params(), 0.1, 0.9)
+second = nn.Momentum(two.trainable_params(), 0.1, 0.9)
+with_first = ops.value_and_grad(lambda x: one(x).sum(), None, first.parameters)
+with_second = ops.value_and_grad(lambda x: two(x).sum(), None, second.parameters)
+%s
+@ms.jit
+def step(x):
+    loss, gradients = with_first(x)
+    first(gradients)
+    other, gradients = with_second(x)
+    second(gradients)
+    return loss + other
+step(x)
+"""
+
+    def test_parameters_of_a_jit_function_differ_in_name(self):
+        # Both optimizers bring a global_step; MindSpore 2.10 refuses the second one by its name.
+        error = self.error(self.TWO_OPTIMIZERS % "")
+        self.assertEqual(error["reason"], "jit:same-name")
+        self.assertIn("'global_step'", error["message"])
+        run = self.trace(self.TWO_OPTIMIZERS % "second.update_parameters_name('second.')")
+        names = [parameter["name"] for parameter in run.documents[0]["parameters"]]
+        self.assertIn("global_step", names)
+        self.assertIn("second.global_step", names)
+
     def test_given_name_survives_only_at_the_top(self):
         run = self.trace(NET + "Block(6)(x)\n")
         self.assertEqual([p["name"] for p in run.documents[0]["parameters"]], ["given"])

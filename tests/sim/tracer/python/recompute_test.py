@@ -49,6 +49,17 @@ class Recompute(TraceTest):
         self.assertEqual(self.marks("net.one.act.recompute()\nnet.two.recompute()\nnet.two.mm.recompute(False)"),
                          [(False, None), (False, True), (False, None), (True, False), (True, None), (True, False)])
 
+    def test_operators_that_a_script_finds_by_their_names(self):
+        # dir() and vars() of a cell list its operators, but neither its cells nor its parameters.
+        run = self.trace(NET + "found = [name for name in dir(net.one) if isinstance(getattr(net.one, name), ops.Primitive)]\n"
+                         "assert found == ['act', 'mm', 'plus'], found\n"
+                         "assert 'w' not in dir(net.one) and 'one' not in dir(net) and vars(net.two)['act'] is net.two.act\n"
+                         "getattr(net.one, found[0]).recompute()\nnet(x)\n"
+                         "del net.one.plus\nassert 'plus' not in dir(net.one) and not hasattr(net.one, 'plus')\n"
+                         "net.one.act = None\nassert net.one.act is None\n")
+        self.assertEqual([node.get("attrs", {}).get("recompute") for node in run.documents[0]["nodes"]],
+                         [None, True, None, None, None, None])
+
     def test_communication_of_a_cell(self):
         run = self.trace(NET + "net.one.recompute(mp_comm_recompute=False)\nnet(x)\n")
         self.assertEqual([node.get("attrs", {}).get("recompute_comm_op") for node in run.documents[0]["nodes"]],

@@ -72,6 +72,7 @@ class Program:
         self.open_extents = {}         # value -> the shape that stands for them
         self.examples = []             # inputs with open extents and their shapes, as they are compiled
         self._kept = []                # objects whose id() is used as a key
+        self.named = None              # parameters of the running jit function by their names
 
     # -- values -------------------------------------------------------------------------------------
     def owns(self, tensor):
@@ -137,7 +138,17 @@ class Program:
     def has_parameters(self):
         return bool(self._parameters)
 
+    def _check_name(self, parameter):
+        """A jit function is one graph, where nothing puts the name of a cell in front of those of parameters."""
+        other = self.named.setdefault(parameter.name, parameter)
+        if other is not parameter:
+            raise user_error(RuntimeError, "jit:same-name", "two parameters of one jit function have the name '%s'" % parameter.name,
+                             "give one of them another name (update_parameters_name() of its cell, `name` of Parameter), or put the "
+                             "networks and optimizers into a Cell")
+
     def parameter(self, parameter):
+        if self.named is not None:
+            self._check_name(parameter)
         found = self._parameters.get(id(parameter))
         if found is None:
             origin, role = parameter.origin, parameter.role

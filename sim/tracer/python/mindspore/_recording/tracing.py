@@ -124,7 +124,9 @@ def run(owner, body, args, kwargs, names, identity=None, jit_config=None):
         program.jit_config.update(jit_config or {})
         program.data_sink = program.data_sink or session.data_sink
         try:
+            program.named = {} if owner is body else None
             result = _record_call(program, body, args, kwargs, names)
+            program.named = None
             if session.compile_at_once and program.node_count:
                 _publish_layouts(owner, program.compile())
         except BaseException as error:

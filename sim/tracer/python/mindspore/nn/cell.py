@@ -105,7 +105,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
             self._forget(name)
             value.set_prim_instance_name(name)
             self._primitives[name] = value
-            self._shadow_method(name, value)
+            object.__setattr__(self, name, value)  # dir() and vars() list operators, not cells and parameters
         elif name in self.__dict__.get("_params", ()):
             self._reassign_parameter(name, value)
         else:
@@ -119,6 +119,7 @@ class Cell(_cell_parts.ParameterNames, _cell_parts.Settings, _recompute.Recomput
         for container in _CONTAINERS:
             if name in self.__dict__[container]:
                 del self.__dict__[container][name]
+                self.__dict__.pop(name, None)
                 return
         object.__delattr__(self, name)
 
