@@ -54,6 +54,15 @@ ProofCase AxesCase(Draw& draw) {
 }
 PROOF_CASES_OF(Axes, AxesCase, "L2Normalize", "ReverseV2");
 
+/// Without a rule the first dimension may be cut, so nothing moves along it.
+ProofCase RollCase(Draw& draw) {
+  const Shape x = draw.AnyShape(2, 3);
+  const std::int64_t dim = draw.Uniform(1, static_cast<std::int64_t>(x.size()) - 1);
+  return {.operands = {Floats(x)},
+          .attrs = {{"shifts", Shape{draw.Uniform(-3, 3)}}, {"dims", Shape{dim}}}};
+}
+PROOF_CASES(Roll, RollCase);
+
 ProofCase SwigluCase(Draw& draw) {
   Shape shape = draw.AnyShape(1, 3);
   const std::int64_t dim = draw.Dimension(std::ssize(shape));

@@ -66,6 +66,13 @@ PROOF_CASES_OF(Anywhere, AnywhereCase, "Abs", "Asinh", "Atan", "Ceil", "Contiguo
                "OnesLike", "ReLU", "Rint", "Sigmoid", "SiLU", "Sign", "Sin", "Softplus", "Square",
                "Tanh", "Trunc", "ZerosLike", "ZerosLikeExt");
 
+ProofCase GeluExtCase(Draw& draw) {
+  ProofCase one = AnywhereCase(draw);
+  one.attrs = {{"approximate", draw.Pick({"none", "tanh"})}};
+  return one;
+}
+PROOF_CASES(GeluExt, GeluExtCase);
+
 /// No gradient passes, whatever the slope.
 ProofCase StopGradientCase(Draw& draw) {
   ProofCase one = AnywhereCase(draw);

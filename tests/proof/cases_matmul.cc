@@ -26,6 +26,23 @@ ProofCase MatMulCase(Draw& draw) {
   return one;
 }
 
+/// [.., k] times the transpose of [n, k], perhaps plus [n]. Without a rule, what is no parameter
+/// would be cut by its first dimension.
+ProofCase DenseCase(Draw& draw) {
+  const std::int64_t inner = draw.Extent(4);
+  const std::int64_t outer = draw.Extent(4);
+  Shape x = {draw.Extent(8), inner};
+  if (draw.Chance(2)) {
+    x.insert(x.begin(), draw.Extent(4));
+  }
+  ProofCase one{.operands = {Floats(x), FedAs(Floats({outer, inner}), Feed::kParameter), Absent()}};
+  if (draw.Chance(2)) {
+    one.operands[2] = FedAs(Floats({outer}), Feed::kParameter);
+  }
+  return one;
+}
+PROOF_CASES(Dense, DenseCase);
+
 PROOF_CASES_OF(Products, MatMulCase, "MatMul", "MatMulExt", "BatchMatMul", "BatchMatMulExt");
 
 }  // namespace

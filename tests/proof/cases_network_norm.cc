@@ -54,5 +54,17 @@ ProofCase LayerNormV3Case(Draw& draw) {
 }
 PROOF_CASES(LayerNormV3, LayerNormV3Case);
 
+/// Without a rule the first dimension may be cut, so it is none of the normalised ones.
+ProofCase LayerNormExtCase(Draw& draw) {
+  const Shape x = draw.AnyShape(2, 3);
+  const std::int64_t axis = draw.Uniform(1, static_cast<std::int64_t>(x.size()) - 1);
+  const Shape tail(x.begin() + axis, x.end());
+  return {.operands = {Floats(x), FedAs(Floats(tail), Feed::kParameter),
+                       FedAs(Floats(tail), Feed::kParameter)},
+          .attrs = {{"normalized_shape", tail}, {"eps", 0.01}},
+          .weighed = {true, false, false}};
+}
+PROOF_CASES(LayerNormExt, LayerNormExtCase);
+
 }  // namespace
 }  // namespace drydock::strategies::proof

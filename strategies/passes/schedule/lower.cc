@@ -13,6 +13,7 @@
 #include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/operators/op_entry.h"
+#include "strategies/passes/schedule/copy_reads.h"
 #include "strategies/passes/schedule/effects.h"
 
 /// From a local program to a kernel graph.
@@ -67,6 +68,9 @@ class ProgramLowering {
     Return();
     LoweredProgram lowered{.copies = builder_.copies(), .micro_batch_ends = std::move(ends_)};
     lowered.graph = std::move(builder_.graph());
+    if (lowered.copies.empty() && lowered.micro_batch_ends.empty()) {
+      CopyReads(local_, lowered.graph);
+    }
     return lowered;
   }
 

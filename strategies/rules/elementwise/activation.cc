@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
@@ -126,13 +127,27 @@ Gradients GradientOfMish(const GradientContext& context) {
   return std::vector<ValueId>{gradient};
 }
 
-/// dY / (1 + |x|)^2.
+/// dY * (1 / (1 + |x|)^2).
 Gradients GradientOfSoftsign(const GradientContext& context) {
+  const DType dtype = context.TypeOf(context.node.inputs[0]).dtype;
   DRYDOCK_TRY(const ValueId size, context.Emit("Abs", {context.node.inputs[0]}));
   DRYDOCK_TRY(const ValueId more, EmitPlus(context, size, 1.0));
   DRYDOCK_TRY(const ValueId square, context.Emit("Square", {more}));
-  DRYDOCK_TRY(const ValueId gradient, context.Emit("Div", {OutputGradient(context), square}));
+  const ValueId one = context.builder.AddScalar(1, dtype);
+  DRYDOCK_TRY(const ValueId gradient, TimesGradient(context, context.Emit("Div", {one, square})));
   return std::vector<ValueId>{gradient};
+}
+
+/// The slope of Elu times the scale: MindSpore's kernels, whatever their numbers.
+Result<std::vector<KernelId>> LowerSeluGrad(const LowerContext& context) {
+  const KernelId slope =
+      context.builder.Kernel({.name = "EluGrad",
+                              .inputs = {context.inputs.begin(), context.inputs.end()},
+                              .results = {context.OutputType()}});
+  return std::vector<KernelId>{
+      context.builder.Kernel({.name = "Muls",
+                              .inputs = {slope, context.builder.Argument(kSeluScale)},
+                              .results = {context.OutputType()}})};
 }
 
 // ---- Activation: the function is named by an attribute
@@ -196,6 +211,54 @@ DRYDOCK_OP(ActivationGrad, .family = "gradient",
            .infer = InferActivation, .gradient = GradientNotNeeded, .values = "-",
            .evaluate = EvaluateActivationGrad, .flops = FlopsPerInput<2>);
 
+// ---- GeluExt: exact, or by tanh as GeLU is
+
+constexpr char kGeluGradExt[] = "GeluGradExt";
+constexpr double kRootHalf = 0.7071067811865476;
+constexpr double kRootOfTwoPi = 2.5066282746310002;
+
+double ExactGeluOf(double x) {
+  return 0.5 * x * (1.0 + std::erf(x * kRootHalf));
+}
+double ExactGeluGradOf(double dy, double x) {
+  return dy * (0.5 * (1.0 + std::erf(x * kRootHalf)) + x * std::exp(-0.5 * x * x) / kRootOfTwoPi);
+}
+
+Result<bool> IsApproximate(const AttrMap& attrs) {
+  DRYDOCK_TRY(const std::string form, TextAttr(attrs, "approximate", "none"));
+  if (form != "none" && form != "tanh") {
+    return FailOp({.op = "GeluExt"}, "approximate", "approximate of 'GeluExt' is '" + form + "'",
+                  "use none or tanh");
+  }
+  return form == "tanh";
+}
+
+Result<std::vector<TensorType>> InferGeluExt(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(IsApproximate(*op.attrs));
+  return InferSameFloating(op);
+}
+
+Result<std::vector<NdArray>> EvaluateGeluExt(const EvaluateContext& context) {
+  DRYDOCK_TRY(const bool by_tanh, IsApproximate(context.attrs));
+  return std::vector<NdArray>{MapArray(context.inputs[0], by_tanh ? GeluOf : ExactGeluOf)};
+}
+
+Result<std::vector<NdArray>> EvaluateGeluGradExt(const EvaluateContext& context) {
+  DRYDOCK_TRY(const bool by_tanh, IsApproximate(context.attrs));
+  const NdArray& dy = context.inputs[0];
+  return std::vector<NdArray>{
+      MapArrays(dy, context.inputs[1], dy.shape, by_tanh ? GeluGradOf : ExactGeluGradOf)};
+}
+
+DRYDOCK_OP(GeluExt, .family = "elementwise_unary",
+           .signature = "GeluExt()(input, #approximate='none')", .infer = InferGeluExt,
+           .gradient = GradientKernelWithAttrs<kGeluGradExt, Reads::kGradient, Reads::kInput>,
+           .evaluate = EvaluateGeluExt, .flops = FlopsPerInput<8>);
+DRYDOCK_OP(GeluGradExt, .family = "gradient",
+           .signature = "GeluGradExt()(grad, input, #approximate='none')", .infer = InferFirst,
+           .gradient = GradientNotNeeded, .evaluate = EvaluateGeluGradExt,
+           .flops = FlopsPerInput<8>);
+
 // ---- Entries
 
 #define DRYDOCK_ACTIVATION(id, argument, infer_fn, value_fn, per_element, ...)                 \
@@ -240,7 +303,9 @@ DRYDOCK_OP(Softsign, .family = "elementwise_unary", .signature = "Softsign()(x)"
            .evaluate = EvaluateUnary<SoftsignOf>, .flops = FlopsPerInput<1>, .elementwise = true,
            .accepts_layout = true, .accepts_interleaved = true);
 
-DRYDOCK_ACTIVATION_GRAD(SeluGrad, "gradient, result", SeluGradOf, 2);
+DRYDOCK_OP(SeluGrad, .family = "gradient", .signature = "SeluGrad()(gradient, result)",
+           .infer = InferFirst, .gradient = GradientNotNeeded, .lower = LowerSeluGrad,
+           .evaluate = EvaluateBinary<SeluGradOf>, .flops = FlopsPerInput<2>);
 DRYDOCK_ACTIVATION_GRAD(InvGrad, "x, grad", InvGradOf, 2);
 DRYDOCK_ACTIVATION_GRAD(ReluGrad, "y_backprop, x", ReluGradOf, 1);
 DRYDOCK_ACTIVATION_GRAD(ReLU6Grad, "y_grad, x", Relu6GradOf, 1);

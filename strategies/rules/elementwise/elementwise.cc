@@ -200,10 +200,9 @@ Gradients TanGradient(const GradientContext& context) {
 /// dY / (1 - x^2).
 Gradients AtanhGradient(const GradientContext& context) {
   DRYDOCK_TRY(const ValueId square, context.Emit("Square", {InputOf(context)}));
-  DRYDOCK_TRY(const ValueId negative, context.Emit("Neg", {square}));
-  DRYDOCK_TRY(const ValueId divisor, EmitPlus(context, negative, 1.0));
-  DRYDOCK_TRY(const ValueId gradient,
-              context.Emit(ops::kRealDiv, {OutputGradient(context), divisor}));
+  const ValueId one = context.builder.AddScalar(1, context.TypeOf(InputOf(context)).dtype);
+  DRYDOCK_TRY(const ValueId divisor, context.Emit("Sub", {one, square}));
+  DRYDOCK_TRY(const ValueId gradient, context.Emit("Div", {OutputGradient(context), divisor}));
   return std::vector<ValueId>{gradient};
 }
 

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "strategies/operators/kernel_builder.h"
 #include "strategies/operators/known_ops.h"
 #include "strategies/rules/common/array_math.h"
 #include "strategies/rules/common/common_gradients.h"
@@ -98,6 +99,9 @@ double SoftplusSlope(double dy, double x, double beta, double threshold) {
 }
 double ClampOf(double x, double least, double most) {
   return std::min(std::max(x, least), most);
+}
+double ReachesOf(double x, double other, double /*q*/) {
+  return x >= other ? 1.0 : 0.0;
 }
 double TimesOf(double x, double other, double /*q*/) {
   return x * other;
@@ -206,13 +210,32 @@ Gradients GradientCast(const GradientContext& context) {
   return std::vector<ValueId>{gradient};
 }
 
+/// Attribute of a Muls whose factor is the one of a forward operator.
+constexpr char kAsWritten[] = "as_written";
+
 /// dY * other.
 Gradients GradientOfMuls(const GradientContext& context) {
+  AttrMap attrs = context.node.attrs;
+  attrs[kAsWritten] = true;
   DRYDOCK_TRY(const ValueId scaled,
-              context.Emit("Muls", {OutputGradient(context)}, context.node.attrs));
+              context.Emit("Muls", {OutputGradient(context)}, std::move(attrs)));
   DRYDOCK_TRY(const ValueId gradient,
               CastTo(context, scaled, context.TypeOf(context.node.inputs[0]).dtype));
   return std::vector<ValueId>{gradient};
+}
+
+/// A factor that the script writes as 2.0 is no constant of the whole numbers, one that gradients
+/// bring along is.
+Result<std::vector<KernelId>> LowerMuls(const LowerContext& context) {
+  const Attr& factor = context.node.attrs.at("other");
+  const bool written =
+      context.node.phase == Phase::kForward || context.node.attrs.contains(kAsWritten);
+  if (!written || !std::holds_alternative<double>(factor.value)) {
+    return LowerByDefault(context);
+  }
+  return LowerTo(
+      context, context.node.op,
+      {context.builder.Constant({.shape = {}, .dtype = DType::kFloat32}, AttrText(factor))});
 }
 
 /// dY / other.
@@ -294,6 +317,12 @@ Result<std::vector<NdArray>> EvaluateNanToNum(const EvaluateContext& context) {
   })};
 }
 
+/// Booleans in the shape of the operand.
+Result<std::vector<TensorType>> InferTruth(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 1, 1));
+  return std::vector<TensorType>{{.shape = op.inputs[0].shape, .dtype = DType::kBool}};
+}
+
 // ---- Entries
 
 constexpr char kEluGrad[] = "EluGrad";
@@ -341,9 +370,12 @@ DRYDOCK_WITH_NUMBERS(SoftplusExt, "()(input, #beta=1, #threshold=20)", InferSame
 DRYDOCK_WITH_NUMBERS(ClampScalar, "()(input, #min=None, #max=None)", InferSame, GradientOfClamp,
                      (EvaluateWithNumbers<ClampOf, kLeast, kMost>),
                      "(min=-1.0, max=1.0)((4, 6))", );
-DRYDOCK_WITH_NUMBERS(Muls, "()(input, #other)", InferWithNumber<kOther>, GradientOfMuls,
-                     (EvaluateWithNumbers<TimesOf, kOther>), "(other=3)((4, 6))",
-                     .folding = Folding::kElementwise, );
+DRYDOCK_OP(Muls, .family = "elementwise_unary", .signature = "Muls()(input, #other)",
+           .folding = Folding::kElementwise, .infer = InferWithNumber<kOther>,
+           .shard = ShardElementwise, .gradient = GradientOfMuls, .lower = LowerMuls,
+           .evaluate = (EvaluateWithNumbers<TimesOf, kOther>), .flops = FlopsPerInput<1>,
+           .elementwise = true, .accepts_layout = true, .accepts_interleaved = true,
+           .example = "(other=3)((4, 6))");
 DRYDOCK_WITHOUT_RULE(Divs, "()(input, #other)", InferDivs, GradientOfDivs,
                      (EvaluateWithNumbers<OverOf, kOther>), "(other=3)((4, 6))",
                      .folding = Folding::kElementwise, );
@@ -365,6 +397,11 @@ DRYDOCK_WITH_NUMBERS(RemainderScalarTensor, "()(#input, other)", InferWithNumber
                      "(input=3)((4, 6))", );
 DRYDOCK_WITH_NUMBERS(NanToNum, "()(input, #nan=None, #posinf=None, #neginf=None)", InferSame,
                      GradientOfNanToNum, EvaluateNanToNum, "", );
+
+DRYDOCK_OP(GreaterEqualScalar, .family = "gradient",
+           .signature = "GreaterEqualScalar()(input, #other)", .infer = InferTruth,
+           .gradient = GradientNotNeeded, .evaluate = (EvaluateWithNumbers<ReachesOf, kOther>),
+           .flops = FlopsPerInput<1>);
 
 DRYDOCK_SLOPE_KERNEL(EluGrad, "()(y_backprop, x)", (EvaluateSlope<EluSlope, kNoNumber>));
 DRYDOCK_SLOPE_KERNEL(EluGradExt, "()(dout, x_or_out, #alpha=1.0)",

@@ -125,22 +125,61 @@ Result<ValueId> EmitSegments(const GradientContext& context, std::string_view op
   return context.Emit(op, {rows, context.node.inputs[1]}, {{"num_segments", segments}});
 }
 
-Result<std::vector<ValueId>> GradientOfSegmentSum(const GradientContext& context) {
-  DRYDOCK_TRY(const ValueId gradient, EmitRowsOf(context, OutputGradient(context)));
-  return std::vector<ValueId>{gradient, kNoValue};
+/// Rows of segments as the reference gathers them: those whose number is negative are zeros.
+struct KeptRows {
+  ValueId numbers = kNoValue;  ///< Segment numbers, at least 0.
+  ValueId kept = kNoValue;     ///< Per element of x whether its number is none of those.
+  ValueId rows = kNoValue;
+};
+
+/// 1 where the segment number is not negative, in the shape of `like`.
+Result<ValueId> EmitKept(const GradientContext& context, ValueId like) {
+  Shape shape = context.TypeOf(context.node.inputs[1]).shape;
+  shape.resize(context.TypeOf(like).shape.size(), 1);
+  DRYDOCK_TRY(const ValueId counted, context.Emit("GreaterEqualScalar", {context.node.inputs[1]},
+                                                  {{"other", std::int64_t{0}}}));
+  DRYDOCK_TRY(const ValueId column, EmitReshape(context, counted, shape));
+  DRYDOCK_TRY(const ValueId truth, CastTo(context, like, DType::kBool));
+  DRYDOCK_TRY(const ValueId ones, context.Emit(ops::kOnesLike, {truth}));
+  return context.Emit("LogicalAnd", {column, ones});
 }
 
-/// Rows that equal their segment's extreme share its gradient.
+/// Elements of `value` where `condition` holds, zeros elsewhere.
+Result<ValueId> EmitOrZeros(const GradientContext& context, ValueId condition, ValueId value) {
+  DRYDOCK_TRY(const ValueId zeros, EmitZeros(context, value));
+  return context.Emit("Select", {condition, value, zeros});
+}
+
+Result<KeptRows> EmitKeptRows(const GradientContext& context, ValueId segments) {
+  KeptRows rows;
+  DRYDOCK_TRY(const ValueId zeros, EmitZeros(context, context.node.inputs[1]));
+  DRYDOCK_TRY(rows.numbers, context.Emit("Maximum", {context.node.inputs[1], zeros}));
+  DRYDOCK_TRY(const ValueId gathered,
+              context.Emit("Gather", {segments, rows.numbers}, {{"axis", 0}}));
+  DRYDOCK_TRY(rows.kept, EmitKept(context, gathered));
+  DRYDOCK_TRY(rows.rows, EmitOrZeros(context, rows.kept, gathered));
+  return rows;
+}
+
+Result<std::vector<ValueId>> GradientOfSegmentSum(const GradientContext& context) {
+  DRYDOCK_TRY(const KeptRows gradient, EmitKeptRows(context, OutputGradient(context)));
+  return std::vector<ValueId>{gradient.rows, kNoValue};
+}
+
+/// Rows that equal their segment's extreme share its gradient; that of a segment without rows is
+/// not read.
 Result<std::vector<ValueId>> GradientOfSegmentExtreme(const GradientContext& context) {
   const ValueId x = context.node.inputs[0];
-  DRYDOCK_TRY(const ValueId extreme, EmitRowsOf(context, context.node.outputs[0]));
-  DRYDOCK_TRY(const ValueId chosen, EmitEqual(context, x, extreme));
-  DRYDOCK_TRY(const ValueId count, EmitSegments(context, "UnsortedSegmentSum", chosen));
-  const ValueId one = context.builder.AddScalar(1, context.TypeOf(x).dtype);
-  DRYDOCK_TRY(const ValueId divisor, context.Emit("Maximum", {count, one}));
-  DRYDOCK_TRY(const ValueId share, context.Emit(ops::kRealDiv, {OutputGradient(context), divisor}));
-  DRYDOCK_TRY(const ValueId shares, EmitRowsOf(context, share));
-  DRYDOCK_TRY(const ValueId gradient, context.Emit(ops::kMul, {chosen, shares}));
+  DRYDOCK_TRY(const KeptRows extreme, EmitKeptRows(context, context.node.outputs[0]));
+  DRYDOCK_TRY(const ValueId equal, context.Emit("Equal", {x, extreme.rows}));
+  DRYDOCK_TRY(const ValueId chosen, context.Emit("LogicalAnd", {equal, extreme.kept}));
+  DRYDOCK_TRY(const ValueId counted, CastTo(context, chosen, context.TypeOf(x).dtype));
+  DRYDOCK_TRY(const ValueId count, EmitSegments(context, "UnsortedSegmentSum", counted));
+  DRYDOCK_TRY(const ValueId share, context.Emit(ops::kRealDiv, {OutputGradient(context), count}));
+  DRYDOCK_TRY(const ValueId gathered,
+              context.Emit("Gather", {share, extreme.numbers}, {{"axis", 0}}));
+  DRYDOCK_TRY(const ValueId shares, EmitOrZeros(context, extreme.kept, gathered));
+  DRYDOCK_TRY(const ValueId gradient, EmitOrZeros(context, chosen, shares));
   return std::vector<ValueId>{gradient, kNoValue};
 }
 

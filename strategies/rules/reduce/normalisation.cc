@@ -202,6 +202,90 @@ Result<std::vector<NdArray>> EvaluateLayerNormGrad(const EvaluateContext& contex
                               SumArrayTo(dy, gamma.shape)};
 }
 
+// ---- LayerNormExt: input, weight, bias -> output, mean, reciprocal standard deviation
+
+constexpr char kLayerNormGradExt[] = "LayerNormGradExt";
+
+/// First normalised dimension: those of normalized_shape are the last ones.
+Result<std::size_t> FirstNormalised(const OpView& op, std::size_t operand) {
+  DRYDOCK_TRY(const Shape tail, RequiredListAttr(op, "normalized_shape"));
+  const Shape& shape = op.inputs[operand].shape;
+  if (tail.empty() || tail.size() > shape.size() ||
+      !std::equal(tail.rbegin(), tail.rend(), shape.rbegin())) {
+    return FailOp(op, "normalized-shape",
+                  "normalized_shape " + TupleText(tail) + " of '" + std::string(op.op) +
+                      "' does not end the shape " + TupleText(shape) + " of its operand");
+  }
+  return shape.size() - tail.size();
+}
+
+Result<std::vector<TensorType>> InferLayerNormExt(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 3, 3));
+  DRYDOCK_RETURN_IF_ERROR(ExpectFloating(op, 0));
+  DRYDOCK_TRY(const std::size_t first, FirstNormalised(op, 0));
+  DRYDOCK_RETURN_IF_ERROR(CheckTail(op, 1, first));
+  DRYDOCK_RETURN_IF_ERROR(CheckTail(op, 2, first));
+  const TensorType statistic = StatisticType(op.inputs[0], first, DType::kFloat32);
+  return std::vector<TensorType>{op.inputs[0], statistic, statistic};
+}
+
+Result<std::vector<ValueId>> GradientOfLayerNormExt(const GradientContext& context) {
+  if (OutputGradient(context) == kNoValue) {
+    return NoGradients(context);
+  }
+  const Node& node = context.node;
+  return EmitAll(context, kLayerNormGradExt,
+                 {OutputGradient(context), node.inputs[0], node.outputs[1], node.outputs[2],
+                  node.inputs[1], node.inputs[2]},
+                 {{"normalized_shape", node.attrs.at("normalized_shape")}});
+}
+
+Result<std::vector<TensorType>> InferLayerNormGradExt(const OpView& op) {
+  DRYDOCK_RETURN_IF_ERROR(ExpectInputs(op, 6, 6));
+  return std::vector<TensorType>{op.inputs[1], op.inputs[4], op.inputs[5]};
+}
+
+/// Attributes of LayerNorm that say the same.
+Result<AttrMap> PlainNormAttrs(const EvaluateContext& context, std::size_t operand) {
+  const OpView view{.inputs = context.input_types, .attrs = &context.attrs};
+  DRYDOCK_TRY(const std::size_t first, FirstNormalised(view, operand));
+  DRYDOCK_TRY(const double epsilon, FloatAttr(context.attrs, "eps", 1e-5));
+  const auto axis = static_cast<std::int64_t>(first);
+  return AttrMap{{"begin_norm_axis", axis}, {"begin_params_axis", axis}, {"epsilon", epsilon}};
+}
+
+Result<std::vector<NdArray>> EvaluateLayerNormExt(const EvaluateContext& context) {
+  DRYDOCK_TRY(const AttrMap attrs, PlainNormAttrs(context, 0));
+  return EvaluateLayerNorm<true>({.inputs = context.inputs,
+                                  .input_types = context.input_types,
+                                  .output_types = context.output_types,
+                                  .attrs = attrs});
+}
+
+Result<std::vector<NdArray>> EvaluateLayerNormGradExt(const EvaluateContext& context) {
+  DRYDOCK_TRY(const AttrMap attrs, PlainNormAttrs(context, 1));
+  const auto& in = context.inputs;
+  const auto& types = context.input_types;
+  const std::vector<NdArray> inputs = {in[1], in[0], in[3], in[2], in[4]};
+  const std::vector<TensorType> input_types = {types[1], types[0], types[3], types[2], types[4]};
+  return EvaluateLayerNormGrad<true>({.inputs = inputs,
+                                      .input_types = input_types,
+                                      .output_types = context.output_types,
+                                      .attrs = attrs});
+}
+
+DRYDOCK_OP(LayerNormExt, .family = "normalisation",
+           .signature = "LayerNormExt()(input, #normalized_shape, weight, bias, #eps=1e-5)",
+           .infer = InferLayerNormExt, .gradient = GradientOfLayerNormExt,
+           .evaluate = EvaluateLayerNormExt, .flops = FlopsPerInput<8>, .cost = CostFamily::kNorm,
+           .example = "(normalized_shape=(6))((4, 6), (6), (6))");
+DRYDOCK_OP(LayerNormGradExt, .family = "gradient",
+           .signature =
+               "LayerNormGradExt()(dout, x, #normalized_shape, mean, rstd, gamma, beta, "
+               "#output_mask=(1, 1, 1))",
+           .infer = InferLayerNormGradExt, .gradient = GradientNotNeeded,
+           .evaluate = EvaluateLayerNormGradExt, .flops = FlopsPerInput<16>);
+
 // ---- RmsNorm: x, gamma -> y, rstd
 
 constexpr double kRmsNormEpsilon = 1e-6;

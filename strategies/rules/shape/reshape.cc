@@ -197,11 +197,23 @@ Result<std::vector<ValueId>> LocalizeSqueeze(const LocalizeContext& context) {
   return EmitLocal(context, std::move(attrs));
 }
 
+/// The back end makes the axes of each one a constant of its own.
+Result<std::vector<KernelId>> LowerSqueeze(const LowerContext& context) {
+  const auto axes = context.node.attrs.find("axis");
+  if (axes == context.node.attrs.end()) {
+    return LowerByDefault(context);
+  }
+  const auto* const list = std::get_if<Attr::List>(&axes->second.value);
+  const Shape shape = list == nullptr ? Shape{} : Shape{std::ssize(*list)};
+  return LowerTo(context, context.node.op,
+                 {context.builder.Constant({.shape = shape, .dtype = DType::kInt64}, "")});
+}
+
 DRYDOCK_OP(Squeeze, .family = "shape", .signature = "Squeeze(axis=())(input)",
            .kind = OpKind::kView, .infer = InferSqueeze, .shard = ShardSqueeze,
-           .localize = LocalizeSqueeze, .gradient = GradientReshaped, .evaluate = EvaluateCopy,
-           .flops = NoFlops, .cost = CostFamily::kCast, .accepts_layout = true,
-           .example = "(axis=(1,))((4, 1, 6))");
+           .localize = LocalizeSqueeze, .gradient = GradientReshaped, .lower = LowerSqueeze,
+           .evaluate = EvaluateCopy, .flops = NoFlops, .cost = CostFamily::kCast,
+           .accepts_layout = true, .example = "(axis=(1,))((4, 1, 6))");
 
 // ---- Transpose ----------------------------------------------------------------------------------
 

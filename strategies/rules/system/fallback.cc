@@ -162,6 +162,10 @@ Result<std::vector<ValueId>> UnknownGradient(const GradientContext& context) {
       types.push_back(context.TypeOf(input));
     }
   }
+  DRYDOCK_TRY(const bool keeps_results, BoolAttr(context.node.attrs, "keeps_results", false));
+  if (keeps_results) {
+    std::ranges::copy(context.node.outputs, std::back_inserter(spec.inputs));
+  }
   std::ranges::copy_if(context.output_gradients, std::back_inserter(spec.inputs),
                        [](ValueId id) { return id != kNoValue; });
   if (types.empty()) {

@@ -363,8 +363,8 @@ constexpr char kAdaptiveAvgPool2DGrad[] = "AdaptiveAvgPool2DGrad";
   DRYDOCK_OP(id, .family = "conv_pool", .signature = #id "(" arguments ")(x)",            \
              .infer = InferPool<is_max, rank>, .shard = ShardPool<is_max>,                \
              .localize = LocalizePool<is_max>, .gradient = gradient_fn,                   \
-             .values = is_max ? "-" : "", .evaluate = evaluate_fn, .flops = PoolFlops,    \
-             .cost = CostFamily::kActivation, .example = example_call)
+             .values = (is_max || (rank) == 5) ? "-" : "", .evaluate = evaluate_fn,       \
+             .flops = PoolFlops, .cost = CostFamily::kActivation, .example = example_call)
 
 DRYDOCK_POOL(MaxPool, true, 4, "kernel_size=1, strides=1, pad_mode='valid', data_format='NCHW'",
              GradientOfPool<kMaxPoolGrad>, EvaluateMax,
@@ -393,7 +393,7 @@ DRYDOCK_POOL_GRAD(MaxPoolGrad, "x, out, dout", InferFirst, "-", EvaluateMaxGrad,
 DRYDOCK_POOL_GRAD(MaxPool3DGrad, "x, out, dout", InferFirst, "-", EvaluateMaxGrad, );
 DRYDOCK_POOL_GRAD(AvgPoolGrad, "x, out, dout", InferFirst, "", EvaluateAverageGrad,
                   .lower = LowerAverageGrad, );
-DRYDOCK_POOL_GRAD(AvgPool3DGrad, "dout, #origin_input_shape", InferAverageGrad, "",
+DRYDOCK_POOL_GRAD(AvgPool3DGrad, "dout, #origin_input_shape", InferAverageGrad, "-",
                   EvaluateAverageGrad, );
 
 DRYDOCK_OP(AdaptiveAvgPool2D, .family = "conv_pool",

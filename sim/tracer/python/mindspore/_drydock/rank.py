@@ -150,6 +150,11 @@ class RankInt:
     def __float__(self):
         return float(self._value())
 
+    def __array__(self, dtype=None, copy=None):
+        """In arithmetic with arrays: they hold numbers, not this."""
+        import numpy  # here, since most scripts never ask
+        return numpy.array(self._value(), dtype)
+
     def __bool__(self):
         outcome = self._evaluate(self._rank) != 0
         _note_branch(lambda rank: self._evaluate(rank) != 0, outcome, (self._text, "bool"))

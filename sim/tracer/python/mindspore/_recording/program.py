@@ -53,6 +53,7 @@ class Program:
         self.compiled = None           # answer of the last compile()
         self.global_rank = 0           # rank whose program is listed: that of the context at the last compile()
         self._inputs = {}              # id of the script's tensor -> recorded tensor
+        self._twins = {}               # (id of a tensor, how often a call had it) -> tensor in its place
         self._parameter_names = set()
         self._parameters = {}          # id of a Parameter -> value id
         self._constants = {}
@@ -81,6 +82,14 @@ class Program:
     def knows(self, tensor):
         """True if the tensor is a value or an input of this program."""
         return self.owns(tensor) or id(tensor) in self._inputs
+
+    def twin(self, tensor, times):
+        """What stands for a tensor where a call is given it for the `times`-th time: each argument is an input of its own."""
+        if times == 1 or isinstance(tensor, Parameter):
+            return tensor
+        if (id(tensor), times) not in self._twins:
+            self._twins[id(tensor), times] = tensor._copy_as(Tensor)
+        return self._twins[id(tensor), times]
 
     def input_for(self, tensor, name):
         """The input that stands for a tensor of the script; the same tensor gives the same input."""

@@ -242,8 +242,13 @@ def _parameters_of(owner):
 
 def _record_call(program, body, args, kwargs, names):
     """Records a call into a program; what the script gets back."""
+    given = {}  # id of a tensor -> how often the call has it so far
+
     def as_input(tensor, name):
-        return tensor if program.owns(tensor) else program.input_for(tensor, name)
+        if program.owns(tensor):
+            return tensor
+        times = given[id(tensor)] = given.get(id(tensor), 0) + 1
+        return program.input_for(program.twin(tensor, times), name)
 
     inside_args = tuple(map_tensors(arg, as_input, name) for arg, name in zip(args, names(len(args))))
     inside_kwargs = {name: map_tensors(arg, as_input, name) for name, arg in kwargs.items()}

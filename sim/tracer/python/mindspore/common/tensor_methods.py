@@ -128,6 +128,22 @@ def _setitem(self, index, value):
     return indexing.setitem(self, index, value)
 
 
+def _extreme(name):
+    """x.max(axis): the elements; x.max(dim=...): with their places; several axes are one reduction."""
+    def method(self, axis=None, keepdims=False, *, dim=None, keepdim=False, initial=None, where=None, return_indices=False):
+        from mindspore import mint
+        from mindspore.ops import functional
+        if dim is not None:
+            return getattr(mint, name)(self, dim, keepdim)
+        if isinstance(axis, (list, tuple)):
+            return getattr(functional, "reduce_" + name)(self, tuple(axis), keepdims)
+        found = getattr(functional, name)(self, axis, keepdims, initial=initial, where=None if where is True else where)
+        return found if return_indices else found[0]
+
+    method.__name__ = name
+    return method
+
+
 def _fill(self, value):
     from mindspore.ops import functional
     return functional.full(self.shape, value, dtype=self.dtype)
@@ -152,7 +168,7 @@ def _check_mode(self, *args, **kwargs):
 
 
 _SAME_NAME = (
-    "sum", "mean", "max", "min", "prod", "squeeze", "flatten", "abs", "sqrt", "rsqrt", "square", "exp",
+    "sum", "mean", "prod", "squeeze", "flatten", "abs", "sqrt", "rsqrt", "square", "exp",
     "log", "pow", "softmax", "split", "tile", "masked_fill", "gather", "matmul", "equal",
     "clamp", "sigmoid", "tanh", "sin", "cos", "neg", "all", "any", "argmax", "cumsum", "topk",
     "select", "where", "add", "sub", "mul", "div", "logical_not", "logical_and", "logical_or",
@@ -272,6 +288,7 @@ def install(tensor):
     tensor.expand_dims = _expand_dims
     tensor.reshape_as = tensor.view_as = _reshape_as
     tensor.fill = _fill
+    tensor.max, tensor.min = _extreme("max"), _extreme("min")
     for name, dtype in (("float", "float32"), ("half", "float16"), ("int", "int32"), ("long", "int64"),
                         ("bool", "bool"), ("bfloat16", "bfloat16")):
         setattr(tensor, name, _cast_to(dtype))

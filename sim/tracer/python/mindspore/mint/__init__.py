@@ -10,7 +10,7 @@ _OPERATORS = {
     "maximum": "Maximum", "abs": "Abs", "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "rsqrt": "Rsqrt",
     "square": "Square", "sigmoid": "Sigmoid", "tanh": "Tanh", "sin": "Sin", "cos": "Cos", "neg": "Neg", "erf": "Erf",
     "ceil": "Ceil", "floor": "Floor", "reciprocal": "Reciprocal", "logical_not": "LogicalNot",
-    "logical_and": "LogicalAnd", "logical_or": "LogicalOr", "sign": "Sign", "relu": "ReLU", "pow": "Pow",
+    "logical_and": "LogicalAnd", "logical_or": "LogicalOr", "sign": "Sign", "relu": "ReLU",
     "zeros_like": "ZerosLike", "ones_like": "OnesLike",
 }
 # Function -> functional form with the same arguments under another name.
@@ -68,8 +68,57 @@ def split(tensor, split_size_or_sections, dim=0):
 
 
 def index_select(input, dim, index):
-    from mindspore.ops import functional
-    return functional.gather(input, index, dim)
+    from mindspore.ops.primitive import operator
+    return operator("IndexSelect")(input, dim, index)
+
+
+def cumsum(input, dim, dtype=None):
+    from mindspore.ops.primitive import operator
+    return operator("CumsumExt")(input, dim, dtype)
+
+
+def stack(tensors, dim=0):
+    from mindspore.ops.primitive import operator
+    return operator("StackExt")(tuple(tensors), dim)
+
+
+def topk(input, k, dim=-1, largest=True, sorted=True):
+    from mindspore.ops.primitive import operator
+    return operator("TopkExt")(input, k, dim, largest, sorted)
+
+
+def pow(input, exponent):
+    from mindspore.ops.primitive import operator
+    plain = isinstance(exponent, (int, float)) and not isinstance(exponent, bool)
+    return operator("PowTensorScalar" if plain and hasattr(input, "shape") else "Pow")(input, exponent)
+
+
+def _extreme(name):
+    def function(input, dim=None, keepdim=False):
+        from mindspore.ops import _table, functional
+        from mindspore.ops.primitive import operator
+        if dim is None:
+            return getattr(functional, name)(input)[0]
+        if _table.has_operator(name.title() + "Dim"):
+            return operator(name.title() + "Dim")(input, dim, keepdim)
+        return getattr(functional, name)(input, dim, keepdim)
+
+    function.__name__ = name
+    return function
+
+
+max, min = _extreme("max"), _extreme("min")
+
+
+def gather(input, dim, index):
+    """Elements along one dimension, each by a position of its own."""
+    from mindspore.ops.primitive import operator
+    return operator("GatherD")(input, dim, index)
+
+
+def addcmul(input, tensor1, tensor2, *, value=1):
+    from mindspore.ops.primitive import operator
+    return operator("AddcmulExt")(input, tensor1, tensor2, value)
 
 
 def remainder(input, other):

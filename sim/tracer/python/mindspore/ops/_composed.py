@@ -58,17 +58,18 @@ def unbind(input, dim=0):
 
 
 def var(input, axis=None, ddof=0, keepdims=False, *, dim=None, correction=None, keepdim=None):
+    """As Tensor.var() has it, step by step."""
     F = _f()
     axis, keep = axis if dim is None else dim, keepdims if keepdim is None else keepdim
-    axes = tuple(range(input.ndim)) if axis is None else _axes(axis)
+    axes = () if axis is None else tuple(a % input.ndim for a in _axes(axis))
     freed = int(ddof) if correction is None else correction
-    count = values.count([input.shape[a] for a in axes]) - freed
-    centred = F.square(input - F.reduce_mean(input, axes, True))
-    return F.reduce_sum(centred, axes, keep) / max(count, 1)
+    count = values.count([input.shape[a] for a in axes or range(input.ndim)]) - freed
+    centred = F.pow(input - F.reduce_mean(input, axes, True), 2)
+    return op("Div")(F.reduce_sum(centred, axes, keep), Tensor(max(count, 1), input.dtype))
 
 
 def std(input, axis=None, ddof=0, keepdims=False, *, dim=None, correction=None, keepdim=None):
-    return _f().sqrt(var(input, axis, ddof, keepdims, dim=dim, correction=correction, keepdim=keepdim))
+    return _f().pow(var(input, axis, ddof, keepdims, dim=dim, correction=correction, keepdim=keepdim), 0.5)
 
 
 def std_mean(input, axis=None, ddof=0, keepdims=False, **others):
@@ -85,8 +86,8 @@ def logsumexp(input, axis=None, keep_dims=False, *, dim=None, keepdim=None):
     F = _f()
     axis, keep = axis if dim is None else dim, keep_dims if keepdim is None else keepdim
     largest = F.reduce_max(input, axis, True)
-    total = F.log(F.reduce_sum(F.exp(input - largest), axis, True)) + largest
-    return total if keep else F.squeeze(total, axis)
+    total = F.log(F.sum(F.exp(input - largest), axis, keep))
+    return total + (largest if keep else F.squeeze(largest, axis))
 
 
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
@@ -122,11 +123,11 @@ def trace(input):
 
 
 def log2(input):
-    return _f().log(input) * (1.0 / 0.6931471805599453)
+    return op("Div")(_f().log(input), Tensor(0.6931471805599453, input.dtype))
 
 
 def log10(input):
-    return _f().log(input) * (1.0 / 2.302585092994046)
+    return op("Div")(_f().log(input), Tensor(2.302585092994046, input.dtype))
 
 
 def logaddexp(input, other):
@@ -298,6 +299,13 @@ def instance_norm(input, weight=None, bias=None, eps=1e-5):
     if weight is not None:
         result = result * F.reshape(weight, shape) + F.reshape(bias, shape)
     return result
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    F, channels = _f(), (input.shape[1],)
+    weight = F.ones(channels, input.dtype) if weight is None else weight
+    bias = F.zeros(channels, input.dtype) if bias is None else bias
+    return op("GroupNorm")(input, num_groups, weight, bias, eps)[0]
 
 
 def pad(input_x, padding, mode="constant", value=None):

@@ -147,3 +147,62 @@ def soft_margin_loss(input, target, reduction="mean"):
 
 def l1_loss(input, target, reduction="mean"):
     return reduce_loss(op("Abs")(input - target), reduction)
+
+
+def _f():
+    from mindspore.ops import functional
+    return functional
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
+    return reduce_loss(_f().clamp(-target * (input1 - input2) + margin, min=0), reduction)
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
+    F = _f()
+    if not -1.0 <= margin <= 1.0:
+        raise user_error(ValueError, "cosine_embedding_loss:margin", "margin must be between -1 and 1, not %s" % margin)
+    first, second = (cast(x, mstype.float32) if x.dtype.kind == "int" else x for x in (input1, input2))
+    product, *squares = (F.reduce_sum(x, (1,)) for x in (first * second, F.square(first), F.square(second)))
+    cosine = product / (F.sqrt(squares[0]) * F.sqrt(squares[1]))
+    zeros = F.zeros_like(cosine)
+    alike, apart = 1.0 - cosine, F.maximum(cosine - float(margin), 0.0)
+    return reduce_loss(F.select(target == 1, alike, zeros) + F.select(target == -1, apart, zeros), reduction)
+
+
+def hinge_embedding_loss(inputs, targets, margin=1.0, reduction="mean"):
+    F = _f()
+    alike, apart = targets > 0, targets < 0
+    alike, far = alike * inputs, apart * inputs
+    far = F.clip_by_value(Tensor(margin, inputs.dtype) * apart - far, Tensor(0, inputs.dtype))
+    return _mean_or_sum(alike + far, reduction)
+
+
+def _mean_or_sum(loss, reduction):
+    check_reduction(reduction)
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def gaussian_nll_loss(x, target, var, full=False, eps=1e-6, reduction="mean"):
+    F = _f()
+    if x.shape != var.shape and x.shape[:-1] == var.shape:
+        var = var.unsqueeze(-1)
+    spread = F.maximum(var, eps)
+    return _mean_or_sum(0.5 * (F.log(spread) + F.square(x - target) / spread) + (0.9189385332046727 if full else 0), reduction)
+
+
+def multilabel_soft_margin_loss(input, target, weight=None, reduction="mean"):
+    F = _f()
+    loss = target * F.log(F.exp(-input) + 1) + (1 - target) * F.log(F.exp(input) + 1)
+    if weight is not None:
+        loss = loss * weight
+    return reduce_loss(loss.sum(-1) / input.shape[-1], reduction)
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, reduction="mean"):
+    """One kernel, whose form alone is known."""
+    from mindspore.ops import _unruled
+    check_reduction(reduction)
+    margin = margin if isinstance(margin, Tensor) else Tensor(margin, mstype.float32)
+    shape = anchor.shape[:1] + anchor.shape[2:] if reduction == "none" else ()
+    return _unruled.record("TripletMarginLoss", [anchor, positive, negative, margin], [(shape, anchor.dtype)], p=p, swap=swap)

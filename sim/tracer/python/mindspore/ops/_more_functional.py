@@ -32,7 +32,7 @@ def hardtanh(input, min_val=-1.0, max_val=1.0):
     if min_val >= max_val:
         raise user_error(ValueError, "hardtanh:range", "min_val must be smaller than max_val")
     from mindspore.ops import functional as F
-    return F.clamp(input, min_val, max_val)
+    return F.minimum(F.maximum(input, min_val), max_val)
 
 
 def leaky_relu(input, alpha=0.2):
@@ -43,7 +43,7 @@ def leaky_relu(input, alpha=0.2):
 
 def softmin(x, axis=-1, *, dtype=None):
     from mindspore.ops import functional as F
-    return F.softmax(-x, axis, dtype=dtype)
+    return F.softmax(-1 * x, axis, dtype=dtype)
 
 
 def tanhshrink(input):
@@ -53,7 +53,13 @@ def tanhshrink(input):
 
 def threshold(input, thr, value):
     from mindspore.ops import functional as F
-    return F.where(input > thr, input, F.cast(value, input.dtype))
+    return F.select(input > thr, input, op("FillV2")(input.shape, Tensor(value, input.dtype)))
+
+
+def softplus(input, beta=1, threshold=20):
+    """log(1 + exp(beta * x)) / beta, x itself above the threshold."""
+    from mindspore.ops import functional as F
+    return F.select(input * beta > threshold, input, 1 / beta * op("Softplus")(beta * input))
 
 
 def vstack(inputs):
@@ -62,12 +68,45 @@ def vstack(inputs):
 
 
 def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
-    """The Euclidean norm; others are Unsupported."""
+    """Norms of vectors (one dimension) and matrices (two), written out as in the reference; spectral ones are Unsupported."""
     from mindspore.ops import functional as F
-    if ord not in (None, 2, 2.0, "fro"):
-        raise Unsupported("mindspore.ops.norm.ord", "norms other than the Euclidean one are not supported")
     x = A if dtype is None else F.cast(A, dtype)
-    return F.sqrt(F.sum(F.square(x), dim, keepdim))
+    axes = tuple(range(x.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    if dim is None and (ord is None or (ord, x.ndim) in (("fro", 2), (2, 1))):
+        whole = F.sqrt(F.reduce_sum(F.square(x), axes))
+        return F.reshape(whole, (1,) * x.ndim) if keepdim else whole
+    if len(axes) == 1:
+        return _vector_norm(x, ord, axes, keepdim)
+    if len(axes) != 2 or ord == "nuc" or ord in (2, -2):
+        raise Unsupported("mindspore.ops.norm.ord", "norms by singular values, and of more than two dimensions, are not supported")
+    found = _matrix_norm(x, ord, axes)
+    if not keepdim:
+        return found
+    kept = [axis % x.ndim for axis in axes]
+    return F.reshape(found, tuple(1 if i in kept else extent for i, extent in enumerate(x.shape)))
+
+
+def _vector_norm(x, ord, axes, keepdim):
+    from mindspore.ops import functional as F
+    if ord is None:
+        return F.sqrt(F.reduce_sum(F.square(x), axes, keepdim))
+    if ord in (float("inf"), -float("inf")):
+        return (F.max if ord > 0 else F.min)(F.abs(x), axes[0], keepdim)[0]
+    if ord == 0:
+        return F.cast(x != 0, x.dtype).sum(axes, keepdims=keepdim)
+    if isinstance(ord, int) and ord < 0:
+        return F.sum(F.abs(x) ** ord, axes, keepdim) ** (1.0 / ord)
+    return F.reduce_sum(F.abs(x) ** ord, axes, keepdim) ** (1.0 / ord)
+
+
+def _matrix_norm(x, ord, axes):
+    from mindspore.ops import functional as F
+    row, column = (axis % x.ndim for axis in axes)
+    if ord in (1, -1):
+        return (F.max if ord > 0 else F.min)(F.abs(x).sum(row), column - (column > row))[0]
+    if ord in (float("inf"), -float("inf")):
+        return (F.max if ord > 0 else F.min)(F.reduce_sum(F.abs(x), column), row - (row > column))[0]
+    return F.sqrt(F.reduce_sum(F.square(x), axes))
 
 
 def normal(shape, mean, stddev, seed=None):
@@ -91,6 +130,70 @@ def repeat_interleave(input, repeats, axis=None, *, dim=None, output_size=None):
     return op("RepeatInterleaveTensor")(input, repeats, dim, sum(times))
 
 
+def hardsigmoid(input):
+    return op("HSigmoid")(input)
+
+
+def hardshrink(input, lambd=0.5):
+    return op("HShrink", lambd=lambd)(input)
+
+
+def celu(x, alpha=1.0):
+    from mindspore.ops import operations as P
+    return P.CeLU(alpha)(x)
+
+
+def exp2(input):
+    return op("Pow")(Tensor(2.0, mstype.float16 if input.dtype is mstype.float16 else mstype.float32), input)
+
+
+def remainder(input, other):
+    from mindspore.ops import functional as F
+    return input - F.tensor_floordiv(input, other) * other
+
+
+def mv(mat, vec):
+    from mindspore.ops import functional as F
+    return F.matmul(mat, F.reshape(vec, (vec.shape[0], 1))).T[0]
+
+
+def inner(input, other):
+    from mindspore.ops import functional as F
+    return input * other if 0 in (input.ndim, other.ndim) else F.tensor_dot(input, other, (-1, -1))
+
+
+def kron(input, other):
+    """Blocks: the second tensor times each element of the first."""
+    if 0 in (input.ndim, other.ndim):
+        return input * other
+    dims = max(input.ndim, other.ndim)
+    rows, columns = ((1,) * (dims - x.ndim) + x.shape for x in (input, other))
+    spread = lambda extents, first: tuple(item for extent in extents for item in ((extent, 1) if first else (1, extent)))
+    product = input.reshape(spread(rows, True)) * other.reshape(spread(columns, False))
+    return product.reshape(tuple(a * b for a, b in zip(rows, columns)))
+
+
+def roll(input, shifts, dims=None):
+    listed = lambda value: tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    return op("Roll")(input, listed(shifts), None if dims is None or dims == () else listed(dims))
+
+
+def rot90(input, k, dims):
+    """Turned by quarters in the plane of two dimensions."""
+    from mindspore.ops import functional as F
+    first, second = (dim % input.ndim for dim in dims)
+    if len(dims) != 2 or first == second:
+        raise user_error(ValueError, "rot90:dims", "dims of rot90() must be two different dimensions, not %s" % (dims,))
+    turned = lambda x, dim: op("ReverseV2", axis=(dim,))(x)
+    if k % 4 == 0:
+        return input
+    if k % 4 == 2:
+        return turned(turned(input, first), second)
+    axes = list(range(input.ndim))
+    axes[first], axes[second] = second, first
+    return F.transpose(turned(input, second), tuple(axes)) if k % 4 == 1 else turned(F.transpose(input, tuple(axes)), second)
+
+
 def all(input, axis=None, keep_dims=False):
     """True where every element of the axes is."""
     return _reduced("ReduceAll", input, axis, keep_dims)
@@ -105,5 +208,6 @@ def _reduced(name, input, axis, keep_dims):
     return op(name, keep_dims=keep_dims)(F.cast(input, mstype.bool_), () if axis is None else axis)
 
 
-NAMES = ("all", "any", "add_flags", "reshard", "tuple_len", "dyn_shape", "hardtanh", "leaky_relu", "softmin", "tanhshrink", "threshold",
-         "vstack", "norm", "normal", "uniform", "repeat_interleave")
+NAMES = ("all", "any", "add_flags", "reshard", "tuple_len", "dyn_shape", "hardtanh", "leaky_relu", "softmin", "tanhshrink", "threshold", "softplus",
+         "vstack", "norm", "normal", "uniform", "repeat_interleave", "hardsigmoid", "hardshrink", "celu", "exp2", "remainder", "mv",
+         "inner", "kron", "roll", "rot90")

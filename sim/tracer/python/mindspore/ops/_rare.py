@@ -37,10 +37,13 @@ def pad_ext(input, pad, mode="constant", value=0.0):
     return _f().pad(input, pad, mode, value)
 
 
-def logsigmoid(input):
-    """log(1 / (1 + exp(-x)))."""
+def logsigmoid(x):
     F = _f()
-    return F.log(F.reciprocal(F.exp(F.neg(input)) + 1))
+    return F.log(F.sigmoid(x))
+
+
+def frac(x):
+    return op("Mod")(x, Tensor(1, x.dtype))
 
 
 def scalar_to_array(input_x):
@@ -179,6 +182,6 @@ def _in_place(name):
 
 inplace_uniform, inplace_normal = _in_place("InplaceUniform"), _in_place("InplaceNormal")
 
-NAMES = ("allclose", "pows", "chunk_ext", "linear", "pad_ext", "logsigmoid", "scalar_to_array", "tensor_floordiv", "identity",
+NAMES = ("allclose", "pows", "chunk_ext", "linear", "pad_ext", "logsigmoid", "frac", "scalar_to_array", "tensor_floordiv", "identity",
          "repeat_elements", "vector_norm", "tensor_dot", "cartesian_prod", "combinations", "angle", "histc", "qr", "hann_window",
          "kaiser_window", "stft", "apply_rotary_pos_emb_", "speed_fusion_attention", "inplace_uniform", "inplace_normal")

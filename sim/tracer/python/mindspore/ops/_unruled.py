@@ -2,7 +2,7 @@
 
 Each call is one operator under its own name. The summary counts it (`operator-without-rule`, `unknown-operator`), and
 --strict refuses it; its gradient is one kernel that keeps all operands.
-Example: ops.roll(x, 1, 0) records 'Roll', whose result has the shape of x.
+Example: ops.hardswish(x) records 'HSwish', whose result has the shape of x.
 """
 from mindspore._drydock.errors import Unsupported, user_error
 from mindspore._recording import tracing, values
@@ -32,8 +32,8 @@ def _like(name, dtype=None):
 
 
 # Name -> operator; the result has the shape and element type of the first operand.
-_SAME = {"roll": "Roll", "hardswish": "HSwish", "hswish": "HSwish", "bernoulli": "BernoulliExt", "tensor_scatter_elements": "TensorScatterElements", "scatter": "Scatter",
-         "scatter_add": "ScatterAddExt", "inverse": "MatrixInverse", "frac": "Frac", "logit": "Logit", "sinc": "Sinc",
+_SAME = {"hardswish": "HSwish", "hswish": "HSwish", "bernoulli": "BernoulliExt", "tensor_scatter_elements": "TensorScatterElements", "scatter": "Scatter",
+         "scatter_add": "ScatterAddExt", "inverse": "MatrixInverse", "logit": "Logit", "sinc": "Sinc",
          "trapz": "Trapz", "renorm": "Renorm", "index_add": "IndexAdd", "index_fill": "IndexFill", "index_put": "IndexPut",
          "masked_scatter": "MaskedScatter", "alpha_dropout": "AlphaDropout", "feature_alpha_dropout": "FeatureAlphaDropout",
          "cosh_": "Cosh", "lp_normalize": "LpNormalize", "local_response_norm": "LRN", "lrn": "LRN", "channel_shuffle": "ChannelShuffle",

@@ -37,7 +37,7 @@ for _function, _name in (
         ("negative", "Neg"), ("abs", "Abs"), ("absolute", "Abs"), ("reciprocal", "Reciprocal"),
         ("sin", "Sin"), ("cos", "Cos"), ("erf", "Erf"), ("floor", "Floor"), ("sign", "Sign"),
         ("logical_not", "LogicalNot"), ("zeros_like", "ZerosLike"), ("ones_like", "OnesLike"),
-        ("stop_gradient", "StopGradient"), ("fast_gelu", "FastGeLU"), ("softplus", "Softplus")):
+        ("stop_gradient", "StopGradient"), ("fast_gelu", "FastGeLU")):
     globals()[_function] = _unary(_name)
 for _function, _name in (
         ("add", "Add"), ("sub", "Sub"), ("subtract", "Sub"), ("mul", "Mul"), ("multiply", "Mul"),
@@ -220,9 +220,32 @@ def sum(input, dim=None, keepdim=False, *, axis=None, keepdims=None, dtype=None)
 
 reduce_sum = _reduction("ReduceSum")
 mean = reduce_mean = _reduction("ReduceMean")
-max = amax = reduce_max = _reduction("ReduceMax")
-min = amin = reduce_min = _reduction("ReduceMin")
+amax = reduce_max = _reduction("ReduceMax")
+amin = reduce_min = _reduction("ReduceMin")
 prod = reduce_prod = _reduction("ReduceProd")
+
+
+def _extreme(whole, along, sign):
+    def function(input, axis=None, keepdims=False, *, initial=None, where=None):
+        if initial is not None or where is not None:
+            raise _Unsupported("mindspore.ops.%s.initial" % whole, "initial and where are not recorded")
+        if axis is None or input.ndim == 0:
+            return input if input.ndim == 0 else _whole(whole, input), _Tensor(0, _mstype.int64)
+        index, value = _op(along, axis=axis, keep_dims=keepdims)(input)
+        return value, index
+
+    function.__name__ = whole.lower()
+    function.__doc__ = "The %s elements and where they are." % sign
+    return function
+
+
+def _whole(name, input):
+    """The one extreme of a tensor; a reduction where the table has no kernel of its own for it."""
+    from mindspore.ops import _table
+    return _op(name)(input) if _table.has_operator(name) else _op("Reduce" + name, keep_dims=False)(input, ())
+
+
+max, min = _extreme("Max", "ArgMaxWithValue", "largest"), _extreme("Min", "ArgMinWithValue", "least")
 
 
 def softmax(input, axis=-1, *, dtype=None):
@@ -276,11 +299,7 @@ def mm(input, mat2):
 
 
 def dense(input, weight, bias=None):
-    rows = reshape(input, (-1, input.shape[-1])) if input.ndim != 2 else input
-    product = _op("MatMul", transpose_b=True)(rows, weight)
-    if bias is not None:
-        product = _op("BiasAdd")(product, bias)
-    return reshape(product, input.shape[:-1] + (weight.shape[0],)) if input.ndim != 2 else product
+    return _op("Dense")(input, weight, bias)
 
 
 # -- activation, normalisation, losses ----------------------------------------------------------------
@@ -496,7 +515,8 @@ for _name, _function in list(globals().items()):
         globals()[_name] = _arguments.fitted("mindspore.ops", _name, _function)
 
 _LOSSES = ("cross_entropy", "nll_loss", "l1_loss", "huber_loss", "kl_div", "binary_cross_entropy",
-           "binary_cross_entropy_with_logits", "smooth_l1_loss", "soft_margin_loss")
+           "binary_cross_entropy_with_logits", "smooth_l1_loss", "soft_margin_loss", "margin_ranking_loss", "cosine_embedding_loss",
+           "hinge_embedding_loss", "gaussian_nll_loss", "multilabel_soft_margin_loss", "triplet_margin_loss")
 
 
 def __getattr__(name):

@@ -69,6 +69,36 @@ def _add_item(plan, item, dim, shape):
     return True
 
 
+def _as_written(tensor, items):
+    """The slice with the numbers that the script has: open ends are masks, what is not indexed is not listed."""
+    plan, whole_begin, whole_end, dim = _Plan(), 0, 0, 0
+    left = tensor.ndim - sum(item is not Ellipsis for item in items)
+    for item in items:
+        if item is Ellipsis:
+            for extent in tensor.shape[dim:dim + left]:
+                whole_begin |= plan.bit()
+                whole_end |= plan.bit()
+                plan.add(0, extent, 1)
+            dim += left
+            continue
+        if isinstance(item, slice):
+            begin, end, stride = (None if v is None else _number(v) for v in (item.start, item.stop, item.step))
+            whole_begin |= plan.bit() if begin is None else 0
+            whole_end |= plan.bit() if end is None else 0
+            _check_slice(item, tensor.shape[dim])
+            plan.add(begin or 0, end or 0, 1 if stride is None else stride)
+        else:
+            _add_item(plan, item, dim, tensor.shape)
+        dim += 1
+    return operator("StridedSlice", begin_mask=whole_begin, end_mask=whole_end, ellipsis_mask=0, new_axis_mask=0,
+                    shrink_axis_mask=plan.shrink)(tensor, tuple(plan.begin), tuple(plan.end), tuple(plan.strides))
+
+
+def _check_slice(item, extent):
+    """@raise Unsupported for negative steps"""
+    _add_slice(_Plan(), item, extent)
+
+
 def _is_positions(item):
     return isinstance(item, list) or isinstance(item, Tensor) and item.dtype.kind in ("int", "uint") and item.ndim > 0
 
@@ -115,6 +145,8 @@ def getitem(tensor, index):
     if index is Ellipsis or index == (Ellipsis,):
         return tensor  # any other full slice stays an operator, with a strategy of its own
     plan, dim = _Plan(), 0
+    if all(item is not None for item in items):
+        return _as_written(tensor, index if isinstance(index, tuple) else (index,))
     for item in items:
         dim += _add_item(plan, item, dim, tensor.shape)
     for extent in tensor.shape[dim:]:

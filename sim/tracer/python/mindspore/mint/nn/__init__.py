@@ -6,7 +6,7 @@ from mindspore.common.initializer import initializer as _initializer
 from mindspore.common.parameter import Parameter as _Parameter
 from mindspore.nn.cell import Cell as _Cell
 from mindspore.nn.layer import Dropout as _Dropout
-from mindspore.nn.layer import GELU, Identity, Linear, ReLU, Sigmoid, Tanh  # noqa: F401
+from mindspore.nn.layer import Identity, Linear, ReLU, Sigmoid, Tanh  # noqa: F401
 from mindspore.nn.layer import LogSoftmax as _LogSoftmax, SiLU as _SiLU, Softmax as _Softmax
 from mindspore.ops import operations as _P
 
@@ -25,10 +25,23 @@ class LayerNorm(_Cell):
         one, zero = _initializer("ones", shape, dtype), _initializer("zeros", shape, dtype)
         self.weight = _Parameter(one, name="weight") if elementwise_affine else one
         self.bias = _Parameter(zero, name="bias") if elementwise_affine and bias else zero
-        self.layer_norm = _P.LayerNorm(begin_norm_axis=-len(shape), begin_params_axis=-len(shape), epsilon=eps)
+        self.layer_norm = _P.LayerNormExt()
 
     def construct(self, input):
-        return self.layer_norm(input, self.weight, self.bias)[0]
+        return self.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)[0]
+
+
+class GELU(_Cell):
+    """See mindspore.mint.nn.GELU."""
+
+    def __init__(self, approximate="none"):
+        super().__init__()
+        if approximate not in ("none", "tanh"):
+            raise _user_error(ValueError, "GELU:approximate", "approximate must be 'none' or 'tanh', not %r" % (approximate,))
+        self.approximate = approximate
+
+    def construct(self, input):
+        return _P.GeluExt()(input, self.approximate)
 
 
 class Dropout(_Dropout):

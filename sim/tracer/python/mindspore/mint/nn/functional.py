@@ -19,6 +19,30 @@ def softplus(input, beta=1, threshold=20):
     return operator("SoftplusExt")(input, beta, threshold)
 
 
+def gelu(input, *, approximate="none"):
+    from mindspore.ops.primitive import operator
+    return operator("GeluExt")(input, approximate)
+
+
+def elu(input, alpha=1.0):
+    from mindspore.ops.primitive import operator
+    return operator("EluExt")(input, alpha)
+
+
+def leaky_relu(input, negative_slope=0.01):
+    from mindspore.ops.primitive import operator
+    return operator("LeakyReLUExt")(input, negative_slope)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    from mindspore.ops.operations._python_ops import constant
+    from mindspore.ops.primitive import operator
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    weight = constant(shape, 1, input.dtype) if weight is None else weight
+    bias = constant(shape, 0, input.dtype) if bias is None else bias
+    return operator("LayerNormExt")(input, shape, weight, bias, eps)[0]
+
+
 def nll_loss(input, target, weight=None, ignore_index=-100, reduction="mean"):
     """One operator; classes are dimension 1, and all others but it are one batch."""
     from mindspore.ops.operations._python_ops import constant

@@ -6,7 +6,7 @@ from mindspore.common.initializer import initializer
 from mindspore.common.parameter import Parameter
 from mindspore.common.tensor import Tensor
 from mindspore.nn.cell import Cell
-from mindspore.ops import operations as P
+from mindspore.ops import functional as F, operations as P
 
 
 def _simple(name, attribute, primitive):
@@ -28,7 +28,6 @@ Tanh = _simple("Tanh", "tanh", "Tanh")
 SiLU = _simple("SiLU", "silu", "SiLU")
 ReLU6 = _simple("ReLU6", "relu6", "ReLU6")
 HSigmoid = _simple("HSigmoid", "hsigmoid", "HSigmoid")
-LogSigmoid = _simple("LogSigmoid", "logsigmoid", "LogSigmoid")
 FastGelu = _simple("FastGelu", "fast_gelu", "FastGeLU")
 
 
@@ -53,18 +52,25 @@ class HSwish(Cell):
         return functional.hardswish(x)
 
 
+class LogSigmoid(Cell):
+    """See mindspore.nn.LogSigmoid."""
+
+    def construct(self, input_x):
+        return F.log(F.reciprocal(F.exp(input_x * -1) + 1))
+
+
 class GELU(Cell):
-    """See mindspore.nn.GELU; both forms are one operator here."""
+    """See mindspore.nn.GELU."""
 
     def __init__(self, approximate=True):
         super().__init__()
         if not isinstance(approximate, bool):
             raise user_error(TypeError, "GELU:approximate", "approximate must be True or False")
-        self.approximate = approximate
+        self.approximate = "tanh" if approximate else "none"
         self.gelu = P.GeLU()
 
     def construct(self, x):
-        return self.gelu(x)
+        return self.gelu(x) if self.approximate == "tanh" else F.gelu(x, self.approximate)
 
 
 class Softmax(Cell):

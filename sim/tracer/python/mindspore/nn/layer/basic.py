@@ -62,7 +62,7 @@ class Dense(Cell):
 
 
 class Linear(Cell):
-    """See mindspore.nn.Linear, which mint.nn.Linear is too: the bias is added by Add, whose gradient is a sum."""
+    """See mindspore.nn.Linear, which mint.nn.Linear is too."""
 
     def __init__(self, in_features, out_features, bias=True, weight_init=None, bias_init=None, dtype=None):
         super().__init__()
@@ -76,20 +76,10 @@ class Linear(Cell):
         if self.has_bias:
             self.bias = Parameter(initializer(bias_init if bias_init is not None else Uniform(),
                                               [self.out_features], dtype), name="bias")
-            self.bias_add = P.Add()
-        self.reshape = P.Reshape()
-        self.matmul = P.MatMul(False, True)
+        self.dense = P.Dense()
 
     def construct(self, x):
-        shape = x.shape
-        if len(shape) != 2:
-            x = self.reshape(x, (-1, shape[-1]))
-        x = self.matmul(x, self.weight)
-        if self.has_bias:
-            x = self.bias_add(x, self.bias)
-        if len(shape) != 2:
-            x = self.reshape(x, shape[:-1] + (self.out_features,))
-        return x
+        return self.dense(x, self.weight, self.bias)
 
     def extend_repr(self):
         return "input_features=%d, output_features=%d" % (self.in_features, self.out_features)

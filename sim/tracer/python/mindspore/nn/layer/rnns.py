@@ -63,32 +63,56 @@ class _Recurrent(Cell):
                 number = layer * self._directions + direction
                 weights = [getattr(self, name) for name in self._rows[number]]
                 steps = P.ReverseV2()(x, (0,)) if direction else x
-                output, state = self._layer(steps, _state(hx, number), weights)
+                output, state = self._layer(steps, self._state(hx, number, steps), weights)
                 outputs.append(P.ReverseV2()(output, (0,)) if direction else output)
                 states.append(state)
             x = outputs[0] if len(outputs) == 1 else F.concat(outputs, 2)
             if self.dropout and layer < self.num_layers - 1 and self.training:
                 x = F.dropout(x, self.dropout)
         x = F.transpose(x, (1, 0, 2)) if self.batch_first else x
-        joined = tuple(F.cast(F.stack(parts), dtype) for parts in zip(*states))
+        shape = (len(states),) + states[0][0].shape
+        joined = tuple(F.cast(F.concat(parts, 0).reshape(shape), dtype) for parts in zip(*states))
         return F.cast(x, dtype), joined if self._kind == "LSTM" else joined[0]
+
+    def _state(self, hx, number, x):
+        """What a layer begins with: its rows of what is given, else of zeros."""
+        from mindspore.ops import functional as F
+        if hx is None:
+            rows = self.num_layers * self._directions
+            hx = (F.zeros((rows, x.shape[1], self.hidden_size), x.dtype),) * (2 if self._kind == "LSTM" else 1)
+        return tuple(part[number] for part in (hx if isinstance(hx, tuple) else (hx,)))
 
     def _layer(self, x, state, weights):
         """The one kernel of a layer: all steps, and what its gradient needs of each."""
-        from mindspore.ops import functional as F
-        shape = (x.shape[0], x.shape[1], self.hidden_size)
-        half = [(shape, mstype.float16)]
-        operands = [F.cast(x, mstype.float16)] + [F.cast(weight, mstype.float16) for weight in weights] + list(state)
-        name, count = ("DynamicRNN", 8) if self._kind == "LSTM" else ("DynamicGRUV2", 6)
-        results = _unruled.record(name, operands, half * count)
-        last = [results[0][-1]] + ([results[2][-1]] if self._kind == "LSTM" else [])
-        return results[0], last
+        return _lstm_layer(x, state, weights) if self._kind == "LSTM" else _gru_layer(x, state, weights)
 
 
-def _state(hx, number):
-    if hx is None:
-        return ()
-    return tuple(part[number] for part in (hx if isinstance(hx, tuple) else (hx,)))
+def _gates_in_order(tensors):
+    """Rows of the gates i, f, g, o as the kernel wants them, i, g, f, o; what several have is added."""
+    from mindspore.ops import functional as F
+    parts = [P.Split(axis=0, output_num=4)(tensor) for tensor in tensors]
+    return F.concat([parts[0][n] if len(parts) == 1 else parts[0][n] + parts[1][n] for n in (0, 2, 1, 3)], 0)
+
+
+def _lstm_layer(x, state, weights):
+    from mindspore.ops import functional as F
+    half = lambda tensor: F.cast(tensor, mstype.float16)
+    weight = F.concat([_gates_in_order(weights[:1]), _gates_in_order(weights[1:2])], 1)
+    bias = _gates_in_order(weights[2:]) if len(weights) == 4 else F.zeros((weight.shape[0],), weight.dtype)
+    hidden = state[0].shape[-1]
+    operands = [half(x), half(F.transpose(weight, (1, 0))), half(bias)] + [half(F.expand_dims(part, 0)) for part in state]
+    results = _unruled.record("DynamicRNN", operands, [(x.shape[:2] + (hidden,), mstype.float16)] * 8, keeps_results=True)
+    return results[0], [results[1][-1], results[2][-1]]
+
+
+def _gru_layer(x, state, weights):
+    from mindspore.ops import functional as F
+    half = lambda tensor: F.cast(tensor, mstype.float16)
+    biases = list(weights[2:]) if len(weights) == 4 else [F.zeros((weights[0].shape[0],), weights[0].dtype)] * 2
+    hidden, kind = state[0].shape[-1], biases[0].dtype
+    operands = [half(x)] + [half(F.transpose(weight, (1, 0))) for weight in weights[:2]] + biases + [state[0]]
+    results = _unruled.record("DynamicGRUV2", operands, [(x.shape[:2] + (hidden,), kind)] * 6, keeps_results=True)
+    return results[0], [results[0][-1]]
 
 
 class LSTM(_Recurrent):
