@@ -22,9 +22,9 @@
 namespace drydock::strategies {
 namespace {
 
-constexpr char kCopy[] = "TensorMove";
+constexpr char kCopiedRead[] = "TensorMove";
 
-std::size_t Index(KernelId id) {
+std::size_t AsPosition(KernelId id) {
   return static_cast<std::size_t>(id);
 }
 
@@ -41,7 +41,7 @@ std::vector<bool> ReadByKernels(const KernelGraph& graph) {
       continue;
     }
     for (const KernelId input : node.inputs) {
-      read[Index(input)] = true;
+      read[AsPosition(input)] = true;
     }
   }
   return read;
@@ -74,7 +74,7 @@ std::vector<bool> LoadsToCopy(const Graph& local, const KernelGraph& graph) {
 KernelNode CopyOf(const KernelGraph& graph, const KernelNode& load, KernelId in_new_graph) {
   std::vector<KernelResult> results = {
       {.type = graph.at(load.inputs.front()).results.front().type}};
-  KernelNode copy{.origin = load.origin, .name = kCopy, .inputs = {in_new_graph}};
+  KernelNode copy{.origin = load.origin, .name = kCopiedRead, .inputs = {in_new_graph}};
   copy.results = std::move(results);
   return copy;
 }
@@ -94,7 +94,7 @@ void CopyReads(const Graph& local, KernelGraph& graph) {
   };
   const auto moved = [&place](KernelId& id) {
     if (id != kNoKernel) {
-      id = place[Index(id)];
+      id = place[AsPosition(id)];
     }
   };
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
