@@ -54,7 +54,7 @@ Result<std::vector<ValueId>> GradientOfRoll(const GradientContext& context) {
   for (std::int64_t& shift : shifts) {
     shift = -shift;
   }
-  attrs["shifts"] = std::move(shifts);
+  attrs["shifts"] = shifts;
   DRYDOCK_TRY(const ValueId gradient,
               context.Emit(context.node.op, {OutputGradient(context)}, std::move(attrs)));
   return std::vector<ValueId>{gradient};
