@@ -52,6 +52,13 @@ for _name in ("synchronize", "empty_cache", "set_cpu_affinity", "memory_allocate
               "reset_max_memory_reserved", "set_memory", "launch_blocking", "current_stream", "default_stream", "Stream", "StreamCtx",
               "dispatch_threads_num", "set_kernel_launch_group", "set_cur_stream"):
     _LATER[_name] = "mindspore.runtime"
+for _name in ("Event", "communication_stream", "memory_summary", "set_device_limit", "set_stream_limit", "reset_stream_limit",
+              "set_kernel_launch_capture"):
+    _LATER[_name] = "mindspore.runtime"
+for _name in ("FileReader", "Cifar10ToMR", "Cifar100ToMR", "CsvToMR", "ImageNetToMR", "MnistToMR", "TFRecordToMR"):
+    _LATER[_name] = "mindspore.mindrecord"
+_LATER.update({"vjp": "mindspore.ops", "constexpr": "mindspore.ops", "no_inline": "mindspore.common.api", "set_dump": "mindspore.common.api",
+               "set_recursion_limit": "mindspore.common.api",                "frombuffer": "mindspore.common.tensor"})
 for _name in ("build_searched_strategy", "merge_pipeline_strategys", "rank_list_for_transform", "restore_group_info_list"):
     _LATER[_name] = "mindspore.parallel._strategy_files"
 for _name in ("merge_sliced_parameter", "transform_checkpoint_by_rank", "transform_checkpoints", "unified_safetensors",

@@ -56,4 +56,7 @@ def get_device_properties(device_id=0, device_target=None):
 
 
 __getattr__ = module_getattr(__name__, {"current_stream": "mindspore.runtime", "Stream": "mindspore.runtime",
+                                        **{name: "mindspore.runtime" for name in (
+                                            "Event", "communication_stream", "memory_stats", "memory_summary", "set_cur_stream",
+                                            "reset_max_memory_allocated", "reset_max_memory_reserved", "reset_peak_memory_stats")},
                                         "StreamCtx": "mindspore.runtime", "default_stream": "mindspore.runtime"})

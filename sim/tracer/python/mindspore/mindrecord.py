@@ -54,4 +54,49 @@ class FileReader:
         return None
 
 
+SUCCESS, FAILED = "SUCCESS", "FAILED"
+
+
+class MindRecordException(Exception):
+    """Base of the errors of files of rows."""
+
+
+def _error(name):
+    return type(name, (MindRecordException,), {"__module__": __name__, "__doc__": "See mindspore.mindrecord.%s." % name})
+
+
+_ERRORS = ("UnknownError", "ParamValueError", "ParamTypeError", "ParamMissError", "PathNotExistsError", "DbConnectionError", "MRMOpenError",
+           "MRMOpenForAppendError", "MRMInvalidPageSizeError", "MRMInvalidHeaderSizeError", "MRMSetHeaderError", "MRMWriteDatasetError",
+           "MRMCommitError", "MRMLaunchError", "MRMFinishError", "MRMCloseError", "MRMAddSchemaError", "MRMAddIndexError",
+           "MRMBuildSchemaError", "MRMGetMetaError", "MRMIndexGeneratorError", "MRMGenerateIndexError", "MRMInitSegmentError",
+           "MRMFetchCandidateFieldsError", "MRMReadCategoryInfoError", "MRMFetchDataError", "MRMInvalidSchemaError", "MRMValidateDataError",
+           "MRMDefineIndexError", "MRMDefineBlobError", "MRMUnsupportedSchemaError", "MRMDefineCategoryError")
+globals().update({name: _error(name) for name in _ERRORS})
+
+
+class _Converter:
+    """Other files as files of rows: none is read or written in a dry run."""
+
+    def __init__(self, source, destination, *others, **settings):
+        self.source, self.destination = source, destination
+        session.warn("files of mindrecord are not written in a dry run")
+
+    def run(self, fields=None):
+        return SUCCESS
+
+    transform = run
+
+
+class ImageNetToMR(_Converter):
+    """See mindspore.mindrecord.ImageNetToMR."""
+
+    def __init__(self, map_file, image_dir, destination, partition_number=1):
+        super().__init__(map_file, destination)
+        self.image_dir = image_dir
+
+
+Cifar10ToMR, Cifar100ToMR, CsvToMR, MnistToMR, TFRecordToMR = (
+    type(name, (_Converter,), {"__module__": __name__, "__doc__": "See mindspore.mindrecord.%s." % name})
+    for name in ("Cifar10ToMR", "Cifar100ToMR", "CsvToMR", "MnistToMR", "TFRecordToMR"))
+
 __getattr__ = module_getattr(__name__)

@@ -61,6 +61,28 @@ class Stream:
         return True
 
 
+class Event:
+    """A mark between kernels; a dry run launches none."""
+
+    def __init__(self, enable_timing=False, blocking=False):
+        self._timed = enable_timing
+
+    def record(self, stream=None):
+        """Nothing runs that could be marked."""
+
+    wait = record
+
+    def synchronize(self):
+        """Nothing runs that could be waited for."""
+
+    def query(self):
+        return True
+
+    def elapsed_time(self, end_event):
+        """A millisecond: a time that can be divided by."""
+        return 1.0
+
+
 class StreamCtx:
     """with StreamCtx(stream): kernels go into that queue; nothing changes here."""
 
@@ -72,6 +94,23 @@ class StreamCtx:
 
     def __exit__(self, kind, error, traceback):
         return None
+
+
+def memory_summary():
+    """Nothing is allocated that could be summed up."""
+    return ""
+
+
+def set_device_limit(device, cube_num=-1, vector_num=-1):
+    """Cores that kernels may use: no result depends on them."""
+
+
+def set_stream_limit(stream, cube_num=-1, vector_num=-1):
+    """Cores that kernels of a queue may use: no result depends on them."""
+
+
+def reset_stream_limit(stream):
+    """See set_stream_limit."""
 
 
 def current_stream():

@@ -84,17 +84,17 @@ class Limits(TraceTest):
 
     def test_names_that_are_missing_import_and_fail_when_called(self):
         run = self.trace("""
-from mindspore.nn import LPPool1d
+from mindspore.nn import MSSSIM
 from mindspore.parallel._transformer.moe import MoE
 import mindspore.experimental.optim.adagrad as r
 from mindspore import ops
-class Mine(LPPool1d):
+class Mine(MSSSIM):
     pass
-@LPPool1d
+@MSSSIM
 def decorated():
     return 7
 print(decorated(), Mine() is not None)
-for f in (LPPool1d, MoE, r.Thing, ops.LuUnpack, ops.lu_unpack):
+for f in (MSSSIM, MoE, r.Thing, ops.LuUnpack, ops.lu_unpack):
     try:
         f(1)
         f()(1)
@@ -102,7 +102,7 @@ for f in (LPPool1d, MoE, r.Thing, ops.LuUnpack, ops.lu_unpack):
         print(type(e).__name__, e.name)
 """)
         self.assertEqual(run.output.splitlines(), [
-            "7 True", "Unsupported mindspore.nn.LPPool1d",
+            "7 True", "Unsupported mindspore.nn.MSSSIM",
             "Unsupported mindspore.parallel._transformer.moe.MoE",
             "Unsupported mindspore.experimental.optim.adagrad.Thing",
             "Unsupported mindspore.ops.LuUnpack", "Unsupported mindspore.ops.lu_unpack"])

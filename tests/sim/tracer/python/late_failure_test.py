@@ -51,7 +51,7 @@ class Late(TraceTest):
         self.assertEqual(failures(self.late("sys.exit(0)")), [])
 
     def test_gap_of_the_stand_in_is_a_limit(self):
-        run = self.late("ms.hal.memory_summary()")
+        run = self.late("ms.hal.get_arch_list()")
         self.assertTrue(any(text.startswith("unsupported: ") and "net.py:%d" % LAST in text
                             for text in run.result["warnings"]))
 

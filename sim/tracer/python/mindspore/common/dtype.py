@@ -48,6 +48,7 @@ complex128 = Type("complex128", "complex", 16, "Complex128")
 byte, short, int_, long = int8, int16, int64, int64
 ubyte, ushort, uint, ulong = uint8, uint16, uint32, uint64
 half, single, float_, double = float16, float32, float64, float64
+intc, intp, uintc, uintp, cfloat, cdouble = int32, int64, uint32, uint64, complex64, complex128
 
 string = Type("string", "str", 1, "String")  # of file names and texts; tensors of it are not recorded
 float8_e4m3fn = Type("float8_e4m3fn", "float", 1, "Float8E4M3FN")
@@ -98,6 +99,11 @@ def dtype_of(value, fallback=None):
 
 def pytype_to_dtype(obj):
     return dtype_of(obj)
+
+
+def type_size_in_bytes(dtype):
+    """Bytes of one element."""
+    return dtype_of(dtype).itemsize
 
 
 def dtype_to_nptype(type_):

@@ -287,6 +287,13 @@ def from_numpy(array):
     return Tensor(array)
 
 
+def frombuffer(buffer, dtype=None, count=-1, offset=0):
+    """The bytes of a buffer as a row of numbers."""
+    import numpy  # a script that has a buffer of numbers has it
+    kind = mstype.dtype_to_nptype(mstype.dtype_of(dtype, mstype.float32))
+    return Tensor(numpy.frombuffer(buffer, kind, count, offset))
+
+
 from mindspore.common import tensor_methods  # noqa: E402  (installs operators and methods)
 
 tensor_methods.install(Tensor)

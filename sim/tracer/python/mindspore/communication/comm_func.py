@@ -58,4 +58,14 @@ def irecv(tensor, src=0, group=None, tag=0):
     return _with_handle(recv(tensor, src, group, tag), True)
 
 
+def all_to_all_single_with_output_shape(output_shape, tensor, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False):
+    """Equal parts of the tensor for all ranks, one of each back."""
+    from mindspore._drydock.errors import Unsupported
+    from mindspore.communication import management
+    from mindspore.ops import operations as P
+    if output_split_sizes or input_split_sizes:
+        raise Unsupported("mindspore.communication.comm_func.all_to_all_single_with_output_shape.split_sizes")
+    return _with_handle(P.AlltoAll(management.get_group_size(group), 0, 0, _group(group))(tensor), async_op)
+
+
 __getattr__ = module_getattr(__name__)

@@ -72,4 +72,6 @@ class BucketBatchByLengthDataset(BatchDataset):
     """What bucket_batch_by_length() gives."""
 
 
-__getattr__ = module_getattr(__name__)
+__getattr__ = module_getattr(__name__, {name: "mindspore.dataset.engine.known_sets" for name in (
+    "KMnistDataset", "QMnistDataset", "EMnistDataset", "USPSDataset", "SVHNDataset", "STL10Dataset", "FakeImageDataset", "TextFileDataset",
+    "CSVDataset", "DSCallback", "WaitedDSCallback")})

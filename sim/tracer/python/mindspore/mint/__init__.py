@@ -152,6 +152,9 @@ def __getattr__(name):
     if names.is_hidden(__name__, name):
         raise names.missing((__name__,), name)
     found = submodule(nn.__name__, name) if name == "functional" else submodule(__name__, name)
+    if found is None and name != "_kernels":
+        kernels = submodule(__name__, "_kernels")
+        found = getattr(kernels, name) if name in kernels.NAMES else None
     if found is None and name in _OPERATORS:
         operator = _OPERATORS[name]
         found = _two(operator, _PLAIN_OF[operator]) if operator in _PLAIN_OF else _plain(operator)

@@ -49,7 +49,13 @@ _LATER.update({name: "mindspore.nn.layer.more_layers" for name in (
     "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
     "Norm", "OneHot", "MatMul", "Unflatten", "CentralCrop", "PSNR", "Conv2dBnAct", "DenseBnAct", "CellDict",
     "Range", "ParameterUpdate", "SSIM")})
-_LATER["ForwardValueAndGrad"] = "mindspore.nn.wrap.more_wrappers"
+_LATER.update({name: "mindspore.nn.layer.rare_layers" for name in (
+    "CELU", "Softmax2d", "LRN", "ChannelShuffle", "RReLU", "LPPool1d", "LPPool2d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "Moments",
+    "FractionalMaxPool2d", "FractionalMaxPool3d", "ImageGradients", "L1Regularizer", "Roll", "BiDense", "TimeDistributed", "MatrixDiag", "MatrixDiagPart", "MatrixSetDiag")})
+_LATER.update({name: "mindspore.nn.loss.rare_losses" for name in (
+    "CTCLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "MultilabelMarginLoss", "SampledSoftmaxLoss", "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss")})
+_LATER.update({name: "mindspore.nn.wrap.more_wrappers" for name in ("ForwardValueAndGrad", "WithGradCell")})
 _LATER.update({name: "mindspore.nn.layer.rnns" for name in ("LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell")})
 _LATER.update({name: "mindspore.train.metrics" for name in (
     "Accuracy", "BleuScore", "ConfusionMatrix", "ConfusionMatrixMetric", "CosineSimilarity", "Dice", "F1", "Fbeta",

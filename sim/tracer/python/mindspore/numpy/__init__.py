@@ -1,6 +1,6 @@
 """mindspore.numpy: functions that have a form in mindspore.ops, under numpy's names, and numpy's constants and element types."""
 from mindspore._drydock import arguments, names
-from mindspore._drydock.lazy import module_getattr
+from mindspore._drydock.lazy import module_getattr, submodule
 
 _NAMES = {"concatenate": "concat", "power": "pow", "absolute": "abs", "mod": "floor_mod", "remainder": "floor_mod", "repeat": "repeat_interleave",
           "ravel": "flatten", "outer": "ger"}
@@ -186,11 +186,16 @@ def __getattr__(name):
     from mindspore._drydock.lazy import Stub
     if names.is_hidden(__name__, name):
         raise names.missing((__name__,), name)
+    if name in ("_more", "_sums"):
+        raise AttributeError(name)  # it is being imported
     if name in _CONSTANTS:
         return _CONSTANTS[name]
     if name in _TYPES:
         return getattr(mindspore.dtype, name)
     from mindspore.ops import functional
+    for module in (submodule(__name__, "_more"), submodule(__name__, "_sums")):
+        if name in module.NAMES:
+            return arguments.fitted(__name__, name, getattr(module, name))
     found = getattr(functional, _NAMES.get(name, name), None) if name.islower() or name in _NAMES else None
     if found is None or isinstance(found, Stub):
         return module_getattr(__name__)(name)

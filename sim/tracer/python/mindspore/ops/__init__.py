@@ -9,6 +9,10 @@ from mindspore.ops.primitive import (Primitive, PrimitiveWithCheck, PrimitiveWit
                                      constexpr, prim_attr_register)
 
 
+_OF_KERNELS = frozenset(("custom_info_register", "CpuRegOp", "AiCPURegOp", "AkgGpuRegOp", "AkgAscendRegOp", "TBERegOp", "CustomRegOp",
+                         "DataType"))
+
+
 def __getattr__(name):
     """ops.X is the primitive, ops.x the functional form; one object per name."""
     if name.startswith("__") and name.endswith("__"):
@@ -18,7 +22,10 @@ def __getattr__(name):
         return found
     if names.is_hidden(__name__, name):
         raise names.missing((__name__,), name)
-    if name.strip("_")[:1].isupper():
+    if name in _OF_KERNELS:
+        from mindspore.ops import op_info_register
+        found = getattr(op_info_register, name)
+    elif name.strip("_")[:1].isupper():
         found = getattr(operations, name)
     else:
         from mindspore.ops import functional

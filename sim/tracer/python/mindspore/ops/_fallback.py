@@ -65,8 +65,9 @@ def implementation(name):
 
 def made_of_others(name):
     """A function that is a composition of operators, or whose operator has no entry; None if it is neither."""
-    from mindspore.ops import _composed, _counted, _more_functional, _rare, _unruled, _windows
-    for module in (_more_functional, _composed, _windows, _counted, _rare):
+    from mindspore.ops import (_algebra, _arrays, _composed, _counted, _forms_only, _language, _more_functional, _rare, _rare_losses,
+                               _unruled, _windows)
+    for module in (_more_functional, _composed, _windows, _counted, _rare, _arrays, _algebra, _rare_losses, _forms_only, _language):
         if name in module.NAMES:
             return getattr(module, name)
     return _unruled.NAMES.get(name)

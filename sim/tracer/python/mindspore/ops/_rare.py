@@ -94,7 +94,7 @@ def tensor_dot(x1, x2, axes):
                          % (first, x1.shape, second, x2.shape))
     left = F.reshape(F.transpose(x1, rows + first), (-1, inner))
     right = F.reshape(F.transpose(x2, second + columns), (inner, -1))
-    return F.reshape(F.matmul(left, right), tuple(x1.shape[a] for a in rows) + tuple(x2.shape[a] for a in columns))
+    return F.reshape(op("MatMul")(left, right), tuple(x1.shape[a] for a in rows) + tuple(x2.shape[a] for a in columns))
 
 
 # -- forms ------------------------------------------------------------------------------------------

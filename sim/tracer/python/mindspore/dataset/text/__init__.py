@@ -1,4 +1,5 @@
 """Texts: tables of words and what looks words up in them. What cuts a text into words has as many as the text says: Unsupported."""
+import enum
 import os
 
 from mindspore._drydock.errors import user_error
@@ -7,7 +8,9 @@ from mindspore.common import dtype as mstype
 from mindspore.dataset.mapping import Operation
 from mindspore.dataset.rows import Column
 
-__all__ = ["Vocab", "Lookup", "PythonTokenizer", "TruncateSequencePair", "to_bytes", "to_str"]
+__all__ = ["AddToken", "CaseFold", "FilterWikipediaXML", "JiebaMode", "Lookup", "NormalizeForm", "NormalizeUTF8", "PythonTokenizer", "RegexReplace",
+           "SPieceTokenizerLoadType", "SPieceTokenizerOutType", "SentencePieceModel", "SlidingWindow", "ToNumber", "Truncate",
+           "TruncateSequencePair", "Vocab", "to_bytes", "to_str"]
 
 
 class Vocab:
@@ -98,6 +101,89 @@ class TruncateSequencePair(Operation):
         while first + second > self._length:
             first, second = (first - 1, second) if first > second else (first, second - 1)
         return [Column((length,), c.dtype) for length, c in zip((first, second), inputs)]
+
+
+class JiebaMode(enum.IntEnum):
+    """Ways to cut a text."""
+
+    MIX, MP, HMM = range(3)
+
+
+class NormalizeForm(enum.IntEnum):
+    """Forms of UTF-8."""
+
+    NONE, NFC, NFKC, NFD, NFKD = range(5)
+
+
+class SentencePieceModel(enum.IntEnum):
+    """Ways to cut words."""
+
+    UNIGRAM, BPE, CHAR, WORD = range(4)
+
+
+class SPieceTokenizerLoadType(enum.IntEnum):
+    """Where a model comes from."""
+
+    FILE, MODEL = range(2)
+
+
+class SPieceTokenizerOutType(enum.IntEnum):
+    """Pieces as texts or as numbers."""
+
+    STRING, INT = range(2)
+
+
+class _Text(Operation):
+    """Another text in the place of each."""
+
+    def __init__(self, *args, **kwargs):
+        return None
+
+
+CaseFold, FilterWikipediaXML, NormalizeUTF8, RegexReplace = (
+    type(name, (_Text,), {"__module__": __name__, "__doc__": "See mindspore.dataset.text.%s." % name})
+    for name in ("CaseFold", "FilterWikipediaXML", "NormalizeUTF8", "RegexReplace"))
+
+
+class ToNumber(Operation):
+    """Texts as the numbers that they say."""
+
+    def __init__(self, data_type):
+        self._dtype = mstype.dtype_of(data_type)
+
+    def columns(self, inputs):
+        return [Column(c.shape, self._dtype) for c in inputs]
+
+
+class Truncate(Operation):
+    """Rows that are no longer than a length."""
+
+    def __init__(self, max_seq_len):
+        self._length = max_seq_len
+
+    def columns(self, inputs):
+        return [Column(c.shape[:-1] + (min(c.shape[-1], self._length),), c.dtype) for c in inputs]
+
+
+class AddToken(Operation):
+    """One word more at the begin or at the end of a row."""
+
+    def __init__(self, token, begin=True):
+        if not isinstance(token, str):
+            raise user_error(TypeError, "AddToken:token", "token of AddToken must be a text, not %r" % (token,))
+
+    def columns(self, inputs):
+        return [Column(c.shape[:-1] + (c.shape[-1] + 1,), c.dtype) for c in inputs]
+
+
+class SlidingWindow(Operation):
+    """Every part of a row of the given width."""
+
+    def __init__(self, width, axis=0):
+        self._width = width
+
+    def columns(self, inputs):
+        return [Column((max(c.shape[0] - self._width + 1, 0), self._width), c.dtype) for c in inputs]
 
 
 def to_str(array, encoding="utf8"):

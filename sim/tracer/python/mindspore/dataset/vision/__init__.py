@@ -1,4 +1,7 @@
 """Transforms of images."""
+import enum
+
+from mindspore._drydock.errors import user_error
 from mindspore._drydock.lazy import module_getattr
 from mindspore.common import dtype as mstype
 from mindspore.dataset.mapping import Operation
@@ -9,6 +12,54 @@ class Inter:
     """Interpolation modes."""
 
     NEAREST, BILINEAR, BICUBIC, AREA, LINEAR, CUBIC, PILCUBIC, ANTIALIAS = range(8)
+
+
+class AutoAugmentPolicy(str, enum.Enum):
+    """Whose policy AutoAugment follows."""
+
+    IMAGENET, CIFAR10, SVHN = "imagenet", "cifar10", "svhn"
+
+
+class Border(str, enum.Enum):
+    """What is beside an image."""
+
+    CONSTANT, EDGE, REFLECT, SYMMETRIC = "constant", "edge", "reflect", "symmetric"
+
+
+class ImageBatchFormat(enum.IntEnum):
+    """Where the channels of a batch are."""
+
+    NHWC, NCHW = 0, 1
+
+
+class ImageReadMode(enum.IntEnum):
+    """Channels of an image that is read."""
+
+    UNCHANGED, GRAYSCALE, COLOR = 0, 1, 2
+
+
+class SliceMode(enum.IntEnum):
+    """What happens to the rest of an image that is no multiple of its patches."""
+
+    PAD, DROP = 0, 1
+
+
+ConvertMode = enum.IntEnum("ConvertMode", [("COLOR_" + word, number) for number, words in enumerate((
+    "BGR2BGRA RGB2RGBA", "BGRA2BGR RGBA2RGB", "BGR2RGBA RGB2BGRA", "RGBA2BGR BGRA2RGB", "BGR2RGB RGB2BGR", "BGRA2RGBA RGBA2BGRA",
+    "BGR2GRAY", "RGB2GRAY", "GRAY2BGR GRAY2RGB", "GRAY2BGRA GRAY2RGBA", "BGRA2GRAY", "RGBA2GRAY")) for word in words.split()], module=__name__)
+
+
+class ConvertColor(Operation):
+    """Other channels: their number is that of the letters behind the 2; grey images have no dimension of channels."""
+
+    def __init__(self, convert_mode):
+        if not isinstance(convert_mode, ConvertMode):
+            raise user_error(TypeError, "ConvertColor:mode", "convert_mode must be a ConvertMode, not %r" % (convert_mode,))
+        target = convert_mode.name.partition("2")[2]
+        self._channels = () if target == "GRAY" else (len(target),)
+
+    def columns(self, inputs):
+        return [Column(c.shape[:2] + self._channels, c.dtype) for c in inputs]
 
 
 class _Same(Operation):
@@ -160,6 +211,13 @@ class CutMixBatch(_OfBatch):
     """See mindspore.dataset.vision.CutMixBatch."""
 
 
+class _WithBoxes(_Sized):
+    """An image of another size, and the boxes in it."""
+
+    def columns(self, inputs):
+        return super().columns(inputs[:1]) + list(inputs[1:])
+
+
 def _subclass(name, base):
     return type(name, (base,), {"__module__": __name__, "__doc__": "See mindspore.dataset.vision.%s." % name})
 
@@ -177,5 +235,10 @@ for _name in ("Decode", "RandomHorizontalFlip", "RandomVerticalFlip", "RandomCol
               "RandomPerspective", "RandomPosterize", "RandomSelectSubpolicy", "RandomSharpness", "RandomSolarize", "RgbToHsv",
               "Rotate", "Solarize", "ToNumpy", "ToPIL", "TrivialAugmentWide", "UniformAugment", "VerticalFlip"):
     globals()[_name] = _subclass(_name, _Same)
+
+for _name in ("RandomHorizontalFlipWithBBox", "RandomVerticalFlipWithBBox"):
+    globals()[_name] = _subclass(_name, _Same)
+for _name in ("RandomCropWithBBox", "RandomResizedCropWithBBox", "RandomResizeWithBBox", "ResizeWithBBox"):
+    globals()[_name] = _subclass(_name, _WithBoxes)
 
 __getattr__ = module_getattr(__name__)

@@ -196,6 +196,17 @@ for _name, _function, _arguments in (
     globals()[_name] = _around(_name, _function, *_arguments)
 
 
+class MaxUnpool2d(Cell):
+    """See mindspore.mint.nn.MaxUnpool2d."""
+
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__()
+        self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None else stride, padding
+
+    def construct(self, input, indices, output_size=None):
+        return _functional().max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
 class PReLU(Cell):
     """See mindspore.mint.nn.PReLU."""
 

@@ -90,6 +90,11 @@ def kl_div(input, target, reduction="mean", log_target=False):
     return _losses.reduce_loss(loss, reduction)
 
 
+def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    from mindspore import ops
+    return ops.max_unpool2d(input, indices, kernel_size, stride, padding, output_size)
+
+
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     from mindspore.ops.primitive import operator
     return operator("GroupNorm")(input, num_groups, weight, bias, eps)[0]
@@ -127,6 +132,8 @@ def __getattr__(name):
         raise names.missing((__name__,), name)
     if name in _OPERATORS:
         return _activation(name)
+    if name == "cosine_embedding_loss":  # of other kernels than the function of ops
+        return module_getattr(__name__)(name)
     ours = _NAMES.get(name, name)
     found = _fallback.made_of_others(name) or getattr(functional if ours.islower() else ops, ours, None)
     if found is None or isinstance(found, Stub):

@@ -146,7 +146,8 @@ class MarginRankingLoss(LossBase):
         self.margin = margin
 
     def construct(self, input1, input2, target):
-        return self.get_loss(P.Maximum()(-target * (input1 - input2) + self.margin, 0.0))
+        from mindspore.ops import functional as F
+        return F.margin_ranking_loss(input1, input2, target, float(self.margin), self.reduction)
 
 
 class HingeEmbeddingLoss(LossBase):
@@ -157,10 +158,8 @@ class HingeEmbeddingLoss(LossBase):
         self.margin = margin
 
     def construct(self, logits, labels):
-        zeros = operator("ZerosLike")(logits)
-        alike = P.Select()(labels == 1, logits, zeros)
-        apart = P.Select()(labels == -1, P.Maximum()(self.margin - logits, 0.0), zeros)
-        return self.get_loss(alike + apart)
+        from mindspore.ops import functional as F
+        return F.hinge_embedding_loss(logits, labels, self.margin, self.reduction)
 
 
 class GaussianNLLLoss(LossBase):
@@ -172,9 +171,7 @@ class GaussianNLLLoss(LossBase):
 
     def construct(self, logits, labels, var):
         from mindspore.ops import functional as F
-        spread = P.Maximum()(var, self.eps)
-        loss = 0.5 * (operator("Log")(spread) + F.square(logits - labels) / spread)
-        return self.get_loss(loss + 0.9189385332046727 if self.full else loss)
+        return F.gaussian_nll_loss(logits, labels, var, self.full, self.eps, self.reduction)
 
 
 __getattr__ = module_getattr("mindspore.nn")

@@ -4,7 +4,7 @@ from mindspore._drydock.lazy import module_getattr
 from mindspore._recording import gradient
 from mindspore.nn.cell import Cell
 from mindspore.nn.wrap import _accumulation
-from mindspore.nn.wrap.cell_wrapper import TrainOneStepCell
+from mindspore.nn.wrap.cell_wrapper import TrainOneStepCell, WithLossCell
 from mindspore.nn.wrap.loss_scale import TrainOneStepWithLossScaleCell
 from mindspore.ops import composite as C, operations as P
 
@@ -84,6 +84,24 @@ class ForwardValueAndGrad(Cell):
         grad = C.GradOperation(get_all=self.get_all, get_by_list=self.get_by_list, sens_param=self.sens_param)
         loss = self.network(*(inputs[:-1] if self.sens_param else inputs))
         return loss, grad(self.network, self.weights)(*inputs) if self.get_by_list else grad(self.network)(*inputs)
+
+
+class WithGradCell(Cell):
+    """See mindspore.nn.WithGradCell: the gradients of the loss by the trainable parameters."""
+
+    def __init__(self, network, loss_fn=None, sens=None):
+        super().__init__(auto_prefix=False)
+        if not isinstance(network, Cell):
+            raise user_error(TypeError, "WithGradCell:network", "network of WithGradCell must be a Cell, not %s" % type(network).__name__)
+        self.network, self.loss_fn, self.sens = network, loss_fn, sens
+        self.weights = tuple(network.trainable_params())
+        self.grad = C.GradOperation(get_by_list=True, sens_param=sens is not None)
+        self.network_with_loss = network if loss_fn is None else WithLossCell(network, loss_fn)
+        self.network_with_loss.set_train()
+
+    def construct(self, *inputs):
+        grad = self.grad(self.network_with_loss, self.weights)
+        return grad(*inputs) if self.sens is None else grad(*inputs, self.sens)
 
 
 __getattr__ = module_getattr("mindspore.nn")
