@@ -16,6 +16,7 @@ class Tensor:
     steps = 1              # steps for which a row of a data set stands
     _computed = None       # (program, value id) of a result outside of any network: its numbers may be known
     _open = None           # shape with open extents (None, Symbol) of a tensor that stands for an input
+    _part_of = None        # (tensor, index) of what x[index] gave
     __array_ufunc__ = None  # numpy arrays leave mixed arithmetic to this class
 
     def __init__(self, input_data=None, dtype=None, shape=None, init=None, const_arg=False,

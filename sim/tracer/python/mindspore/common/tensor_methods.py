@@ -93,6 +93,13 @@ def _astype(self, dtype, copy=True):
     return functional.cast(self, mstype.dtype_of(dtype))
 
 
+def _flatten(self, *args, **kwargs):
+    """All dimensions in one where nothing is said, unlike the function of the name; an order may stand first."""
+    from mindspore.ops import functional
+    dims = args[1:] if args and isinstance(args[0], str) else args
+    return functional.flatten(self, **dict(zip(("start_dim", "end_dim"), dims)), **dict({} if dims else {"start_dim": 0}, **kwargs))
+
+
 def _cast_to(name):
     def method(self):
         return _astype(self, name)
@@ -120,12 +127,55 @@ def _swapaxes(self, axis0, axis1):
 
 def _getitem(self, index):
     from mindspore.ops import indexing
-    return indexing.getitem(self, index)
+    found = indexing.getitem(self, index)
+    if found is not self:
+        found._part_of = self, index
+    return found
 
 
 def _setitem(self, index, value):
-    from mindspore.ops import indexing
-    return indexing.setitem(self, index, value)
+    """x[...] = value: in a graph the name x stands for the new tensor from there on, elsewhere the tensor is another."""
+    import sys
+    _set_part(sys._getframe(1), self, index, value)
+
+
+def _set_part(frame, tensor, index, value):
+    from mindspore import context
+    from mindspore._drydock.session import session
+    from mindspore._recording import rebinding
+    from mindspore.common.parameter import Parameter
+    from mindspore.ops import _assignment
+    result = _assignment.assigned(tensor, index, value)
+    if isinstance(tensor, Parameter):
+        _assign_parameter(tensor, result)
+        return
+    if result is tensor:
+        return
+    # An argument of a network stands for the same input wherever that is read again.
+    in_graph = session.depth > 0 and (context.get_context("mode") == context.GRAPH_MODE or session.program.is_input(tensor))
+    if in_graph and rebinding.rebind(frame, tensor, result):
+        return
+    whole = tensor._part_of  # x[i][j] = value; elsewhere a part by numbers and slices is a view of the whole
+    if whole is None or not in_graph:
+        _become(tensor, result)
+    if whole is not None and (in_graph or _assignment.is_view(whole[1])):
+        _set_part(frame, *whole, result)
+
+
+def _assign_parameter(parameter, result):
+    from mindspore._drydock.session import session
+    from mindspore.ops import functional
+    if session.depth == 0:
+        parameter._small = None  # what it holds is not followed
+    elif result is not parameter:
+        functional.assign(parameter, result)
+
+
+def _become(tensor, result):
+    """The tensor stands for another value: what says which it is comes from there, settings of the script stay."""
+    kept = {name: value for name, value in vars(tensor).items() if name in ("param_name", "_initializer", "_part_of", "steps")}
+    vars(tensor).clear()
+    vars(tensor).update(vars(result), **kept)
 
 
 def _extreme(name):
@@ -168,7 +218,7 @@ def _check_mode(self, *args, **kwargs):
 
 
 _SAME_NAME = (
-    "sum", "mean", "prod", "squeeze", "flatten", "abs", "sqrt", "rsqrt", "square", "exp",
+    "sum", "mean", "prod", "squeeze", "abs", "sqrt", "rsqrt", "square", "exp",
     "log", "pow", "softmax", "split", "tile", "masked_fill", "gather", "matmul", "equal",
     "clamp", "sigmoid", "tanh", "sin", "cos", "neg", "all", "any", "argmax", "cumsum", "topk",
     "select", "where", "add", "sub", "mul", "div", "logical_not", "logical_and", "logical_or",
@@ -282,6 +332,7 @@ def install(tensor):
     tensor.transpose = tensor.permute = _transpose
     tensor.astype = _astype
     tensor.to, tensor.type = _to, _type
+    tensor.flatten = _flatten
     tensor.swapaxes = _swapaxes
     tensor.swapdims = lambda self, dim0, dim1: _swapaxes(self, dim0, dim1)
     tensor.broadcast_to = tensor.expand = _broadcast_to

@@ -7,7 +7,7 @@ from mindspore.common.tensor import Tensor
 from mindspore.ops.primitive import operator
 
 
-def _number(value):
+def number(value):
     return int(value) if type(value) is RankInt else values.plain_int(value)
 
 
@@ -40,7 +40,7 @@ def _expand_ellipsis(index, rank):
 
 
 def _add_slice(plan, item, extent):
-    begin, end, stride = slice(*[None if v is None else _number(v) for v in
+    begin, end, stride = slice(*[None if v is None else number(v) for v in
                                  (item.start, item.stop, item.step)]).indices(extent)
     if stride < 0:
         raise Unsupported("Tensor.negative-step", "slices with a negative step are not supported")
@@ -59,7 +59,7 @@ def _add_item(plan, item, dim, shape):
     if isinstance(item, bool) or not hasattr(type(item), "__index__") or isinstance(item, Tensor):
         raise Unsupported("Tensor.index", "indexing a tensor with %s is not supported" % type(item).__name__,
                           "use slices, whole numbers, or ops.gather")
-    position = _number(item)
+    position = number(item)
     if not -shape[dim] <= position < shape[dim]:
         raise user_error(IndexError, "Tensor:index", "index %d is out of range for dimension %d of extent %d"
                          % (position, dim, shape[dim]))
@@ -115,7 +115,7 @@ def _by_positions(tensor, items):
     listed = [i for i, item in enumerate(items) if not isinstance(item, slice)]
     sliced = tuple(item if isinstance(item, slice) else slice(None) for item in items)
     source = tensor if all(item == slice(None) for item in sliced) else getitem(tensor, sliced)
-    positions = [item if isinstance(item, Tensor) else Tensor(item if isinstance(item, list) else _number(item), mstype.int64)
+    positions = [item if isinstance(item, Tensor) else Tensor(item if isinstance(item, list) else number(item), mstype.int64)
                  for item in (items[i] for i in listed)]
     shape = _shapes.broadcast("index", [item.shape for item in positions])
     kind = mstype.int64 if any(item.dtype is mstype.int64 for item in positions) else mstype.int32
@@ -154,8 +154,3 @@ def getitem(tensor, index):
     primitive = operator("StridedSlice", begin_mask=0, end_mask=0, ellipsis_mask=0,
                          new_axis_mask=plan.new_axis, shrink_axis_mask=plan.shrink)
     return primitive(tensor, tuple(plan.begin), tuple(plan.end), tuple(plan.strides))
-
-
-def setitem(tensor, index, value):
-    raise Unsupported("Tensor.__setitem__", "assigning to a part of a tensor is not supported",
-                      "build the tensor with ops.concat or ops.where")
