@@ -47,6 +47,15 @@ tl::unexpected<Error> FailInput(std::string reason, std::string message, std::st
                               .reason = std::move(reason)});
 }
 
+Error WithCause(Error error, Cause cause) {
+  error.cause = cause;
+  return error;
+}
+
+bool IsCausedBy(const Error& error, const Cause& cause) {
+  return error.cause == cause;
+}
+
 Error WithNote(Error error, std::string note) {
   error.notes.push_back(std::move(note));
   return error;

@@ -9,6 +9,8 @@
 
 #include <tl/expected.hpp>
 
+#include "base/cause.h"
+
 namespace drydock {
 
 /// What kind of failure an Error is; decides the exit status of a command.
@@ -39,8 +41,10 @@ struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message = {};
   std::string hint = {};  ///< Remedy that works when followed; may be empty.
-  std::string reason =
-      {};  ///< Machine-readable "Subject:code", e.g. "MatMul:strategy-not-divisible".
+  /// Machine-readable "Subject:code", e.g. "MatMul:strategy-not-divisible"; printed only: code that
+  /// decides asks `cause`.
+  std::string reason = {};
+  Cause cause = {};
   std::optional<SourcePlace> place = {};
   std::vector<std::string> notes = {};
   friend bool operator==(const Error&, const Error&) = default;
@@ -57,6 +61,12 @@ using Status = Result<void>;
 /// Failure of the user's input, with a machine-readable reason "Subject:code".
 [[nodiscard]] tl::unexpected<Error> FailInput(std::string reason, std::string message,
                                               std::string hint = {});
+
+/// The same error with a cause that callers decide on.
+[[nodiscard]] Error WithCause(Error error, Cause cause);
+
+/// Whether that is what failed: IsCausedBy(error, ScriptCause::kNoInterpreter).
+[[nodiscard]] bool IsCausedBy(const Error& error, const Cause& cause);
 
 /// The same error with one more note, innermost first.
 [[nodiscard]] Error WithNote(Error error, std::string note);

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
 
 Error AtCommand(Error error) {
-  error.reason = "CALIBRATE";
+  error = WithCode(std::move(error), FailureCode::kCalibrate);
   if (error.hint.empty()) {
     error.hint =
         "give the memory_block.csv of a run with MindSpore's memory tracker, or a profiler's "
@@ -44,7 +44,7 @@ class CalibrateCommand : public Command {
 
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     if (flags.rest().empty()) {
-      return FailCommand("USAGE", "expected a file of a real run",
+      return FailCommand(FailureCode::kUsage, "expected a file of a real run",
                          "drydock calibrate memory_block.csv, or: drydock calibrate "
                          "--hardware=910B trace_view.json");
     }
@@ -89,7 +89,7 @@ class CalibrateCommand : public Command {
   Result<ExitCode> Trace(const std::vector<std::string>& files,
                          const std::vector<std::string>& texts, const Context& context) const {
     if (files.size() != 1 || hardware_.empty()) {
-      return FailCommand("USAGE", "a trace needs --hardware, and there can be one",
+      return FailCommand(FailureCode::kUsage, "a trace needs --hardware, and there can be one",
                          "drydock calibrate --hardware=910B trace_view.json");
     }
     DRYDOCK_TRY(sim::HardwareProfile profile, LoadHardware(hardware_));

@@ -39,7 +39,8 @@ class CheckCommand : public Command {
     ExitCode worst = ExitCode::kOk;
     for (const std::string& script : flags.rest()) {
       if (script.starts_with("--")) {
-        return FailCommand("USAGE", script + " stands behind a script, where it counts as one",
+        return FailCommand(FailureCode::kUsage,
+                           script + " stands behind a script, where it counts as one",
                            "put flags before the first script");
       }
     }

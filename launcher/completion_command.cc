@@ -149,7 +149,7 @@ class CompletionCommand : public Command {
   void AddFlags(FlagSet& /*flags*/) override {}
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     if (flags.rest().size() != 1) {
-      return FailCommand("USAGE", "one shell is expected",
+      return FailCommand(FailureCode::kUsage, "one shell is expected",
                          "'drydock completion bash', zsh or fish");
     }
     for (const auto& [shell, script] : kShells) {
@@ -158,7 +158,8 @@ class CompletionCommand : public Command {
         return ExitCode::kOk;
       }
     }
-    return FailCommand("USAGE", "no completion for the shell '" + flags.rest().front() + "'",
+    return FailCommand(FailureCode::kUsage,
+                       "no completion for the shell '" + flags.rest().front() + "'",
                        "there is one for bash, zsh and fish");
   }
 };

@@ -26,7 +26,7 @@ Result<reports::ReportTexts> ReadReports(const std::string& folder) {
                              .communication = Optional(folder, "communication.json"),
                              .timeline = Optional(folder, "timeline.json")};
   if (texts.memory.empty() && texts.communication.empty() && texts.timeline.empty()) {
-    return FailCommand("NO_REPORTS", "there is no report in '" + folder + "'",
+    return FailCommand(FailureCode::kNoReports, "there is no report in '" + folder + "'",
                        "give the --log_dir of a finished dry run");
   }
   return texts;
@@ -59,7 +59,8 @@ class DiffCommand : public Command {
   }
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     if (flags.rest().size() != 2) {
-      return FailCommand("USAGE", "expected two report folders", "drydock diff before after");
+      return FailCommand(FailureCode::kUsage, "expected two report folders",
+                         "drydock diff before after");
     }
     return Compare(flags.rest()[0], flags.rest()[1], json_, fail_, context,
                    static_cast<double>(tolerance_percent_) / 100);
@@ -97,7 +98,8 @@ Result<FormerRun> ReadFormerRun(const std::string& folder) {
   const auto run = document.is_object() ? document.find("run") : document.end();
   if (run == document.end() || !run->is_object() || !run->contains("subject") ||
       !(*run)["subject"].is_string()) {
-    return FailCommand("NO_REPORTS", "summary.json in '" + folder + "' does not say what was run",
+    return FailCommand(FailureCode::kNoReports,
+                       "summary.json in '" + folder + "' does not say what was run",
                        "run the script once more with --log_dir=" + folder);
   }
   return FormerRun{.subject = (*run)["subject"].get<std::string>(),
@@ -162,7 +164,7 @@ class WhatifCommand : public Command {
 
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     if (flags.rest().size() != 1 || changes_.empty()) {
-      return FailCommand("USAGE", "expected --set NAME=VALUE and one report folder",
+      return FailCommand(FailureCode::kUsage, "expected --set NAME=VALUE and one report folder",
                          "drydock whatif --set batch_size=8 report_folder");
     }
     const std::string& folder = flags.rest().front();

@@ -25,7 +25,7 @@ class EstimateCommand : public Command {
 
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     if (flags.rest().size() != 1) {
-      return FailCommand("USAGE", "expected one file with a request in each line",
+      return FailCommand(FailureCode::kUsage, "expected one file with a request in each line",
                          "drydock estimate requests.jsonl");
     }
     const std::string& file = flags.rest().front();

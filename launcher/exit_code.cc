@@ -3,71 +3,113 @@
 #include <algorithm>
 #include <array>
 
+#include "base/overloaded.h"
 #include "sim/tracer/run_script.h"
 
 namespace drydock::launcher {
 namespace {
 
 struct CodeFacts {
-  std::string_view code = {};
+  FailureCode code = FailureCode::kInternal;
+  std::string_view name = {};
   ExitCode exit = ExitCode::kInternal;
   std::string_view hint = {};  ///< What helps if whoever fails knows nothing better.
 };
 
 /// Codes of failures that commands report themselves.
 constexpr auto kCodes = std::to_array<CodeFacts>({
-    {"USAGE", ExitCode::kUsage, "--help lists the flags and their values"},
-    {"PORT_RANGE", ExitCode::kUsage, "choose a free port of that range"},
-    {"LOG_DIR", ExitCode::kPreflight, "choose another folder with --log_dir"},
-    {"REPORT_WRITE", ExitCode::kPreflight},
-    {"NO_REPORTS", ExitCode::kPreflight},
-    {"NO_SQLITE", ExitCode::kPreflight},
-    {"NO_SCRIPT", ExitCode::kPreflight, "give the path of a script"},
-    {"CALIBRATE", ExitCode::kPreflight, "docs/timing.md says what files are taken"},
-    {"WORKSPACES", ExitCode::kPreflight, "make one with drydock calibrate"},
-    {"HARDWARE", ExitCode::kPreflight, "docs/timing.md describes hardware profiles"},
-    {"NO_INTERPRETER", ExitCode::kPreflight},
-    {"NO_MPI", ExitCode::kPreflight},
-    {"NO_TRACER", ExitCode::kPreflight},
-    {"PORT_IN_USE", ExitCode::kPreflight},
-    {"RESOLVE", ExitCode::kPreflight},
-    {"LOOPBACK_MASTER", ExitCode::kPreflight},
-    {"IPV6_UNSUPPORTED", ExitCode::kUsage},
-    {"NOFILE", ExitCode::kPreflight},
-    {"OUT_OF_MEMORY", ExitCode::kPreflight},
-    {"NPROC", ExitCode::kPreflight},
-    {"MASTER_UNREACHABLE", ExitCode::kNotFormed},
-    {"ETCD_UNREACHABLE", ExitCode::kNotFormed},
-    {"ETCD_REFUSED", ExitCode::kNotFormed},
-    {"BUILD_TIMEOUT", ExitCode::kNotFormed},
-    {"EXIT_BEFORE_JOIN", ExitCode::kNotFormed},
-    {"HOST_FAILED", ExitCode::kNotFormed, "look at what msrun says on that host"},
-    {"HOSTS_DIFFER", ExitCode::kPreflight, "give all hosts the same files and flags"},
-    {"START_FAILED", ExitCode::kRankFailed},
-    {"SCHEDULER_DIED", ExitCode::kRankFailed},
-    {"RANK_FAILED", ExitCode::kRankFailed},
-    {"RANK_SIGNALLED", ExitCode::kRankFailed},
-    {"RANK_LOST", ExitCode::kRankFailed},
-    {"EXTRA_WORKER", ExitCode::kRankFailed},
-    {"DUPLICATE_WORKER", ExitCode::kRankFailed},
-    {"RECOVERY_STATE", ExitCode::kPreflight},
-    {"RECOVERY_WRITE", ExitCode::kPreflight},
-    {"TLS_MATERIAL", ExitCode::kPreflight},
-    {"TLS_MISMATCH", ExitCode::kNotFormed},
-    {"TLS_PEER", ExitCode::kNotFormed},
-    {"STOPPED", ExitCode::kRankFailed},  // the status is that of the signal, see StatusOf
-    {"NOTHING_TRACED", ExitCode::kRejected},
-    {"STRATEGY", ExitCode::kRejected},
-    {"SCRIPT", ExitCode::kRejected},
-    {"VERIFY", ExitCode::kRejected, "'drydock explain VERIFY' tells what may have caused it"},
-    {"MEMORY_LIMIT", ExitCode::kLimitExceeded},
-    {"UNSUPPORTED", ExitCode::kUnsupported},
-    {"INTERNAL", ExitCode::kInternal},
+    {FailureCode::kUsage, "USAGE", ExitCode::kUsage, "--help lists the flags and their values"},
+    {FailureCode::kPortRange, "PORT_RANGE", ExitCode::kUsage, "choose a free port of that range"},
+    {FailureCode::kLogDir, "LOG_DIR", ExitCode::kPreflight, "choose another folder with --log_dir"},
+    {FailureCode::kReportWrite, "REPORT_WRITE", ExitCode::kPreflight},
+    {FailureCode::kNoReports, "NO_REPORTS", ExitCode::kPreflight},
+    {FailureCode::kNoSqlite, "NO_SQLITE", ExitCode::kPreflight},
+    {FailureCode::kNoScript, "NO_SCRIPT", ExitCode::kPreflight, "give the path of a script"},
+    {FailureCode::kCalibrate, "CALIBRATE", ExitCode::kPreflight,
+     "docs/timing.md says what files are taken"},
+    {FailureCode::kWorkspaces, "WORKSPACES", ExitCode::kPreflight,
+     "make one with drydock calibrate"},
+    {FailureCode::kHardware, "HARDWARE", ExitCode::kPreflight,
+     "docs/timing.md describes hardware profiles"},
+    {FailureCode::kNoInterpreter, "NO_INTERPRETER", ExitCode::kPreflight},
+    {FailureCode::kNoMpi, "NO_MPI", ExitCode::kPreflight},
+    {FailureCode::kNoTracer, "NO_TRACER", ExitCode::kPreflight},
+    {FailureCode::kPortInUse, "PORT_IN_USE", ExitCode::kPreflight},
+    {FailureCode::kResolve, "RESOLVE", ExitCode::kPreflight},
+    {FailureCode::kLoopbackMaster, "LOOPBACK_MASTER", ExitCode::kPreflight},
+    {FailureCode::kIpv6Unsupported, "IPV6_UNSUPPORTED", ExitCode::kUsage},
+    {FailureCode::kNofile, "NOFILE", ExitCode::kPreflight},
+    {FailureCode::kOutOfMemory, "OUT_OF_MEMORY", ExitCode::kPreflight},
+    {FailureCode::kNproc, "NPROC", ExitCode::kPreflight},
+    {FailureCode::kMasterUnreachable, "MASTER_UNREACHABLE", ExitCode::kNotFormed},
+    {FailureCode::kEtcdUnreachable, "ETCD_UNREACHABLE", ExitCode::kNotFormed},
+    {FailureCode::kEtcdRefused, "ETCD_REFUSED", ExitCode::kNotFormed},
+    {FailureCode::kBuildTimeout, "BUILD_TIMEOUT", ExitCode::kNotFormed},
+    {FailureCode::kExitBeforeJoin, "EXIT_BEFORE_JOIN", ExitCode::kNotFormed},
+    {FailureCode::kHostFailed, "HOST_FAILED", ExitCode::kNotFormed,
+     "look at what msrun says on that host"},
+    {FailureCode::kHostsDiffer, "HOSTS_DIFFER", ExitCode::kPreflight,
+     "give all hosts the same files and flags"},
+    {FailureCode::kStartFailed, "START_FAILED", ExitCode::kRankFailed},
+    {FailureCode::kSchedulerDied, "SCHEDULER_DIED", ExitCode::kRankFailed},
+    {FailureCode::kRankFailed, "RANK_FAILED", ExitCode::kRankFailed},
+    {FailureCode::kRankSignalled, "RANK_SIGNALLED", ExitCode::kRankFailed},
+    {FailureCode::kRankLost, "RANK_LOST", ExitCode::kRankFailed},
+    {FailureCode::kExtraWorker, "EXTRA_WORKER", ExitCode::kRankFailed},
+    {FailureCode::kDuplicateWorker, "DUPLICATE_WORKER", ExitCode::kRankFailed},
+    {FailureCode::kRecoveryState, "RECOVERY_STATE", ExitCode::kPreflight},
+    {FailureCode::kRecoveryWrite, "RECOVERY_WRITE", ExitCode::kPreflight},
+    {FailureCode::kTlsMaterial, "TLS_MATERIAL", ExitCode::kPreflight},
+    {FailureCode::kTlsMismatch, "TLS_MISMATCH", ExitCode::kNotFormed},
+    {FailureCode::kTlsPeer, "TLS_PEER", ExitCode::kNotFormed},
+    {FailureCode::kStopped, "STOPPED",
+     ExitCode::kRankFailed},  // the status is that of the signal, see StatusOf
+    {FailureCode::kNothingTraced, "NOTHING_TRACED", ExitCode::kRejected},
+    {FailureCode::kStrategy, "STRATEGY", ExitCode::kRejected},
+    {FailureCode::kScript, "SCRIPT", ExitCode::kRejected},
+    {FailureCode::kVerify, "VERIFY", ExitCode::kRejected,
+     "'drydock explain VERIFY' tells what may have caused it"},
+    {FailureCode::kMemoryLimit, "MEMORY_LIMIT", ExitCode::kLimitExceeded},
+    {FailureCode::kUnsupported, "UNSUPPORTED", ExitCode::kUnsupported},
+    {FailureCode::kInternal, "INTERNAL", ExitCode::kInternal},
 });
 
-const CodeFacts* FindCode(std::string_view code) {
-  const auto* it = std::ranges::find(kCodes, code, &CodeFacts::code);
-  return it == kCodes.end() ? nullptr : it;
+const CodeFacts& FactsOf(FailureCode code) {
+  const auto* const facts = std::ranges::find(kCodes, code, &CodeFacts::code);
+  DRYDOCK_CHECK(facts != kCodes.end());
+  return *facts;
+}
+
+/// Where nothing but the kind of failure is known.
+FailureCode CodeOfKind(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+      return FailureCode::kStrategy;
+    case ErrorCode::kTimeout:  // the script took longer than it was given
+      return FailureCode::kScript;
+    case ErrorCode::kUnsupported:
+      return FailureCode::kUnsupported;
+    case ErrorCode::kIo:
+      return FailureCode::kReportWrite;
+    case ErrorCode::kProtocol:
+    case ErrorCode::kInternal:
+      break;
+  }
+  return FailureCode::kInternal;
+}
+
+FailureCode CodeOfScript(ScriptCause cause, ErrorCode code) {
+  switch (cause) {
+    case ScriptCause::kNothingTraced:
+      return FailureCode::kNothingTraced;
+    case ScriptCause::kNoInterpreter:
+      return FailureCode::kNoInterpreter;
+    case ScriptCause::kUnreadable:
+      return FailureCode::kNoScript;
+    case ScriptCause::kOther:
+      break;
+  }
+  return code == ErrorCode::kInvalidArgument ? FailureCode::kScript : CodeOfKind(code);
 }
 
 }  // namespace
@@ -101,53 +143,45 @@ std::string OneLine(std::string_view text, std::size_t most_bytes) {
   return text.size() > most_bytes ? line + " ..." : line;
 }
 
-tl::unexpected<Error> FailCommand(std::string_view code, std::string message, std::string hint) {
-  const CodeFacts* const facts = FindCode(code);
-  DRYDOCK_CHECK(facts != nullptr);
+Error WithCode(Error error, FailureCode code) {
+  error.cause = code;
+  error.reason = FactsOf(code).name;
+  return error;
+}
+
+tl::unexpected<Error> FailCommand(FailureCode code, std::string message, std::string hint) {
   if (hint.empty()) {
-    hint = facts->hint;
+    hint = FactsOf(code).hint;
   }
-  return FailInput(std::string(code), std::move(message), std::move(hint));
+  return tl::unexpected(WithCode(Error{.code = ErrorCode::kInvalidArgument,
+                                       .message = std::move(message),
+                                       .hint = std::move(hint)},
+                                 code));
 }
 
 tl::unexpected<Error> FailUsage(std::string message, std::string hint) {
-  return FailCommand("USAGE", std::move(message), std::move(hint));
+  return FailCommand(FailureCode::kUsage, std::move(message), std::move(hint));
+}
+
+std::optional<FailureCode> CodeNamed(std::string_view name) {
+  const auto* const facts = std::ranges::find(kCodes, name, &CodeFacts::name);
+  return facts == kCodes.end() ? std::nullopt : std::optional(facts->code);
+}
+
+FailureCode FailureCodeOf(const Error& error) {
+  return std::visit(Overloaded{[](FailureCode code) { return code; },
+                               [](StopSignal) { return FailureCode::kStopped; },
+                               [&](ScriptCause cause) { return CodeOfScript(cause, error.code); },
+                               [&](auto) { return CodeOfKind(error.code); }},
+                    error.cause);
 }
 
 std::string CodeOf(const Error& error) {
-  if (FindCode(error.reason) != nullptr) {
-    return error.reason;
-  }
-  if (sim::StopSignalOf(error)) {
-    return "STOPPED";
-  }
-  if (error.reason == "script:nothing-traced") {
-    return "NOTHING_TRACED";
-  }
-  if (error.reason == "script:no-interpreter") {
-    return "NO_INTERPRETER";
-  }
-  if (error.reason == "script:unreadable") {
-    return "NO_SCRIPT";
-  }
-  switch (error.code) {
-    case ErrorCode::kInvalidArgument:
-      return error.reason.starts_with("script:") ? "SCRIPT" : "STRATEGY";
-    case ErrorCode::kTimeout:  // the script took longer than it was given
-      return "SCRIPT";
-    case ErrorCode::kUnsupported:
-      return "UNSUPPORTED";
-    case ErrorCode::kIo:
-      return "REPORT_WRITE";
-    case ErrorCode::kProtocol:
-    case ErrorCode::kInternal:
-      return "INTERNAL";
-  }
-  return "INTERNAL";
+  return std::string(FactsOf(FailureCodeOf(error)).name);
 }
 
 ExitCode ExitCodeOf(const Error& error) {
-  return FindCode(CodeOf(error))->exit;
+  return FactsOf(FailureCodeOf(error)).exit;
 }
 
 int StatusOf(const Error& error) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,16 +22,25 @@ enum class ExitCode : int {
   kUnsupported = 8,    ///< Something that is not handled here.
 };
 
-/// Failure of a command with a stable code (docs/errors.md), e.g. "NO_SCRIPT".
+/// Failure of a command with a stable code (docs/errors.md).
 /// The code decides the exit status, and the hint where none is given.
-[[nodiscard]] tl::unexpected<Error> FailCommand(std::string_view code, std::string message,
+[[nodiscard]] tl::unexpected<Error> FailCommand(FailureCode code, std::string message,
                                                 std::string hint = {});
+
+/// The same error, reported under `code`.
+[[nodiscard]] Error WithCode(Error error, FailureCode code);
 
 /// FailCommand for wrong flags and words of the command line.
 [[nodiscard]] tl::unexpected<Error> FailUsage(std::string message, std::string hint = {});
 
-/// Stable code of any error, e.g. "STRATEGY" for a rejected program.
+/// Stable code of any error, e.g. kStrategy for a rejected program.
+[[nodiscard]] FailureCode FailureCodeOf(const Error& error);
+
+/// Its name as it is printed: "STRATEGY".
 [[nodiscard]] std::string CodeOf(const Error& error);
+
+/// The code that another process of ours printed.
+[[nodiscard]] std::optional<FailureCode> CodeNamed(std::string_view name);
 
 /// Exit status a command ends with because of `error`.
 [[nodiscard]] ExitCode ExitCodeOf(const Error& error);

@@ -82,7 +82,8 @@ class ExplainCommand : public Command {
 
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     if (flags.rest().size() > 1) {
-      return FailCommand("USAGE", "one code is expected", "'drydock explain' lists the codes");
+      return FailCommand(FailureCode::kUsage, "one code is expected",
+                         "'drydock explain' lists the codes");
     }
     DRYDOCK_TRY(const std::string document, Document(context.environment));
     const std::vector<Page> pages = PagesOf(document);
@@ -101,7 +102,8 @@ class ExplainCommand : public Command {
   [[nodiscard]] Result<std::string> Document(const Environment& environment) const {
     const std::string_view language = language_.empty() ? LanguageOf(environment) : language_;
     if (language != "en" && language != "zh") {
-      return FailCommand("USAGE", "no pages in the language '" + std::string(language) + "'",
+      return FailCommand(FailureCode::kUsage,
+                         "no pages in the language '" + std::string(language) + "'",
                          "--language=en or --language=zh");
     }
     DRYDOCK_TRY(const std::string program, ProgramPath());
@@ -109,7 +111,7 @@ class ExplainCommand : public Command {
         PathIn(PathsFor(program).pages_folder, language == "zh" ? "errors.zh.md" : "errors.md");
     auto text = ReadFile(path, kMaxPageBytes);
     if (!text) {
-      return FailCommand("NO_TRACER", text.error().message, "install drydock again");
+      return FailCommand(FailureCode::kNoTracer, text.error().message, "install drydock again");
     }
     return "\n" + *std::move(text);
   }
@@ -130,7 +132,7 @@ class ExplainCommand : public Command {
     }
     const std::string nearest = NearestWord(code, codes);
     return FailCommand(
-        "USAGE", "'" + code + "' is not an error code",
+        FailureCode::kUsage, "'" + code + "' is not an error code",
         nearest.empty() ? "'drydock explain' lists the codes" : "did you mean '" + nearest + "'?");
   }
 

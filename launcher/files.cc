@@ -21,7 +21,7 @@ std::string SystemReason(int number) {
 }
 
 tl::unexpected<Error> FailWrite(const std::string& path, int number) {
-  return FailCommand("REPORT_WRITE", path + ": " + SystemReason(number),
+  return FailCommand(FailureCode::kReportWrite, path + ": " + SystemReason(number),
                      "choose another folder with --log_dir");
 }
 
@@ -144,7 +144,8 @@ Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
 
 Status PrepareFolder(const std::string& folder) {
   const auto fail = [&folder](int number) -> Status {
-    return FailCommand("LOG_DIR", (folder.empty() ? "." : folder) + ": " + SystemReason(number),
+    return FailCommand(FailureCode::kLogDir,
+                       (folder.empty() ? "." : folder) + ": " + SystemReason(number),
                        "choose another folder with --log_dir");
   };
   if (!folder.empty()) {
@@ -156,7 +157,7 @@ Status PrepareFolder(const std::string& folder) {
     std::error_code no_link;
     if (const auto target = std::filesystem::read_symlink(folder, no_link);
         !no_link && !std::filesystem::exists(folder, no_link)) {
-      return FailCommand("LOG_DIR",
+      return FailCommand(FailureCode::kLogDir,
                          folder + ": is a link to " + target.string() + ", which does not exist",
                          "make that folder, or choose another one with --log_dir");
     }
@@ -184,7 +185,7 @@ Result<std::unique_ptr<Descriptor>> LockFolder(const std::string& folder) {
       std::make_unique<Descriptor>(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory->get() >= 0 && ::flock(directory->get(), LOCK_EX | LOCK_NB) != 0 &&
       errno == EWOULDBLOCK) {
-    return FailCommand("LOG_DIR", path + ": another dry run is writing its reports here",
+    return FailCommand(FailureCode::kLogDir, path + ": another dry run is writing its reports here",
                        "wait until it has ended, or choose another folder with --log_dir");
   }
   return directory;
@@ -196,7 +197,8 @@ Status WriteFiles(const std::string& folder, const std::vector<OutputFile>& file
   for (const OutputFile& file : files) {
     const std::string path = PathIn(folder, file.path);
     if (!file.ours && !MayReplace(path)) {
-      status = FailCommand("REPORT_WRITE", path + " is there already and is not a report of ours",
+      status = FailCommand(FailureCode::kReportWrite,
+                           path + " is there already and is not a report of ours",
                            "move it away, or choose another folder with --log_dir");
       break;
     }

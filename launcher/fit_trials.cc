@@ -189,8 +189,7 @@ class Trials {
       options.worker_num = settings_.world_size * change.times_ranks;
       options.worker_num_given = true;
     }
-    std::optional<strategies::JobConfig> settings;
-    return LoadJob(options, context_, settings);
+    return LoadJob(options, context_);
   }
 
   const MsrunOptions& options_;

@@ -76,14 +76,15 @@ Result<std::vector<CLI::ConfigItem>> ItemsOf(const std::string& path, bool is_wa
   }
   auto text = ReadFile(path, kMaxConfigBytes);
   if (!text) {
-    return FailCommand("USAGE", "argument --config: " + text.error().message,
+    return FailCommand(FailureCode::kUsage, "argument --config: " + text.error().message,
                        "name a readable file");
   }
   std::istringstream stream(*std::move(text));
   try {
     return CLI::ConfigTOML().from_config(stream);
   } catch (const CLI::Error& failure) {
-    return FailCommand("USAGE", path + ": " + failure.what(), "write lines such as worker_num = 8");
+    return FailCommand(FailureCode::kUsage, path + ": " + failure.what(),
+                       "write lines such as worker_num = 8");
   }
 }
 
@@ -174,7 +175,8 @@ Result<std::size_t> FlagSet::TakeFlag(std::span<const std::string> words, std::s
     value = word.substr(equals + 1);
   } else if (!flag->spec.value.empty()) {
     if (next == words.size() || LooksLikeFlag(words[next])) {
-      return FailCommand("USAGE", "argument --" + flag->spec.name + ": expected one argument",
+      return FailCommand(FailureCode::kUsage,
+                         "argument --" + flag->spec.name + ": expected one argument",
                          "write --" + flag->spec.name + "=" + flag->spec.value);
     }
     value = words[next++];
@@ -225,7 +227,8 @@ Status FlagSet::TakeFile(const FlagSources& sources) {
       continue;
     }
     if (item.parents.empty()) {
-      return FailCommand("USAGE", path + ": '" + item.name + "' stands outside of a section",
+      return FailCommand(FailureCode::kUsage,
+                         path + ": '" + item.name + "' stands outside of a section",
                          "write [" + sources.command + "] above it");
     }
     if (item.parents.size() != 1 || item.parents.front() != sources.command) {
@@ -235,12 +238,12 @@ Status FlagSet::TakeFile(const FlagSources& sources) {
     if (flag == nullptr) {
       const std::string nearest = NearestWord(item.name, Names());
       return FailCommand(
-          "USAGE", path + ": '" + item.name + "' is not a flag of " + sources.command,
+          FailureCode::kUsage, path + ": '" + item.name + "' is not a flag of " + sources.command,
           nearest.empty() ? "--help lists the flags" : "did you mean '" + nearest + "'?");
     }
     if (item.inputs.size() != 1) {
       return FailCommand(
-          "USAGE",
+          FailureCode::kUsage,
           path + ": '" + item.name + "' has " + std::to_string(item.inputs.size()) + " values",
           "give one value");
     }
@@ -274,9 +277,10 @@ Status FlagSet::ReadTaken() {
         const auto taken = std::ranges::find(taken_, &flag, &Taken::flag);
         const std::string place =
             taken == taken_.end() || taken->place.empty() ? "" : taken->place + ": ";
-        status = FailCommand(
-            "USAGE", place + "argument --" + flag.spec.name + ": " + read_status.error().message,
-            read_status.error().hint);
+        status =
+            FailCommand(FailureCode::kUsage,
+                        place + "argument --" + flag.spec.name + ": " + read_status.error().message,
+                        read_status.error().hint);
       }
       return std::string();
     };
@@ -290,7 +294,7 @@ Status FlagSet::ReadTaken() {
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& failure) {
-    return FailCommand("USAGE", failure.what());
+    return FailCommand(FailureCode::kUsage, failure.what());
   }
   return status;
 }
@@ -326,7 +330,8 @@ tl::unexpected<Error> FlagSet::FailAmbiguous(std::string_view word,
     names += names.empty() ? "--" : ", --";
     names += flag->spec.name;
   }
-  return FailCommand("USAGE", "ambiguous option: " + std::string(word) + " could match " + names,
+  return FailCommand(FailureCode::kUsage,
+                     "ambiguous option: " + std::string(word) + " could match " + names,
                      "write the name in full");
 }
 
@@ -339,7 +344,7 @@ Result<FlagSet::Flag*> FlagSet::Resolve(std::string_view word) {
     }
   }
   if (const std::string hint = HintForDeviceList(name); !hint.empty()) {
-    return FailCommand("USAGE", "unrecognized argument: " + std::string(word), hint);
+    return FailCommand(FailureCode::kUsage, "unrecognized argument: " + std::string(word), hint);
   }
   for (const FlagOrigin origin : {FlagOrigin::kMsrun, FlagOrigin::kDrydock}) {
     const std::vector<Flag*> matches = long_form ? WithPrefix(name, origin) : std::vector<Flag*>();
@@ -352,13 +357,13 @@ Result<FlagSet::Flag*> FlagSet::Resolve(std::string_view word) {
   }
   const std::vector<std::string_view> names = Names();
   if (const std::string ascii = AsciiForm(word); ascii != word) {
-    return FailCommand("USAGE", "unrecognized argument: " + std::string(word),
+    return FailCommand(FailureCode::kUsage, "unrecognized argument: " + std::string(word),
                        "write the signs of a keyboard: " + ascii);
   }
   const std::string known = NameHere(name, names);
   const std::string nearest = known.empty() ? NearestWord(name, names) : known;
   return FailCommand(
-      "USAGE", "unrecognized argument: " + std::string(word),
+      FailureCode::kUsage, "unrecognized argument: " + std::string(word),
       nearest.empty() ? "--help lists the flags" : "did you mean '--" + nearest + "'?");
 }
 

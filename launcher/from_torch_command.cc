@@ -36,13 +36,14 @@ class FromTorchCommand : public Command {
 
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     if (flags.rest().size() != 1) {
-      return FailCommand("USAGE", "expected one Python file that defines drydock_model()",
+      return FailCommand(FailureCode::kUsage,
+                         "expected one Python file that defines drydock_model()",
                          "drydock from-torch --worker_num=8 --tensor_parallel=8 model.py");
     }
     DRYDOCK_TRY(const std::string program, ProgramPath());
     const std::string interpreter = Interpreter(context);
     if (interpreter.empty()) {
-      return FailCommand("NO_TRACER", "there is no interpreter to run torch with",
+      return FailCommand(FailureCode::kNoTracer, "there is no interpreter to run torch with",
                          "name one with --python");
     }
     std::vector<std::string> words = {interpreter,
@@ -61,7 +62,8 @@ class FromTorchCommand : public Command {
     context.out.flush();
     ::execv(interpreter.c_str(), pointers.data());
     return FailCommand(
-        "NO_TRACER", interpreter + ": " + std::error_code(errno, std::generic_category()).message(),
+        FailureCode::kNoTracer,
+        interpreter + ": " + std::error_code(errno, std::generic_category()).message(),
         "name another interpreter with --python");
   }
 

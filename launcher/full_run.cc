@@ -42,8 +42,7 @@ Result<sim::DryRunResult> RunInFull(const std::vector<std::string>& words,
   DRYDOCK_RETURN_IF_ERROR(flags.Parse(words));
   DRYDOCK_TRY(const MsrunOptions finished,
               FinishMsrunOptions(std::move(options), flags, context.environment));
-  std::optional<strategies::JobConfig> settings;
-  DRYDOCK_TRY(LoadedJob loaded, LoadJob(finished, context, settings));
+  DRYDOCK_TRY(LoadedJob loaded, LoadJob(finished, context));
   sim::DryRunOptions dry_run{.level = static_cast<std::int32_t>(finished.sim_level)};
   if (hardware != nullptr) {
     dry_run.time = sim::TimeOptions{.hardware = *hardware};
@@ -111,8 +110,7 @@ Result<strategies::TracedJob> Recorded(const sim::TrainingJob& job, const sim::P
   DRYDOCK_RETURN_IF_ERROR(flags.Parse(words));
   DRYDOCK_TRY(const MsrunOptions finished,
               FinishMsrunOptions(std::move(options), flags, context.environment));
-  std::optional<strategies::JobConfig> settings;
-  DRYDOCK_TRY(LoadedJob loaded, LoadJob(finished, context, settings));
+  DRYDOCK_TRY(LoadedJob loaded, LoadJob(finished, context));
   return std::move(loaded.traced);
 }
 

@@ -38,7 +38,7 @@ tl::unexpected<Error> UnknownHardware(const std::string& name) {
   }
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string nearest = NearestWord(name, candidates);
-  return FailCommand("USAGE", "there is no hardware profile '" + name + "'",
+  return FailCommand(FailureCode::kUsage, "there is no hardware profile '" + name + "'",
                      (nearest.empty() ? "" : "did you mean '" + nearest + "'? ") + "known are " +
                          list + "; or give a file, '.json' at its end");
 }
@@ -71,14 +71,14 @@ Result<sim::HardwareProfile> LoadHardware(const std::string& name_or_file,
   }
   const Result<std::string> text = ReadFile(file, kMaxProfileBytes);
   if (!text) {
-    return FailCommand("HARDWARE", "hardware profile: " + text.error().message);
+    return FailCommand(FailureCode::kHardware, "hardware profile: " + text.error().message);
   }
   Result<sim::HardwareProfile> profile = sim::ParseHardwareProfile(*text, file);
   if (profile && devices_per_node > 0) {
     profile = sim::WithDevicesPerNode(*std::move(profile), devices_per_node);
   }
   if (!profile) {
-    profile.error().reason = "HARDWARE";
+    return tl::unexpected(WithCode(std::move(profile).error(), FailureCode::kHardware));
   }
   return profile;
 }

@@ -23,7 +23,7 @@ class HtmlCommand : public Command {
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     const std::vector<std::string>& folders = flags.rest();
     if (folders.empty() || folders.size() > 2) {
-      return FailCommand("USAGE", "one or two folders of reports are required",
+      return FailCommand(FailureCode::kUsage, "one or two folders of reports are required",
                          "drydock html out, or drydock html before after");
     }
     std::vector<reports::PageRun> runs;
@@ -33,7 +33,7 @@ class HtmlCommand : public Command {
     }
     const Result<std::string> page = reports::PageHtml(runs);
     if (!page) {
-      return FailCommand("NO_REPORTS", page.error().message, "run the dry run again");
+      return FailCommand(FailureCode::kNoReports, page.error().message, "run the dry run again");
     }
     const std::string path = output_.empty() ? PathIn(folders.back(), reports::kPageFile) : output_;
     const std::size_t slash = path.rfind('/');

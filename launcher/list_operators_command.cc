@@ -136,7 +136,7 @@ class ListOperatorsCommand : public Command {
 
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     if (!flags.rest().empty()) {
-      return FailCommand("USAGE", "unrecognized argument: " + flags.rest().front());
+      return FailCommand(FailureCode::kUsage, "unrecognized argument: " + flags.rest().front());
     }
     context.out << OperatorsText(json_);
     return ExitCode::kOk;

@@ -39,7 +39,7 @@ Result<LoadedJob> LoadDocument(const MsrunOptions& options, const std::string& p
   const auto text = ReadFile(path, strategies::JsonLimits().bytes);
   if (!text) {
     std::error_code failure;
-    return FailCommand("NO_SCRIPT", text.error().message,
+    return FailCommand(FailureCode::kNoScript, text.error().message,
                        std::filesystem::exists(path, failure) ? "" : HintForScript(path));
   }
   const std::optional<std::int64_t> world_size =
@@ -65,7 +65,8 @@ Status CheckScript(const std::string& path, const Environment& environment) {
       kind != std::filesystem::file_type::directory &&
       kind != std::filesystem::file_type::not_found) {
     return FailCommand(
-        "NO_SCRIPT", "'" + path + "' is not a regular file; the script may be read more than once",
+        FailureCode::kNoScript,
+        "'" + path + "' is not a regular file; the script may be read more than once",
         "save the script to a file");
   }
   // A command like `pytest` runs a module of its name; a name that lacks its ending is none.
@@ -74,12 +75,12 @@ Status CheckScript(const std::string& path, const Environment& environment) {
         !sim::FindExecutable(path, Variable(environment, "PATH").value_or("")).empty()) {
       return {};
     }
-    return FailCommand("NO_SCRIPT", path + ": No such file or directory",
+    return FailCommand(FailureCode::kNoScript, path + ": No such file or directory",
                        "did you mean '" + path + ".py'?");
   }
   const auto text = ReadFile(path, strategies::JsonLimits().bytes);
   return text ? Status()
-              : FailCommand("NO_SCRIPT", text.error().message,
+              : FailCommand(FailureCode::kNoScript, text.error().message,
                             std::filesystem::exists(path, failure) ? "" : HintForScript(path));
 }
 
@@ -163,19 +164,20 @@ class ProgramReader {
   std::map<std::size_t, std::size_t> place_ = {};  ///< Of a program among the networks.
 };
 
-Result<LoadedJob> LoadFromScript(const MsrunOptions& options, const ScriptCall& call,
-                                 const Context& context,
-                                 std::optional<strategies::JobConfig>& settings_of_failure) {
+tl::expected<LoadedJob, LoadFailure> LoadFromScript(const MsrunOptions& options,
+                                                    const ScriptCall& call,
+                                                    const Context& context) {
   if (!call.is_module) {
     DRYDOCK_RETURN_IF_ERROR(CheckScript(call.script, context.environment));
   }
-  std::string settings;
-  Result<TracedScript> outcome = TraceForJob(options, call, context, settings);
+  auto outcome = TraceForJob(options, call, context);
   if (!outcome) {
-    if (auto job = strategies::ReadJobText(settings, "settings", BaseJob(options)); job) {
-      settings_of_failure = *std::move(job);
+    LoadFailure failure(std::move(outcome.error().error));
+    if (auto job =
+            strategies::ReadJobText(outcome.error().settings, "settings", BaseJob(options))) {
+      failure.settings = *std::move(job);
     }
-    return tl::unexpected(std::move(outcome).error());
+    return tl::unexpected(std::move(failure));
   }
   LoadedJob job{
       .subject = call.script, .compat_from = "default", .limits = std::move(outcome->limits)};
@@ -195,11 +197,18 @@ Result<LoadedJob> LoadFromScript(const MsrunOptions& options, const ScriptCall& 
   return job;
 }
 
+tl::expected<LoadedJob, LoadFailure> OrFailure(Result<LoadedJob> job) {
+  if (!job) {
+    return tl::unexpected(LoadFailure(std::move(job).error()));
+  }
+  return *std::move(job);
+}
+
 /// `--search` in place of the script's search; operators that it gives a strategy keep it.
 Status ApplySearch(strategies::SearchMode search, strategies::JobConfig& job) {
   if (!strategies::CutsOperators(job.mode)) {
     return FailCommand(
-        "USAGE",
+        FailureCode::kUsage,
         fmt::format("argument --search: parallel_mode is {}, in which no operator is "
                     "cut",
                     strategies::ParallelModeName(job.mode)),
@@ -252,12 +261,12 @@ Result<std::size_t> SkipInterpreterFlags(const std::string& interpreter,
     if ((word == "-W" || word == "-X") && !is_last) {
       ++i;
     } else if (std::ranges::find(kHarmless, word) == kHarmless.end()) {
-      return FailCommand("UNSUPPORTED",
+      return FailCommand(FailureCode::kUnsupported,
                          fmt::format("'{} {}' is not handled in a dry run", interpreter, word),
                          "give the script's file, or -m and the name of its module");
     }
   }
-  return FailCommand("USAGE", "'" + interpreter + "' is given no script",
+  return FailCommand(FailureCode::kUsage, "'" + interpreter + "' is given no script",
                      "msrun --sim_level=1 " + interpreter + " net.py");
 }
 
@@ -269,7 +278,7 @@ Result<ScriptCall> ScriptCallOf(const MsrunOptions& options) {
     return call;
   }
   if (call.args.empty()) {
-    return FailCommand("USAGE", "'" + options.script + "' is given no script",
+    return FailCommand(FailureCode::kUsage, "'" + options.script + "' is given no script",
                        "msrun --sim_level=1 " + options.script + " net.py");
   }
   DRYDOCK_TRY(const std::size_t flags, SkipInterpreterFlags(options.script, call.args));
@@ -280,18 +289,24 @@ Result<ScriptCall> ScriptCallOf(const MsrunOptions& options) {
   return call;
 }
 
-Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context,
-                          std::optional<strategies::JobConfig>& settings_of_failure) {
+tl::expected<LoadedJob, LoadFailure> LoadJobOrSettings(const MsrunOptions& options,
+                                                       const Context& context) {
   DRYDOCK_TRY(const ScriptCall call, ScriptCallOf(options));
   DRYDOCK_TRY(LoadedJob job, options.script.ends_with(".json")
-                                 ? LoadDocument(options, options.script)
-                                 : LoadFromScript(options, call, context, settings_of_failure));
+                                 ? OrFailure(LoadDocument(options, options.script))
+                                 : LoadFromScript(options, call, context));
   if (options.compat) {
     job.compat_from = options.compat_from;
   }
   DRYDOCK_RETURN_IF_ERROR(ApplyFlags(options, job));
   DRYDOCK_RETURN_IF_ERROR(CheckFleetSize(job.settings.world_size));
   return job;
+}
+
+Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context) {
+  return LoadJobOrSettings(options, context).map_error([](LoadFailure failure) {
+    return std::move(failure.error);
+  });
 }
 
 Result<LoadedJob> LoadRecomputed(const MsrunOptions& options, const Context& context,

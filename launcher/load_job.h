@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -34,6 +35,14 @@ struct LoadedJob {
   std::optional<Recording> recording = {};  ///< Of a script, if it may be compiled once more.
 };
 
+/// Why there is no job.
+struct LoadFailure {
+  // NOLINTNEXTLINE(google-explicit-constructor): an error is a failure of which no more is known
+  LoadFailure(Error why) : error(std::move(why)) {}
+  Error error;
+  std::optional<strategies::JobConfig> settings = {};  ///< What a script that failed had set.
+};
+
 /// Which file is to be run by which interpreter.
 struct ScriptCall {
   std::string python = {};  ///< Empty: found in PATH.
@@ -53,9 +62,11 @@ struct ScriptCall {
 /// that override what it says.
 /// @error NO_SCRIPT    missing, a folder or not readable
 /// @error kInvalidArgument, kUnsupported  what is wrong with the network; has a place
-/// @param settings_of_failure  what a script that fails had set; nullopt if that is unknown
-[[nodiscard]] Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context,
-                                        std::optional<strategies::JobConfig>& settings_of_failure);
+[[nodiscard]] tl::expected<LoadedJob, LoadFailure> LoadJobOrSettings(const MsrunOptions& options,
+                                                                     const Context& context);
+
+/// LoadJob for those who do not ask what a script that failed had set.
+[[nodiscard]] Result<LoadedJob> LoadJob(const MsrunOptions& options, const Context& context);
 
 /// The job of a recording once more, with recompute() of its layers: the script does not run again.
 [[nodiscard]] Result<LoadedJob> LoadRecomputed(const MsrunOptions& options, const Context& context,

@@ -14,24 +14,46 @@ Result<InstallPaths> OwnFiles() {
   for (const std::string& path : {paths.trace_library, paths.python_folder}) {
     std::error_code error;
     if (!std::filesystem::exists(path, error)) {
-      return FailCommand("NO_TRACER", path + " is missing, without which no script can be traced",
+      return FailCommand(FailureCode::kNoTracer,
+                         path + " is missing, without which no script can be traced",
                          "install drydock again, or give a graph document (*.json)");
     }
   }
   return paths;
 }
 
-/// Begins the tracer's warnings about what it leaves out.
-constexpr std::string_view kLimitPrefix = "unsupported: ";
-
-/// Begins the tracer's report of a script that failed after its network.
-constexpr std::string_view kFailedPrefix = "failed: ";
-
-/// Begins the tracer's report of a parallel mode without init().
-constexpr std::string_view kNoInitPrefix = "no-init: ";
-
 strategies::Diagnostic NotModelled(std::string text) {
-  return {.code = "not-modelled", .text = std::move(text), .unsupported = true};
+  return {
+      .code = "not-modelled", .text = std::move(text), .kind = strategies::DiagnosticKind::kLimit};
+}
+
+/// In front of a warning on the terminal.
+std::string_view LabelOf(sim::TraceWarning::Kind kind) {
+  switch (kind) {
+    case sim::TraceWarning::Kind::kLimit:
+      return "unsupported: ";
+    case sim::TraceWarning::Kind::kNoInit:
+      return "no-init: ";
+    case sim::TraceWarning::Kind::kFailure:
+    case sim::TraceWarning::Kind::kNote:
+      break;
+  }
+  return "";
+}
+
+strategies::Diagnostic DiagnosticOf(const sim::TraceWarning& warning) {
+  switch (warning.kind) {
+    case sim::TraceWarning::Kind::kFailure:
+      return {.code = "script-failed",
+              .text = warning.text,
+              .kind = strategies::DiagnosticKind::kFailure};
+    case sim::TraceWarning::Kind::kNoInit:
+      return {.code = "no-init", .text = warning.text};
+    case sim::TraceWarning::Kind::kLimit:
+    case sim::TraceWarning::Kind::kNote:
+      break;
+  }
+  return NotModelled(warning.text);
 }
 
 std::vector<std::string> Assignments(const Environment& environment) {
@@ -59,8 +81,9 @@ std::string LeftOutText(const std::string& script, const sim::TraceOutcome& outc
 
 }  // namespace
 
-Result<TracedScript> TraceForJob(const MsrunOptions& options, const ScriptCall& call,
-                                 const Context& context, std::string& settings_of_failure) {
+tl::expected<TracedScript, sim::TraceFailure> TraceForJob(const MsrunOptions& options,
+                                                          const ScriptCall& call,
+                                                          const Context& context) {
   DRYDOCK_TRY(const InstallPaths paths, OwnFiles());
   const bool single_rank = options.sim_rank_id >= 0;
   TracedScript traced;
@@ -82,27 +105,17 @@ Result<TracedScript> TraceForJob(const MsrunOptions& options, const ScriptCall& 
                         .recompute_layers = options.recompute_layers,
                         .progress_file = options.progress_file,
                         .trace_library = paths.trace_library,
-                        .python_folder = paths.python_folder},
-                       &settings_of_failure));
+                        .python_folder = paths.python_folder}));
   if (traced.outcome.classes.empty()) {
-    return FailCommand("NOTHING_TRACED", "'" + call.script + "' computed nothing");
+    return FailCommand(FailureCode::kNothingTraced, "'" + call.script + "' computed nothing");
   }
   if (options.trial) {
     return traced;  // Its warnings are said already.
   }
-  for (const std::string& warning : traced.outcome.warnings) {
-    if (warning.starts_with(kFailedPrefix)) {
-      traced.limits.push_back(
-          {.code = std::string(kScriptFailed), .text = warning.substr(kFailedPrefix.size())});
-      context.log.Warning(traced.limits.back().text);
-      continue;
-    }
-    if (warning.starts_with(kNoInitPrefix)) {
-      traced.limits.push_back({.code = "no-init", .text = warning.substr(kNoInitPrefix.size())});
-    }
-    context.log.Warning(warning);
-    if (warning.starts_with(kLimitPrefix)) {
-      traced.limits.push_back(NotModelled(warning.substr(kLimitPrefix.size())));
+  for (const sim::TraceWarning& warning : traced.outcome.warnings) {
+    context.log.Warning(std::string(LabelOf(warning.kind)) + warning.text);
+    if (warning.kind != sim::TraceWarning::Kind::kNote) {
+      traced.limits.push_back(DiagnosticOf(warning));
     }
   }
   if (const std::string text = LeftOutText(call.script, traced.outcome); !text.empty()) {

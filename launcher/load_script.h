@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -13,9 +12,6 @@
 
 namespace drydock::launcher {
 
-/// Code of the diagnostic of a script that failed after its network was recorded.
-inline constexpr std::string_view kScriptFailed = "script-failed";
-
 /// What running a script under the tracer gave.
 struct TracedScript {
   sim::TraceOutcome outcome = {};                   ///< With one class at least.
@@ -24,9 +20,8 @@ struct TracedScript {
 
 /// Runs the script under the tracer.
 /// @error  what the script did wrong (has a place), or what it needs that is not handled
-/// @param settings_of_failure  what the script had set if it fails (sim::SettingsOf)
-[[nodiscard]] Result<TracedScript> TraceForJob(const MsrunOptions& options, const ScriptCall& call,
-                                               const Context& context,
-                                               std::string& settings_of_failure);
+[[nodiscard]] tl::expected<TracedScript, sim::TraceFailure> TraceForJob(const MsrunOptions& options,
+                                                                        const ScriptCall& call,
+                                                                        const Context& context);
 
 }  // namespace drydock::launcher

@@ -21,7 +21,8 @@ namespace {
 constexpr mode_t kLogRights = 0600;
 
 tl::unexpected<Error> FailLog(const std::string& path, const std::string& reason) {
-  return FailCommand("LOG_DIR", path + ": " + reason, "choose another folder with --log_dir");
+  return FailCommand(FailureCode::kLogDir, path + ": " + reason,
+                     "choose another folder with --log_dir");
 }
 
 std::string SystemText(int number) {

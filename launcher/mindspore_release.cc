@@ -175,7 +175,7 @@ Result<sim::MetadataAnswerRule> MetadataAnswersFor(const std::string& named,
   if (!named.empty()) {
     const auto version = sim::ParseProtocolVersion(named);
     if (!version) {
-      return FailCommand("USAGE", "'" + named + "' is not a release of MindSpore",
+      return FailCommand(FailureCode::kUsage, "'" + named + "' is not a release of MindSpore",
                          "give a release such as 2.7.0");
     }
     return sim::ReferenceRules(*version).metadata_answers;

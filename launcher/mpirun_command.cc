@@ -131,7 +131,7 @@ Result<std::string> OtherMachine(const std::vector<HostSlots>& hosts, bool from_
     }
     const auto addresses = ResolveHost(host.name);
     if (!addresses) {
-      return FailCommand("RESOLVE", "host " + addresses.error().message,
+      return FailCommand(FailureCode::kResolve, "host " + addresses.error().message,
                          "check the names of --host or --hostfile");
     }
     if (std::ranges::none_of(*addresses,
@@ -241,7 +241,7 @@ class MpirunCommand : public Command {
  private:
   [[nodiscard]] Status CheckWords(const FlagSet& flags) const {
     if (std::ranges::find(flags.rest(), ":") != flags.rest().end()) {
-      return FailCommand("UNSUPPORTED", "several programs in one job (':')",
+      return FailCommand(FailureCode::kUnsupported, "several programs in one job (':')",
                          "call Open MPI's own mpirun");
     }
     if (flags.rest().empty()) {

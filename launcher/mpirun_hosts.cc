@@ -92,7 +92,8 @@ Result<HostLine> ReadLine(std::string_view line) {
 }
 
 tl::unexpected<Error> FailLine(const std::string& path, std::size_t number, std::string what) {
-  return FailCommand("USAGE", path + ":" + std::to_string(number) + ": " + std::move(what),
+  return FailCommand(FailureCode::kUsage,
+                     path + ":" + std::to_string(number) + ": " + std::move(what),
                      "lines are like: node1 slots=8");
 }
 
@@ -108,12 +109,12 @@ Result<std::vector<HostSlots>> ParseHostList(std::string_view text) {
         ':', std::min(entry.rfind(']'), entry.size()) == entry.size() ? 0 : entry.rfind(']'));
     const std::string_view name = entry.substr(0, name_end);
     if (name.empty()) {
-      return FailCommand("USAGE", "argument --host: a name is empty in '" + whole + "'",
+      return FailCommand(FailureCode::kUsage, "argument --host: a name is empty in '" + whole + "'",
                          "write --host=node1:8,node2:8");
     }
     if (name.size() > kMostNameBytes) {
       return FailCommand(
-          "USAGE",
+          FailureCode::kUsage,
           "argument --host: '" + OneLine(name, kShownNameBytes) + "' is not the name of a host",
           "write --host=node1:8,node2:8");
     }
@@ -121,7 +122,7 @@ Result<std::vector<HostSlots>> ParseHostList(std::string_view text) {
     if (name_end != std::string_view::npos) {
       const auto given = ReadSlots(entry.substr(name_end + 1));
       if (!given) {
-        return FailCommand("USAGE", "argument --host: " + given.error().message,
+        return FailCommand(FailureCode::kUsage, "argument --host: " + given.error().message,
                            "write --host=node1:8,node2:8");
       }
       slots = *given;
@@ -163,7 +164,8 @@ Result<std::vector<HostSlots>> ParseHostfile(std::string_view text, const std::s
     said_in = read->slots || read->max_slots ? number : 0;
   }
   if (hosts.empty()) {
-    return FailCommand("USAGE", path + ": no host in it", "lines are like: node1 slots=8");
+    return FailCommand(FailureCode::kUsage, path + ": no host in it",
+                       "lines are like: node1 slots=8");
   }
   return hosts;
 }

@@ -73,7 +73,8 @@ Result<std::vector<std::string>> TranslateMpirunWords(std::span<const std::strin
     } else {
       for (std::size_t left = ValuesOf(name, flags); left > 0; --left, ++at) {
         if (at == words.size()) {
-          return FailCommand("USAGE", "argument " + words[at - 1] + ": its value is missing");
+          return FailCommand(FailureCode::kUsage,
+                             "argument " + words[at - 1] + ": its value is missing");
         }
         text.append("=").append(words[at]);
       }

@@ -57,7 +57,8 @@ Result<ExitCode> MsrunCommand::Run(const FlagSet& flags, const Context& context)
 
 Result<ExitCode> MsrunCommand::ListOperators(const FlagSet& flags, const Context& context) const {
   if (!flags.rest().empty()) {
-    return FailCommand("USAGE", "--list_operators takes no script: " + flags.rest().front());
+    return FailCommand(FailureCode::kUsage,
+                       "--list_operators takes no script: " + flags.rest().front());
   }
   context.out << answers_.operators(options_.json);
   return ExitCode::kOk;

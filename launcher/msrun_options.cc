@@ -371,7 +371,7 @@ Status CheckTail(const std::string& list, std::optional<std::int64_t> worker_num
 
 Status CheckFleetSize(std::int64_t ranks) {
   if (ranks > sim::kMaxFleetWorkers) {
-    return FailCommand("UNSUPPORTED",
+    return FailCommand(FailureCode::kUnsupported,
                        "a job of " + std::to_string(ranks) + " ranks: at most " +
                            std::to_string(sim::kMaxFleetWorkers) + " ranks can be simulated",
                        "use fewer ranks");
@@ -489,8 +489,9 @@ Status CheckRealStart(const MsrunOptions& o, const FlagSet& flags) {
         "add --join=True");
   }
   if (o.script_port != -1 && (o.script_port < 1024 || o.script_port > 65535)) {
-    return FailCommand("PORT_RANGE", "argument --script_port: " + std::to_string(o.script_port) +
-                                         " is not from 1024 to 65535");
+    return FailCommand(
+        FailureCode::kPortRange,
+        "argument --script_port: " + std::to_string(o.script_port) + " is not from 1024 to 65535");
   }
   if (o.node_rank < -1) {
     return FailUsage("argument --node_rank: must be -1 or a node's index, but it is " +
@@ -551,7 +552,7 @@ Result<MsrunOptions> FinishMsrunOptions(MsrunOptions options, const FlagSet& fla
   const bool any_port = options.master_port == 0 && options.sim_level < 0 &&
                         options.local_worker_num == options.worker_num;
   if (!any_port && (options.master_port < 1024 || options.master_port > 65535)) {
-    return FailCommand("PORT_RANGE",
+    return FailCommand(FailureCode::kPortRange,
                        "argument --master_port: " + std::to_string(options.master_port) +
                            " is not from 1024 to 65535");
   }

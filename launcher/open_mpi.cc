@@ -26,7 +26,7 @@ constexpr std::int64_t kOldestMajor = 3;
 constexpr std::size_t kMostVersionBytes = 4096;
 
 Error NoMpi(std::string message) {
-  return FailCommand("NO_MPI", std::move(message),
+  return FailCommand(FailureCode::kNoMpi, std::move(message),
                      "install Open MPI (Debian: openmpi-bin), or run msrun on every node")
       .value();
 }

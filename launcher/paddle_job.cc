@@ -69,11 +69,11 @@ Status TakeOwnProcesses(PaddleJob& job, const std::vector<std::string>& own_addr
     for (const std::string& endpoint : *list) {
       const std::int64_t port = PortOf(endpoint);
       if (port < 1 || port > 65535 || HostOf(endpoint).empty()) {
-        return FailCommand("USAGE", "'" + endpoint + "' is not an address with a port",
+        return FailCommand(FailureCode::kUsage, "'" + endpoint + "' is not an address with a port",
                            "write endpoints like 192.0.2.1:6170");
       }
       if (!seen.insert(endpoint).second) {
-        return FailCommand("USAGE", "endpoint " + endpoint + " is given twice",
+        return FailCommand(FailureCode::kUsage, "endpoint " + endpoint + " is given twice",
                            "give each process a port of its own");
       }
     }
@@ -82,7 +82,7 @@ Status TakeOwnProcesses(PaddleJob& job, const std::vector<std::string>& own_addr
   TakeRole(job.trainers, PaddleRole::kTrainer, own_addresses, job);
   TakeRole(job.heter_trainers, PaddleRole::kHeterTrainer, own_addresses, job);
   if (job.own.empty()) {
-    return FailCommand("USAGE", "no endpoint of the job has an address of this machine",
+    return FailCommand(FailureCode::kUsage, "no endpoint of the job has an address of this machine",
                        "check --servers and --workers");
   }
   return {};

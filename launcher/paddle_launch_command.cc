@@ -354,7 +354,8 @@ class PaddleLaunchCommand : public Command {
       return TakeAddresses(ips, environment);
     }
     if (request_.master.starts_with("etcd://")) {
-      return FailCommand("UNSUPPORTED", "a master in etcd", "give one as --master=IP:PORT");
+      return FailCommand(FailureCode::kUnsupported, "a master in etcd",
+                         "give one as --master=IP:PORT");
     }
     const auto nodes = ReadIntWord(request_.nodes);
     if (!nodes || *nodes < 1) {

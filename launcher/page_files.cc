@@ -94,7 +94,8 @@ Result<reports::PageRun> ReadRun(const std::string& folder) {
     auto text = ReadFile(PathIn(folder, name), kMostReportBytes);
     if (!text || text->find("\"drydock.") == std::string::npos) {
       if (run.reports.empty()) {
-        return FailCommand("NO_REPORTS", PathIn(folder, name) + " is not there, or is not a report",
+        return FailCommand(FailureCode::kNoReports,
+                           PathIn(folder, name) + " is not there, or is not a report",
                            "give the folder of a dry run: msrun --sim_level=1 --log_dir=DIR ...");
       }
       continue;

@@ -43,7 +43,7 @@ Result<sim::TrainingJob> JobOf(const PlanOptions& options, const std::string& mo
                                const sim::HardwareProfile& hardware) {
   const Result<std::string> text = ReadFile(model_file, sim::kMaxDescriptionBytes);
   if (!text) {
-    return FailCommand("USAGE", text.error().message,
+    return FailCommand(FailureCode::kUsage, text.error().message,
                        "give a config.json, a mindformers YAML file or Megatron arguments");
   }
   sim::TrainingJob job;
@@ -51,7 +51,8 @@ Result<sim::TrainingJob> JobOf(const PlanOptions& options, const std::string& mo
   job.model.name = job.model.name.empty() ? model_file : job.model.name;
   job.sequence = options.sequence > 0 ? options.sequence : job.model.sequence;
   if (job.sequence == 0) {
-    return FailCommand("USAGE", "the model description does not say how long a sample is",
+    return FailCommand(FailureCode::kUsage,
+                       "the model description does not say how long a sample is",
                        "give --sequence, in tokens");
   }
   job.global_batch = options.batch;
@@ -69,7 +70,8 @@ Result<sim::TrainingJob> JobOf(const PlanOptions& options, const std::string& mo
     job.memory_passes = 2;
   }
   if (options.attention != "fused" && options.attention != "plain") {
-    return FailCommand("USAGE", "argument --attention: '" + options.attention + "' is not known",
+    return FailCommand(FailureCode::kUsage,
+                       "argument --attention: '" + options.attention + "' is not known",
                        "'fused' and 'plain' are");
   }
   job.attention =
@@ -134,26 +136,27 @@ class PlanCommand : public Command {
  private:
   [[nodiscard]] Status Check(const FlagSet& flags) const {
     if (flags.rest().size() != 1) {
-      return FailCommand("USAGE", "expected one model description",
+      return FailCommand(FailureCode::kUsage, "expected one model description",
                          "drydock plan --devices 64 --batch 512 --sequence 4096 config.json");
     }
     if (options_.devices < 1 || options_.batch < 1) {
-      return FailCommand("USAGE", "--devices and --batch are needed, both at least 1",
+      return FailCommand(FailureCode::kUsage, "--devices and --batch are needed, both at least 1",
                          "drydock plan --devices 64 --batch 512 " + flags.rest().front());
     }
     if (options_.sequence < 0 || options_.devices_per_node < 0) {
-      return FailCommand("USAGE", "--sequence or --devices_per_node is negative",
+      return FailCommand(FailureCode::kUsage, "--sequence or --devices_per_node is negative",
                          "leave the flag out for what the description and the profile say");
     }
     if (options_.top < 1 || options_.top > 1000) {
-      return FailCommand("USAGE", "--top is not between 1 and 1000",
+      return FailCommand(FailureCode::kUsage, "--top is not between 1 and 1000",
                          "leave the flag out for ten plans, or give --closed_form for none");
     }
     if (options_.threads < 0) {
-      return FailCommand("USAGE", "--threads is negative", "leave the flag out for all cores");
+      return FailCommand(FailureCode::kUsage, "--threads is negative",
+                         "leave the flag out for all cores");
     }
     if (options_.memory_gib < 0 || options_.memory_gib > (1 << 20)) {
-      return FailCommand("USAGE", "--memory is not between 0 and 1048576 GiB",
+      return FailCommand(FailureCode::kUsage, "--memory is not between 0 and 1048576 GiB",
                          "leave the flag out for what the profile says of the device");
     }
     return {};
@@ -182,7 +185,7 @@ class PlanCommand : public Command {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     if (found.best.empty()) {
       const sim::PlanFigures& least = found.plans[found.smallest];
-      return FailCommand("MEMORY_LIMIT",
+      return FailCommand(FailureCode::kMemoryLimit,
                          "none of " + std::to_string(found.plans.size()) + " plans fits into " +
                              BytesText(std::llround(limit)) + "; '" + PlanText(least.plan) +
                              "' needs least, " + BytesText(std::llround(least.peak_bytes)),
@@ -218,7 +221,7 @@ class PlanCommand : public Command {
       }
       least = least < 0 ? row.full->actual_bytes : std::min(least, row.full->actual_bytes);
     }
-    return FailCommand("MEMORY_LIMIT",
+    return FailCommand(FailureCode::kMemoryLimit,
                        "none of the " + std::to_string(report.best.size()) +
                            " plans that were compiled fits into " +
                            BytesText(std::llround(report.limit_bytes)) +

@@ -36,7 +36,7 @@ int ReportUnknown(const std::string& name, std::span<const std::string> names, C
         nearest.empty() ? "'drydock --help' lists the commands" : "did you mean '" + nearest + "'?";
   }
   const Error error =
-      FailCommand("USAGE", "'" + name + "' is not a command", std::move(hint)).value();
+      FailCommand(FailureCode::kUsage, "'" + name + "' is not a command", std::move(hint)).value();
   context.program = kSelf;
   return Report(error, context, err);
 }

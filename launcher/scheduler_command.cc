@@ -76,7 +76,7 @@ class SchedulerCommand : public Command {
 
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     if (!flags.rest().empty()) {
-      return FailCommand("USAGE", "unrecognized argument: " + flags.rest().front());
+      return FailCommand(FailureCode::kUsage, "unrecognized argument: " + flags.rest().front());
     }
     DRYDOCK_TRY(SchedulerServerOptions options, Options(flags, context.environment));
     if (options.tls) {
@@ -101,7 +101,7 @@ class SchedulerCommand : public Command {
                                                        const Environment& environment) const {
     Environment variables = environment;
     if (const auto role = Variable(environment, "MS_ROLE"); role && *role != "MS_SCHED") {
-      return FailCommand("USAGE", "MS_ROLE is '" + *role + "', this is the scheduler",
+      return FailCommand(FailureCode::kUsage, "MS_ROLE is '" + *role + "', this is the scheduler",
                          "set it to MS_SCHED or unset it");
     }
     if (!host_.empty()) {
@@ -115,7 +115,7 @@ class SchedulerCommand : public Command {
     }
     for (const char* name : {"MS_SCHED_HOST", "MS_SCHED_PORT", "MS_WORKER_NUM"}) {
       if (!Variable(variables, name)) {
-        return FailCommand("USAGE", std::string(name) + " is not set",
+        return FailCommand(FailureCode::kUsage, std::string(name) + " is not set",
                            "set it, or use the flag of that meaning (--help)");
       }
     }
@@ -134,7 +134,7 @@ class SchedulerCommand : public Command {
     bool is_left = false;  // all ranks have ended, and what they said last had time to arrive
     while (!IsOver(status.state) && !status.failure) {
       if (is_left) {
-        return FailCommand("RANK_LOST", "all ranks have ended without leaving the job",
+        return FailCommand(FailureCode::kRankLost, "all ranks have ended without leaving the job",
                            "look at their logs");
       }
       is_left = ranks.all_ended() && ranks.known() >= status.expected;
@@ -167,14 +167,14 @@ class SchedulerCommand : public Command {
     if (state == State::kBuildFailed) {
       const std::vector<std::int64_t> missing(status.missing_ranks.begin(),
                                               status.missing_ranks.end());
-      return FailCommand("BUILD_TIMEOUT",
+      return FailCommand(FailureCode::kBuildTimeout,
                          std::to_string(status.present) + " of " + std::to_string(status.expected) +
                              " members registered in time, missing ranks begin with " +
                              RangeText(missing),
                          "start the missing workers, or wait longer with MS_TOPO_TIMEOUT");
     }
     // Those that came back while the others were being told are not counted any more.
-    return FailCommand("RANK_LOST",
+    return FailCommand(FailureCode::kRankLost,
                        status.lost == 0 ? "a member was lost, and the others were told to end"
                                         : std::to_string(status.lost) + " members were lost",
                        "see the log for their node ids");

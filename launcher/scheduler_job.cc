@@ -26,7 +26,7 @@ Result<std::optional<std::int64_t>> Number(const Environment& environment, std::
   }
   const auto number = ReadIntWord(*text);
   if (!number || *number < least || *number > most) {
-    return FailCommand("USAGE",
+    return FailCommand(FailureCode::kUsage,
                        std::string(name) + "='" + *text + "' is not a number from " +
                            std::to_string(least) + " to " + std::to_string(most),
                        "set it to the same value in all processes of the job");
@@ -80,7 +80,7 @@ Status ReadPlace(const Environment& environment, Endpoint& bind) {
   }
   DRYDOCK_TRY(const auto port, Number(environment, "MS_SCHED_PORT", 0, kMaxPort));
   if (port && *port != 0 && *port < kMinPort) {
-    return FailCommand("PORT_RANGE",
+    return FailCommand(FailureCode::kPortRange,
                        "MS_SCHED_PORT=" + std::to_string(*port) + " is not from 1024 to 65535",
                        "choose a free port of that range");
   }

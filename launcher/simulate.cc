@@ -72,11 +72,11 @@ Result<sim::WorkspaceTable> LoadWorkspaces(const std::string& file) {
   constexpr std::size_t kMaxTableBytes = std::size_t{1} << 28;
   const auto text = ReadFile(file, kMaxTableBytes);
   if (!text) {
-    return FailCommand("WORKSPACES", "argument --workspaces: " + text.error().message);
+    return FailCommand(FailureCode::kWorkspaces, "argument --workspaces: " + text.error().message);
   }
   Result<sim::WorkspaceTable> table = sim::ParseWorkspaceTable(*text, file);
   if (!table) {
-    table.error().reason = "WORKSPACES";
+    return tl::unexpected(WithCode(std::move(table).error(), FailureCode::kWorkspaces));
   }
   return table;
 }
@@ -183,7 +183,8 @@ Result<OutputFolder> ClaimFolder(const MsrunOptions& options, const Context& con
 
 Status WriteSqlite(const reports::ReportSet& set, const std::string& path) {
   if (!MayReplace(path)) {
-    return FailCommand("REPORT_WRITE", path + " is there already and is not a report of ours",
+    return FailCommand(FailureCode::kReportWrite,
+                       path + " is there already and is not a report of ours",
                        "move it away, or choose another folder with --log_dir");
   }
   return WriteDatabase(path, reports::DatabaseSql(set));
@@ -265,13 +266,14 @@ bool IsAboutTheJob(const Error& error) {
 
 Status CheckStrict(const std::vector<strategies::Diagnostic>& diagnostics) {
   for (const strategies::Diagnostic& diagnostic : diagnostics) {
-    if (diagnostic.code == kScriptFailed) {
-      return FailCommand("SCRIPT", diagnostic.text, "leave --strict out to go on without it");
+    if (diagnostic.kind == strategies::DiagnosticKind::kFailure) {
+      return FailCommand(FailureCode::kScript, diagnostic.text,
+                         "leave --strict out to go on without it");
     }
-    if (diagnostic.unsupported) {
-      Error error =
-          FailCommand("UNSUPPORTED", diagnostic.text, "leave --strict out to go on without it")
-              .value();
+    if (diagnostic.kind == strategies::DiagnosticKind::kLimit) {
+      Error error = FailCommand(FailureCode::kUnsupported, diagnostic.text,
+                                "leave --strict out to go on without it")
+                        .value();
       error.code = ErrorCode::kUnsupported;
       error.place = diagnostic.first_place;
       return tl::unexpected(std::move(error));
@@ -294,7 +296,8 @@ Status CheckStrict(const sim::DryRunResult& result) {
 Result<ExitCode> Verdict(const sim::DryRunResult& result, const reports::ReportSet& set,
                          const LoadedJob& job, const MsrunOptions& options) {
   if (!result.agreement.holds) {
-    return FailCommand("STRATEGY", "the ranks disagree: " + result.agreement.first_conflict,
+    return FailCommand(FailureCode::kStrategy,
+                       "the ranks disagree: " + result.agreement.first_conflict,
                        job.rank_asks.empty() || result.job.classes.size() == 1
                            ? ""
                            : "ranks of a group that issue different collectives wait for each "
@@ -306,9 +309,9 @@ Result<ExitCode> Verdict(const sim::DryRunResult& result, const reports::ReportS
   }
   if (options.fail_on_memory && set.memory && !set.memory->fits) {
     const auto& worst = set.memory->classes[static_cast<std::size_t>(set.memory->heaviest)];
-    return FailCommand("MEMORY_LIMIT", "ranks " + worst.ranks + " need " +
-                                           BytesText(worst.actual_peak_bytes) + ", a device has " +
-                                           BytesText(worst.limit_bytes));
+    return FailCommand(FailureCode::kMemoryLimit,
+                       "ranks " + worst.ranks + " need " + BytesText(worst.actual_peak_bytes) +
+                           ", a device has " + BytesText(worst.limit_bytes));
   }
   return ExitCode::kOk;
 }
@@ -318,7 +321,7 @@ Status CheckChosenRank(const MsrunOptions& options, const LoadedJob& job) {
     return {};
   }
   return FailCommand(
-      "USAGE",
+      FailureCode::kUsage,
       "argument --sim_rank_id: rank " + std::to_string(options.sim_rank_id) + " is not in the job",
       "ranks are 0 to " + std::to_string(job.settings.world_size - 1));
 }
@@ -383,17 +386,17 @@ Result<ExitCode> SimulateIn(const OutputFolder& folder, const MsrunOptions& opti
   progress.Say("running " + options.script);
   MsrunOptions watched = options;
   watched.progress_file = progress.NotesFile();
-  std::optional<strategies::JobConfig> settings;
-  Result<LoadedJob> job = LoadJob(watched, context, settings);
+  auto job = LoadJobOrSettings(watched, context);
   if (!job) {
-    if (!IsAboutTheJob(job.error())) {
-      return tl::unexpected(std::move(job).error());
+    auto& [error, settings] = job.error();
+    if (!IsAboutTheJob(error)) {
+      return tl::unexpected(std::move(error));
     }
     LoadedJob unknown{.subject = options.script, .compat_from = "default"};
     unknown.settings_known = settings.has_value();
     unknown.settings = settings.value_or(strategies::JobConfig{.world_size = options.worker_num});
     progress.End();
-    return Reject(std::move(job).error(), unknown, options, context, folder.writable);
+    return Reject(std::move(error), unknown, options, context, folder.writable);
   }
   DRYDOCK_RETURN_IF_ERROR(CheckChosenRank(options, *job));
   DRYDOCK_TRY(const sim::DryRunOptions dry_run, DryRunOptionsOf(options, *job));

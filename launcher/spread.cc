@@ -101,7 +101,7 @@ Status CheckIsFirst(const SpreadPlace& place, const HostFacts& host, const Msrun
   if (place.host > 0 || host.is_master) {
     return {};
   }
-  return FailCommand("USAGE",
+  return FailCommand(FailureCode::kUsage,
                      "host 0 (" + host.host_name + ") does not have the address " +
                          options.master_addr + " (" + host.master_ip + ")",
                      "give the address of host 0 with --master_addr on all hosts");
@@ -138,16 +138,16 @@ Result<std::unique_ptr<Spread>> Spread::Open(const MsrunOptions& options, const 
 
 /// What news of the cluster mean where there are hosts instead of nodes.
 Status Spread::MeaningOf(const Error& error) const {
-  const std::string code = CodeOf(error);
-  if (code == "RANK_FAILED") {
-    return FailCommand("HOST_FAILED", error.message);
+  const FailureCode code = FailureCodeOf(error);
+  if (code == FailureCode::kRankFailed) {
+    return FailCommand(FailureCode::kHostFailed, error.message);
   }
   const auto forming = cluster_->Forming();
-  if (code == "BUILD_TIMEOUT" && forming && !forming->missing.empty()) {
+  if (code == FailureCode::kBuildTimeout && forming && !forming->missing.empty()) {
     const std::int64_t host =
         HostOfRank(forming->missing.front(), place_.hosts, options_.worker_num);
     const SpreadPlace share = ShareOf(host, place_.hosts, options_.worker_num);
-    return FailCommand("BUILD_TIMEOUT",
+    return FailCommand(FailureCode::kBuildTimeout,
                        "host " + std::to_string(host) + " of " + std::to_string(place_.hosts) +
                            " (ranks " + std::to_string(share.first_rank) + " to " +
                            std::to_string(share.first_rank + share.rank_count - 1) +
@@ -220,7 +220,7 @@ void Spread::Note(const std::vector<SpreadHost>& hosts) {
 
 Status Spread::Play(const reports::ReportSet& set, const strategies::JobProgram& job) {
   if (job.config.world_size != options_.worker_num) {
-    return FailCommand("USAGE",
+    return FailCommand(FailureCode::kUsage,
                        "argument --sim_spread: the graph is one of " +
                            std::to_string(job.config.world_size) + " ranks, and the hosts play " +
                            std::to_string(options_.worker_num),
@@ -249,7 +249,7 @@ Status Spread::Play(const reports::ReportSet& set, const strategies::JobProgram&
 }
 
 void Spread::Tell(const Error& error) {
-  const bool knows_from_others = CodeOf(error) == "HOST_FAILED";
+  const bool knows_from_others = FailureCodeOf(error) == FailureCode::kHostFailed;
   if (over_ || (knows_from_others && place_.host > 0)) {
     return;
   }

@@ -71,22 +71,23 @@ Result<SpreadPlace> SpreadPlaceOf(const MsrunOptions& options) {
     host = options.outer->index;
   }
   if (hosts > options.worker_num) {
-    return FailCommand("USAGE",
+    return FailCommand(FailureCode::kUsage,
                        "argument --sim_spread: " + std::to_string(hosts) + " hosts play " +
                            std::to_string(options.worker_num) + " ranks: some would have none",
                        "start fewer hosts, or give --worker_num");
   }
   if (host < 0) {
-    return FailCommand("USAGE",
+    return FailCommand(FailureCode::kUsage,
                        "argument --sim_spread: which of the " + std::to_string(hosts) +
                            " hosts (--worker_num / --local_worker_num) this is has to be known",
                        "give --node_rank=0 to " + std::to_string(hosts - 1) +
                            ", or start msrun by mpirun or srun");
   }
   if (host >= hosts) {
-    return FailCommand("USAGE", "argument --node_rank: host " + std::to_string(host) +
-                                    " is beyond the " + std::to_string(hosts) +
-                                    " hosts that --worker_num and --local_worker_num make");
+    return FailCommand(FailureCode::kUsage,
+                       "argument --node_rank: host " + std::to_string(host) + " is beyond the " +
+                           std::to_string(hosts) +
+                           " hosts that --worker_num and --local_worker_num make");
   }
   return ShareOf(host, hosts, options.worker_num);
 }
@@ -115,7 +116,7 @@ Status CompareHosts(const std::vector<SpreadHost>& hosts) {
       const auto [other_name, found] = Parted(other_line);
       const std::string what = name == other_name ? name : "what they tell of their run";
       return FailCommand(
-          "HOSTS_DIFFER",
+          FailureCode::kHostsDiffer,
           fmt::format("{} and {} differ in the {}: {} there, {} here", Named(i, hosts[i]),
                       Named(0, hosts.front()), what, found, expected),
           what == kResult ? kOtherResult : "");

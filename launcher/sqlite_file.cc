@@ -72,7 +72,7 @@ class Sqlite {
 Status WriteDatabase(const std::string& path, const std::string& statements) {
   const Sqlite library;
   if (!library.IsThere()) {
-    return FailCommand("NO_SQLITE", "libsqlite3.so.0 is not there",
+    return FailCommand(FailureCode::kNoSqlite, "libsqlite3.so.0 is not there",
                        "install SQLite's library (Debian: libsqlite3-0), or export csv");
   }
   const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
@@ -83,7 +83,7 @@ Status WriteDatabase(const std::string& path, const std::string& statements) {
   }
   if (!trouble.empty()) {
     ::unlink(temporary.c_str());
-    return FailCommand("REPORT_WRITE", path + ": " + trouble,
+    return FailCommand(FailureCode::kReportWrite, path + ": " + trouble,
                        "choose another folder with --log_dir");
   }
   return {};

@@ -21,7 +21,8 @@ namespace drydock::launcher {
 namespace {
 
 Error MissingDrydock(const std::string& what) {
-  return FailCommand("NO_TRACER", what + "; dry runs and jobs with TLS or a secret need it",
+  return FailCommand(FailureCode::kNoTracer,
+                     what + "; dry runs and jobs with TLS or a secret need it",
                      "install drydock again; a copy of msrun alone only starts ranks")
       .value();
 }

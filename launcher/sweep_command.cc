@@ -113,7 +113,7 @@ class SweepCommand : public Command {
 
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     if (flags.rest().size() != 1) {
-      return FailCommand("USAGE", "expected one file with a job in each line",
+      return FailCommand(FailureCode::kUsage, "expected one file with a job in each line",
                          "drydock sweep jobs.jsonl");
     }
     const std::string& file = flags.rest().front();
@@ -165,7 +165,8 @@ class SweepCommand : public Command {
              << std::endl;  // each line is kept, whatever ends this process
     }
     if (!output) {
-      return FailCommand("REPORT_WRITE", "'" + PathIn(folder, name) + "' cannot be written");
+      return FailCommand(FailureCode::kReportWrite,
+                         "'" + PathIn(folder, name) + "' cannot be written");
     }
     context.out << open.size() << " answered, " << failed << " of them with an error, "
                 << lines.size() << " in all\n";
@@ -188,7 +189,7 @@ class SweepCommand : public Command {
     }
     context.out << merged;
     if (left > 0) {
-      return FailCommand("RANK_FAILED",
+      return FailCommand(FailureCode::kRankFailed,
                          std::to_string(left) + " of " + std::to_string(lines.size()) +
                              " jobs have no answer yet: lines" + missing +
                              (left > 10 ? " ..." : ""),

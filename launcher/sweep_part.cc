@@ -34,7 +34,7 @@ std::optional<std::int64_t> Number(const Environment& environment, std::string_v
 
 Result<SweepPart> Checked(std::int64_t index, std::int64_t count, std::string_view from) {
   if (count < 1 || index < 0 || index >= count) {
-    return FailCommand("USAGE",
+    return FailCommand(FailureCode::kUsage,
                        std::string(from) + " says part " + std::to_string(index) + " of " +
                            std::to_string(count) + ", which does not exist",
                        "parts are 0 to count - 1: --part=0/4");
@@ -53,7 +53,7 @@ Result<SweepPart> PartOf(const std::string& given, std::int64_t parts,
                                            ? Result<std::int64_t>(parts)
                                            : ReadIntWord(given.substr(slash + 1));
     if (!index || !count) {
-      return FailCommand("USAGE", "argument --part: '" + given + "' is not INDEX/COUNT",
+      return FailCommand(FailureCode::kUsage, "argument --part: '" + given + "' is not INDEX/COUNT",
                          "parts are 0 to count - 1: --part=0/4");
     }
     return Checked(*index, *count, "--part");
@@ -65,7 +65,7 @@ Result<SweepPart> PartOf(const std::string& given, std::int64_t parts,
     }
     const std::int64_t count = parts > 0 ? parts : Number(environment, kind.count).value_or(0);
     if (count == 0) {
-      return FailCommand("USAGE",
+      return FailCommand(FailureCode::kUsage,
                          std::string(kind.index) + " is set, but not how many parts there are",
                          "give --parts=N, as many as the job has completions");
     }

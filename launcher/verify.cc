@@ -53,8 +53,9 @@ Status Verify(const std::optional<strategies::TracedNetwork>& network,
   }
   DRYDOCK_TRY(const Verification found, Run(*network, job));
   if (!found.difference.empty()) {
-    return FailCommand("VERIFY", "after a step the ranks do not hold what one device computes: " +
-                                     found.difference);
+    return FailCommand(
+        FailureCode::kVerify,
+        "after a step the ranks do not hold what one device computes: " + found.difference);
   }
   if (!options.json && !options.quiet) {
     context.out << fmt::format(

@@ -15,7 +15,7 @@ class VersionCommand : public Command {
 
   [[nodiscard]] Result<ExitCode> Run(const FlagSet& flags, const Context& context) override {
     if (!flags.rest().empty()) {
-      return FailCommand("USAGE", "unrecognized argument: " + flags.rest().front());
+      return FailCommand(FailureCode::kUsage, "unrecognized argument: " + flags.rest().front());
     }
     if (!json_) {
       context.out << "drydock " << Version() << "\n";

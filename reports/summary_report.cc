@@ -137,7 +137,7 @@ std::vector<DiagnosticReport> ListDiagnostics(
     list.push_back({.code = diagnostic.code,
                     .text = diagnostic.text,
                     .count = diagnostic.count,
-                    .unsupported = diagnostic.unsupported,
+                    .unsupported = diagnostic.kind == strategies::DiagnosticKind::kLimit,
                     .place = ToPlaceReport(diagnostic.first_place)});
   }
   return list;

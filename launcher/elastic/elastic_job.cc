@@ -43,7 +43,8 @@ Result<std::int64_t> SecondsOf(const Environment& environment, const char* name,
   const auto text = Variable(environment, name);
   const auto value = text ? ReadIntWord(*text) : Result<std::int64_t>(otherwise);
   if (!value || *value < 0 || *value > 86400) {
-    return FailCommand("USAGE", std::string(name) + "='" + *text + "' is not a number of seconds");
+    return FailCommand(FailureCode::kUsage,
+                       std::string(name) + "='" + *text + "' is not a number of seconds");
   }
   return *value;
 }
@@ -83,11 +84,12 @@ class ElasticJob {
   /// What the environment and the flags say. @error USAGE
   Status Prepare() {
     if (request_.job_id.empty() || request_.np.empty()) {
-      return FailCommand("USAGE", "--elastic_server needs --job_id and --np",
+      return FailCommand(FailureCode::kUsage, "--elastic_server needs --job_id and --np",
                          "give --job_id=NAME and --np=N or --np=MIN:MAX");
     }
     if (request_.job_id.find('/') != std::string::npos) {
-      return FailCommand("USAGE", "argument --job_id: '" + request_.job_id + "' holds a slash");
+      return FailCommand(FailureCode::kUsage,
+                         "argument --job_id: '" + request_.job_id + "' holds a slash");
     }
     DRYDOCK_TRY(const EtcdAccess access, EtcdAccessOf(request_.server, context_.environment));
     DRYDOCK_RETURN_IF_ERROR(store_.Open(access));
@@ -103,13 +105,14 @@ class ElasticJob {
     rules_.settle_time = std::chrono::seconds(settle);
     if (request_.scale != 0 && range.least != range.most) {
       return FailCommand(
-          "USAGE",
+          FailureCode::kUsage,
           "argument --scale: the job has a range of nodes (--np=" + request_.np + ") already",
           "start or stop a node instead");
     }
     const auto addresses = ResolveHost(access.host);
     if (!addresses) {
-      return FailCommand("RESOLVE", "argument --elastic_server: " + addresses.error().message,
+      return FailCommand(FailureCode::kResolve,
+                         "argument --elastic_server: " + addresses.error().message,
                          "check the name of the machine that etcd runs on");
     }
     const std::string host =
@@ -279,14 +282,14 @@ class ElasticJob {
     }
     switch (finish_->status) {
       case static_cast<int>(ExitCode::kNotFormed):
-        return FailCommand("ETCD_UNREACHABLE", finish_->text, "look at etcd's log");
+        return FailCommand(FailureCode::kEtcdUnreachable, finish_->text, "look at etcd's log");
       case static_cast<int>(ExitCode::kUsage):
       case static_cast<int>(ExitCode::kPreflight):
       case static_cast<int>(ExitCode::kUnsupported):
         return static_cast<ExitCode>(finish_->status);  // the round's launcher has said why
       default:
         return FailCommand(
-            "RANK_FAILED", finish_->text,
+            FailureCode::kRankFailed, finish_->text,
             "its output is on its node in " + PathIn(request_.log_dir, "workerlog.*"));
     }
   }

@@ -68,7 +68,8 @@ Result<NodeRange> ReadNodeRange(const std::string& text) {
   const auto least = ReadIntWord(text.substr(0, colon));
   const auto most = colon == std::string::npos ? least : ReadIntWord(text.substr(colon + 1));
   if (!least || !most || *least < 1 || *most < *least || *most > kMostNodes) {
-    return FailCommand("USAGE", "argument --np: '" + text + "' is not a number of nodes",
+    return FailCommand(FailureCode::kUsage,
+                       "argument --np: '" + text + "' is not a number of nodes",
                        "write --np=2, or --np=2:4 for a job that may have 2 to 4 nodes");
   }
   return NodeRange{.least = *least, .most = *most};

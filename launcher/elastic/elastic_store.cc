@@ -82,7 +82,8 @@ Result<std::vector<EtcdEntry>> ElasticStore::FirstTree() {
   const TimePoint until = MonotonicNow() + kFirstPatience;
   while (true) {
     auto entries = etcd_.Tree(base_);
-    if (entries || CodeOf(entries.error()) != "ETCD_UNREACHABLE" || MonotonicNow() > until) {
+    if (entries || FailureCodeOf(entries.error()) != FailureCode::kEtcdUnreachable ||
+        MonotonicNow() > until) {
       return entries;
     }
     std::this_thread::sleep_for(kStorePause);  // a stop signal ends the process meanwhile
@@ -95,12 +96,12 @@ Status ElasticStore::CheckJob(const std::vector<EtcdEntry>& entries, const std::
   for (const EtcdEntry& entry : entries) {
     if (entry.key == base_ && entry.value == "1") {
       return FailCommand(
-          "USAGE",
+          FailureCode::kUsage,
           "the job '" + request_.job_id + "' has just ended, and its nodes are still leaving",
           "wait for them, or give another --job_id");
     }
     if (entry.key == key && !SameJob(entry.value, own)) {
-      return FailCommand("USAGE",
+      return FailCommand(FailureCode::kUsage,
                          "the job '" + request_.job_id + "' runs something else: " +
                              Short(entry.value) + ", here: " + Short(own),
                          "give another --job_id, or the same script and --np on all nodes");
@@ -129,7 +130,7 @@ Status ElasticStore::CheckNumber(const std::vector<EtcdEntry>& entries, ElasticR
   const bool is_allowed = before == 0 || request_.force || before == wanted ||
                           (request_.scale != 0 && before == rules.max_nodes);
   if (wanted < 1 || !is_allowed) {
-    return FailCommand("USAGE",
+    return FailCommand(FailureCode::kUsage,
                        "--np=" + request_.np + " and --scale=" + std::to_string(request_.scale) +
                            " make " + std::to_string(wanted) + " nodes, the job has " +
                            std::to_string(before),
@@ -160,7 +161,7 @@ Status ElasticStore::ReplaceDeadSelf(const std::vector<EtcdEntry>& entries) {
     }
     if (is_alive) {
       return FailCommand(
-          "USAGE",
+          FailureCode::kUsage,
           "the job '" + request_.job_id + "' has a node " + host_ + " already, and it lives",
           "give each node an address of its own with --host");
     }

@@ -68,7 +68,7 @@ int Connect(const std::string& host, const std::string& port, std::string& why) 
 
 tl::unexpected<Error> FailServer(std::string_view server) {
   return FailCommand(
-      "USAGE",
+      FailureCode::kUsage,
       "argument --elastic_server: '" + OneLine(server, 120) + "' is not one address with a port",
       "write --elastic_server=127.0.0.1:2379, or https://127.0.0.1:2379");
 }
@@ -86,7 +86,7 @@ Status TakeUser(const Environment& environment, EtcdAccess& access) {
     access.user.resize(colon);
   }
   if (access.user.empty() != access.password.empty()) {
-    return FailCommand("USAGE", "of ETCDCTL_USER and ETCDCTL_PASSWORD only one is set",
+    return FailCommand(FailureCode::kUsage, "of ETCDCTL_USER and ETCDCTL_PASSWORD only one is set",
                        "set ETCDCTL_USER=name:password");
   }
   return {};
@@ -180,7 +180,8 @@ std::string Talk(const Connection& connection, std::string_view request, std::st
 }
 
 tl::unexpected<Error> FailMaterial(const char* variable, const std::string& file) {
-  return FailCommand("TLS_MATERIAL", std::string(variable) + "=" + file + ": " + TlsText(),
+  return FailCommand(FailureCode::kTlsMaterial,
+                     std::string(variable) + "=" + file + ": " + TlsText(),
                      "give a readable file in PEM form");
 }
 
@@ -219,7 +220,8 @@ Result<EtcdAccess> EtcdAccessOf(std::string_view server, const Environment& envi
     return FailServer(server);
   }
   if (access.cert_file.empty() != access.key_file.empty()) {
-    return FailCommand("USAGE", "of ETCDCTL_CERT and ETCDCTL_KEY only one is set", "set both");
+    return FailCommand(FailureCode::kUsage, "of ETCDCTL_CERT and ETCDCTL_KEY only one is set",
+                       "set both");
   }
   DRYDOCK_RETURN_IF_ERROR(TakeUser(environment, access));
   return access;
@@ -231,7 +233,8 @@ namespace {
 Status CheckMaterial(const char* variable, const std::string& file) {
   const auto text = file.empty() ? Result<std::string>() : ReadFile(file, kMostMaterialBytes);
   return text ? Status()
-              : FailCommand("TLS_MATERIAL", std::string(variable) + "=" + text.error().message,
+              : FailCommand(FailureCode::kTlsMaterial,
+                            std::string(variable) + "=" + text.error().message,
                             "give a readable file in PEM form");
 }
 

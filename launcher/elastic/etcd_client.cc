@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kNotHttp = "is not HTTP";
 /// HTTP status of a token that is no longer valid.
-constexpr std::string_view kUnknownToken = "status 401";
+constexpr std::string_view kUnknownToken = "401";
 
 tl::unexpected<Error> FailAnswer(std::string_view what) {
   return Fail(ErrorCode::kProtocol, "not an answer of etcd: " + std::string(what));
@@ -71,14 +71,15 @@ tl::unexpected<Error> FailReach(const std::string& endpoint, const std::string& 
   const auto says = [&why](std::string_view text) { return why.find(text) != std::string::npos; };
   const std::string text = "etcd at " + endpoint + ": " + why;
   if (says("user name is empty") || says("authentication failed") || says("permission denied")) {
-    return FailCommand("ETCD_REFUSED", text, "set ETCDCTL_USER=name:password as for etcdctl");
+    return FailCommand(FailureCode::kEtcdRefused, text,
+                       "set ETCDCTL_USER=name:password as for etcdctl");
   }
   if (says("status 400") || says(kNotHttp) || says("its certificate: ") || says("alert")) {
-    return FailCommand("ETCD_REFUSED", text,
+    return FailCommand(FailureCode::kEtcdRefused, text,
                        "where etcd asks for TLS: --elastic_server=https://" + endpoint +
                            ", and ETCDCTL_CACERT, ETCDCTL_CERT, ETCDCTL_KEY as for etcdctl");
   }
-  return FailCommand("ETCD_UNREACHABLE", text,
+  return FailCommand(FailureCode::kEtcdUnreachable, text,
                      "check --elastic_server, and that etcd runs there (etcdctl endpoint health)");
 }
 
@@ -94,8 +95,13 @@ Result<std::string> HttpBody(std::string_view answer) {
   if (status != "200") {
     const Json said = Json::parse(body, nullptr, false);
     const std::string reason = said.is_object() ? Text(said, "error") : std::string();
-    return FailAnswer("status " + OneLine(status) +
-                      (reason.empty() ? std::string() : ": " + OneLine(reason, 200)));
+    Error error = FailAnswer("status " + OneLine(status) +
+                             (reason.empty() ? std::string() : ": " + OneLine(reason, 200)))
+                      .value();
+    if (status == kUnknownToken) {
+      error.cause = PeerCause::kUnknownToken;
+    }
+    return tl::unexpected(std::move(error));
   }
   return std::string(body);
 }
@@ -172,8 +178,7 @@ Result<std::string> EtcdClient::Call(const std::string& path, const std::string&
   }
   Result<std::string> answer =
       known ? Post(path, body) : Result<std::string>(tl::unexpected(known.error()));
-  if (!answer && !token_.empty() &&
-      answer.error().message.find(kUnknownToken) != std::string::npos) {
+  if (!answer && !token_.empty() && IsCausedBy(answer.error(), PeerCause::kUnknownToken)) {
     known = Authenticate();
     answer = known ? Post(path, body) : Result<std::string>(tl::unexpected(known.error()));
   }

@@ -30,7 +30,8 @@ class Agent::Impl {
 
   Status Start() {
     if (options_.members.empty() || !IsIpLiteral(options_.scheduler.address)) {
-      return FailCommand("USAGE", "an agent needs local ranks and the scheduler's IP address");
+      return FailCommand(FailureCode::kUsage,
+                         "an agent needs local ranks and the scheduler's IP address");
     }
     if (options_.tls) {
       DRYDOCK_TRY(tls_, TlsContext::Load(*options_.tls, TlsSide::kClient));
@@ -127,8 +128,9 @@ class Agent::Impl {
   /// Why a worker gave up; if it never reached the scheduler, what the attempts met with.
   static Error FailureOf(const TcpWorker& worker) {
     Error error = *worker.core().failure();
-    if (error.reason == "Worker:build-timeout" && !worker.connect_trouble().empty()) {
-      error.reason = kUnreachableReason;
+    if (IsCausedBy(error, MemberCause::kBuildTimeout) && !worker.connect_trouble().empty()) {
+      error.reason = "Agent:unreachable";
+      error.cause = MemberCause::kUnreachable;
       error.message += "; " + worker.connect_trouble();
     }
     return error;
@@ -236,7 +238,7 @@ class Agent::Impl {
   void OnFailure(std::string_view what) {
     if (!std::exchange(failure_told_, true)) {
       events_.Add({.kind = AgentEvent::Kind::kJobFailed,
-                   .error = FailCommand("RANK_FAILED", OneLine(what)).value()});
+                   .error = FailCommand(FailureCode::kRankFailed, OneLine(what)).value()});
     }
   }
 

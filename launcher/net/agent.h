@@ -42,15 +42,13 @@ struct AgentJob {
   friend bool operator==(const AgentJob&, const AgentJob&) = default;
 };
 
-/// Error::reason of an agent that never reached the scheduler; the message tells what it met with.
-inline constexpr std::string_view kUnreachableReason = "Agent:unreachable";
-
 /// Something an agent tells its launcher.
 struct AgentEvent {
   enum class Kind : std::uint8_t {
     kReady,      ///< Everybody is there; Job() is complete.
     kJobFailed,  ///< A rank of another node failed; `error` is what its launcher said.
-    kFailed,     ///< The job cannot be joined or the scheduler is gone; `error` says why.
+    kFailed,     ///< The job cannot be joined or the scheduler is gone; `error` says why, and has a
+                 ///< MemberCause.
     kLeft,       ///< After Leave: the scheduler knows that the local ranks are done.
   };
   Kind kind = Kind::kReady;

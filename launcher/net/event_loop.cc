@@ -202,7 +202,7 @@ Result<std::unique_ptr<Listener>> EventLoop::Listen(const Endpoint& at, const Tl
   SystemError error;
   const auto address = asio::ip::make_address(at.address, error);
   if (error) {
-    return FailCommand("RESOLVE", "'" + at.address + "' is not an IP address",
+    return FailCommand(FailureCode::kResolve, "'" + at.address + "' is not an IP address",
                        "give the address of a local interface");
   }
   Tcp::acceptor acceptor(native_->context);
@@ -222,11 +222,12 @@ Result<std::unique_ptr<Listener>> EventLoop::Listen(const Endpoint& at, const Tl
     acceptor.non_blocking(true, error);
   }
   if (error == asio::error::address_in_use) {
-    return FailCommand("PORT_IN_USE", EndpointText(at) + PortHolderText(at.port),
+    return FailCommand(FailureCode::kPortInUse, EndpointText(at) + PortHolderText(at.port),
                        "stop the other job, or choose another port with --master_port");
   }
   if (error) {
-    return FailCommand("RESOLVE", "cannot listen at " + EndpointText(at) + ": " + error.message(),
+    return FailCommand(FailureCode::kResolve,
+                       "cannot listen at " + EndpointText(at) + ": " + error.message(),
                        "give the address of a local interface");
   }
   return std::unique_ptr<Listener>(

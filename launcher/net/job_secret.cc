@@ -12,7 +12,7 @@ constexpr std::size_t kMostBytes = 4096;
 constexpr std::size_t kLeastBytes = 16;
 
 tl::unexpected<Error> FailSecret(std::string message) {
-  return FailCommand("USAGE", std::move(message),
+  return FailCommand(FailureCode::kUsage, std::move(message),
                      "(umask 077; openssl rand -hex 32 > secret), the same file on all nodes");
 }
 

@@ -21,7 +21,7 @@ constexpr const char* kFileName = "recovery.dat";
 constexpr std::size_t kMaxRecoveryBytes = std::size_t{4} << 30U;
 
 tl::unexpected<Error> FailStore(const std::string& path, int number) {
-  return FailCommand("RECOVERY_WRITE",
+  return FailCommand(FailureCode::kRecoveryWrite,
                      path + ": " + std::error_code(number, std::generic_category()).message(),
                      "make room, or choose another folder with MS_RECOVERY_PATH");
 }
@@ -45,7 +45,7 @@ RecoveryFile::RecoveryFile(std::string folder)
 Result<sim::SchedulerSnapshot> RecoveryFile::Load() const {
   std::error_code error;
   if (!std::filesystem::is_directory(folder_.empty() ? "." : folder_, error)) {
-    return FailCommand("RECOVERY_STATE", "'" + folder_ + "' is not a folder",
+    return FailCommand(FailureCode::kRecoveryState, "'" + folder_ + "' is not a folder",
                        "create it, or name another one with MS_RECOVERY_PATH");
   }
   if (!std::filesystem::exists(std::filesystem::symlink_status(path_, error))) {
@@ -56,7 +56,7 @@ Result<sim::SchedulerSnapshot> RecoveryFile::Load() const {
                        : Result<sim::SchedulerSnapshot>(tl::unexpected(text.error()));
   if (!snapshot) {
     const std::string place = text ? path_ + ": " : "";  // what cannot be read says its name
-    return FailCommand("RECOVERY_STATE", place + snapshot.error().message,
+    return FailCommand(FailureCode::kRecoveryState, place + snapshot.error().message,
                        "remove the file if it belongs to an earlier job");
   }
   return snapshot;

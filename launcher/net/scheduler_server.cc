@@ -45,7 +45,7 @@ Status FitDescriptors(std::uint32_t members, ShellLimits& limits,
     (void)::setrlimit(RLIMIT_NOFILE, &files);
   }
   if (files.rlim_cur < needed) {
-    return FailCommand("NOFILE",
+    return FailCommand(FailureCode::kNofile,
                        "need " + std::to_string(needed) + " have " +
                            std::to_string(files.rlim_cur) + " descriptors",
                        "raise the hard limit of open files (ulimit -Hn)");
@@ -79,11 +79,11 @@ class SchedulerServer::Impl {
     options_.job.address = EndpointText(endpoint_);
     auto core = sim::SchedulerCore::Create(options_.job, loop_.Now(), snapshot);
     if (!core && snapshot.nodes.empty()) {
-      return FailCommand("USAGE", core.error().message, core.error().hint);
+      return FailCommand(FailureCode::kUsage, core.error().message, core.error().hint);
     }
     if (!core) {
-      return FailCommand("RECOVERY_STATE", recovery_->path() + ": " + core.error().message,
-                         core.error().hint);
+      return FailCommand(FailureCode::kRecoveryState,
+                         recovery_->path() + ": " + core.error().message, core.error().hint);
     }
     if (recovery_) {
       DRYDOCK_RETURN_IF_ERROR(recovery_->Store(core->Snapshot()));
@@ -150,7 +150,8 @@ class SchedulerServer::Impl {
       return sim::SchedulerSnapshot{};
     }
     if (options_.recovery_folder.empty()) {
-      return FailCommand("RECOVERY_STATE", "recovery is on, but there is no folder for its state",
+      return FailCommand(FailureCode::kRecoveryState,
+                         "recovery is on, but there is no folder for its state",
                          "name one with MS_RECOVERY_PATH");
     }
     recovery_ = std::make_unique<RecoveryFile>(options_.recovery_folder);

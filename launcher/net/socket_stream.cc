@@ -65,6 +65,14 @@ Error StreamError(ErrorCode code, std::string message) {
   return Fail(code, std::move(message)).value();
 }
 
+Error ConnectError(const SystemError& failure) {
+  Error error = StreamError(ErrorCode::kIo, failure.message());
+  if (failure == asio::error::connection_refused) {
+    error.cause = PeerCause::kNobodyListens;
+  }
+  return error;
+}
+
 /// Its place is free for the next one.
 void LeaveHandshake(SocketStream::Core& core) {
   if (const auto ticket = std::exchange(core.handshake, 0); ticket != 0) {
@@ -279,7 +287,7 @@ void SocketStream::ConnectTo(const Endpoint& to, StreamHandler& handler) {
       return;
     }
     if (failure) {
-      return Finish(*core, StreamError(ErrorCode::kIo, failure.message()));
+      return Finish(*core, ConnectError(failure));
     }
     SystemError ignored;
     core->socket.non_blocking(true, ignored);

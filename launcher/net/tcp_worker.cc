@@ -15,16 +15,12 @@ namespace {
 /// Largest answer that is taken: host names of very large jobs.
 constexpr std::size_t kMaxAnswerBytes = std::size_t{256} << 20U;
 
-/// What a failed attempt to connect tells about the other side. @param reason  the system's words
-bool IsRefused(const std::string& reason) {
-  return reason == std::error_code(ECONNREFUSED, std::generic_category()).message();
-}
-
-std::string TroubleText(const std::string& reason) {
-  if (IsRefused(reason)) {
+/// What a failed attempt to connect tells about the other side.
+std::string TroubleText(const Error& why) {
+  if (IsCausedBy(why, PeerCause::kNobodyListens)) {
     return "it refuses connections: the machine is up, but nothing listens at this port";
   }
-  return "it cannot be reached: " + reason;
+  return "it cannot be reached: " + why.message;
 }
 
 constexpr std::string_view kSilent =
@@ -78,8 +74,8 @@ class TcpWorker::Link final : public StreamHandler {
     if (was_open) {
       worker_.core_.OnDisconnected(channel_, now, worker_.out_);
     } else {
-      worker_.connect_trouble_ = TroubleText(why.message);
-      worker_.core_.OnConnectFailed(now, worker_.out_, IsRefused(why.message));
+      worker_.connect_trouble_ = TroubleText(why);
+      worker_.core_.OnConnectFailed(now, worker_.out_, IsCausedBy(why, PeerCause::kNobodyListens));
     }
     worker_.Do();
   }

@@ -21,7 +21,7 @@ constexpr std::int64_t kMinWarnDays = 7;
 constexpr std::int64_t kMaxWarnDays = 180;
 
 tl::unexpected<Error> FailConfig(const std::string& path, const std::string& reason) {
-  return FailCommand("TLS_MATERIAL", path + ": " + reason,
+  return FailCommand(FailureCode::kTlsMaterial, path + ": " + reason,
                      "keys are server_cert_path, client_cert_path, ca_cert_path, crl_path, "
                      "cipher_list, cert_expire_warning_time_in_day");
 }
@@ -39,7 +39,8 @@ Result<std::string> ReadKey(const Json& config, const std::string& path, const c
 Result<TlsFiles> ReadTlsConfig(const std::string& path) {
   const auto text = ReadFile(path, kMaxConfigBytes);
   if (!text) {
-    return FailCommand("TLS_MATERIAL", text.error().message, "name the TLS configuration file");
+    return FailCommand(FailureCode::kTlsMaterial, text.error().message,
+                       "name the TLS configuration file");
   }
   const Json config = Json::parse(*text, nullptr, false);
   if (!config.is_object()) {
@@ -69,13 +70,13 @@ Result<std::optional<TlsFiles>> ReadTlsFiles(const std::string& config,
     return std::optional<TlsFiles>();
   }
   if (config.empty()) {
-    return FailCommand("USAGE", "--tls_password_file without --tls_config",
+    return FailCommand(FailureCode::kUsage, "--tls_password_file without --tls_config",
                        "name the configuration of TLS, too");
   }
   DRYDOCK_TRY(TlsFiles files, ReadTlsConfig(config));
   auto text = ReadFile(password_file, kMaxPasswordBytes);
   if (!text) {
-    return FailCommand("TLS_MATERIAL", "password file: " + text.error().message,
+    return FailCommand(FailureCode::kTlsMaterial, "password file: " + text.error().message,
                        "name a file with the password with --tls_password_file");
   }
   const std::size_t end = std::min(text->find('\n'), text->size());

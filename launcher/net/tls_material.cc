@@ -25,7 +25,7 @@ struct FreeBio {
 using BioPtr = std::unique_ptr<BIO, FreeBio>;
 
 tl::unexpected<Error> FailFile(const std::string& path, const std::string& reason) {
-  return FailCommand("TLS_MATERIAL", (path.empty() ? "(no file)" : path) + ": " + reason,
+  return FailCommand(FailureCode::kTlsMaterial, (path.empty() ? "(no file)" : path) + ": " + reason,
                      "check the files and the password of the TLS configuration");
 }
 
@@ -35,7 +35,7 @@ Result<BioPtr> Open(const std::string& path, const std::string& what) {
   }
   const auto text = ReadFile(path, kMaxTlsBytes);
   if (!text) {
-    return FailCommand("TLS_MATERIAL", text.error().message,
+    return FailCommand(FailureCode::kTlsMaterial, text.error().message,
                        "check the files of the TLS configuration");
   }
   const std::string& pem = *text;

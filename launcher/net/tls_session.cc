@@ -32,7 +32,7 @@ tl::unexpected<Error> FailCiphers(const std::string& what) {
   for (const std::string_view name : kAllowedCiphers) {
     names += (names.empty() ? "" : ":") + std::string(name);
   }
-  return FailCommand("TLS_MATERIAL", "cipher_list: " + what, "use names of " + names);
+  return FailCommand(FailureCode::kTlsMaterial, "cipher_list: " + what, "use names of " + names);
 }
 
 Status CheckCiphers(std::string_view list) {
@@ -63,7 +63,7 @@ struct TlsContext::Native {
 namespace {
 
 tl::unexpected<Error> FailSetUp(const std::string& what) {
-  return FailCommand("TLS_MATERIAL", what + ": " + OpenSslReason(),
+  return FailCommand(FailureCode::kTlsMaterial, what + ": " + OpenSslReason(),
                      "check the files of the TLS configuration");
 }
 

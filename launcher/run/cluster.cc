@@ -103,7 +103,7 @@ Result<std::unique_ptr<Agent>> StartAgent(const MsrunOptions& options,
 Error LostError(const sim::SchedulerEvent& event) {
   std::string place = event.host_name.empty() ? "" : " on " + OneLine(event.host_name);
   place += event.host_ip.empty() ? "" : " (" + event.host_ip + ")";
-  return FailCommand("RANK_LOST",
+  return FailCommand(FailureCode::kRankLost,
                      "rank " + std::to_string(event.rank) + place + " is lost: " + event.detail,
                      "look at that machine, and at the log of the rank there")
       .value();
@@ -138,33 +138,37 @@ std::string FirstAnswer(int from, std::vector<std::string>& warnings) {
 tl::unexpected<Error> FailedScheduler(const std::string& text) {
   const std::size_t open = text.find("error[");
   const std::size_t close = text.find("]: ");
-  if (open == std::string::npos || close == std::string::npos) {
-    return FailCommand("SCHEDULER_DIED", "the scheduler ended at once: " + text);
+  const auto code = open == std::string::npos || close == std::string::npos
+                        ? std::nullopt
+                        : CodeNamed(text.substr(open + 6, close - open - 6));
+  if (!code) {
+    return FailCommand(FailureCode::kSchedulerDied, "the scheduler ended at once: " + text);
   }
-  return FailCommand(text.substr(open + 6, close - open - 6),
-                     text.substr(close + 3, text.find('\n', close) - close - 3));
+  return FailCommand(*code, text.substr(close + 3, text.find('\n', close) - close - 3));
 }
 
 /// What it means for the job that our own registration failed.
 Error JoinError(Error error) {
   struct Meaning {
-    std::string_view reason = {};
-    std::string_view code = {};
+    MemberCause cause = MemberCause::kProtocol;
+    FailureCode code = FailureCode::kInternal;
     std::string_view hint = {};
   };
   constexpr std::array<Meaning, 6> kMeanings = {{
-      {kUnreachableReason, "MASTER_UNREACHABLE",
+      {MemberCause::kUnreachable, FailureCode::kMasterUnreachable,
        "start msrun on the node of --master_addr, and check --master_port and firewalls"},
-      {"Worker:build-timeout", "BUILD_TIMEOUT",
+      {MemberCause::kBuildTimeout, FailureCode::kBuildTimeout,
        "start the other nodes, check --master_addr and --master_port, or wait longer with "
        "--cluster_time_out"},
-      {"Worker:other-number", "USAGE", kSameNumber},
-      {"Worker:refused", "EXTRA_WORKER", "check --worker_num and --node_rank of all nodes"},
-      {"Worker:scheduler-gone", "SCHEDULER_DIED", "look at the node of --master_addr"},
-      {"Worker:node-lost", "RANK_LOST", "look at the logs of the other nodes"},
+      {MemberCause::kOtherNumber, FailureCode::kUsage, kSameNumber},
+      {MemberCause::kRefused, FailureCode::kExtraWorker,
+       "check --worker_num and --node_rank of all nodes"},
+      {MemberCause::kSchedulerGone, FailureCode::kSchedulerDied,
+       "look at the node of --master_addr"},
+      {MemberCause::kNodeLost, FailureCode::kRankLost, "look at the logs of the other nodes"},
   }};
   for (const Meaning& meaning : kMeanings) {
-    if (error.reason == meaning.reason) {
+    if (IsCausedBy(error, meaning.cause)) {
       return FailCommand(meaning.code, error.message, std::string(meaning.hint)).value();
     }
   }
@@ -172,7 +176,7 @@ Error JoinError(Error error) {
 }
 
 Error BuildTimeError(const sim::SchedulerEvent& event) {
-  return FailCommand("BUILD_TIMEOUT", sim::EventText(event),
+  return FailCommand(FailureCode::kBuildTimeout, sim::EventText(event),
                      "start the missing ranks, or wait longer with --cluster_time_out")
       .value();
 }
@@ -218,8 +222,9 @@ void Cluster::Impl::TakeEvent(const sim::SchedulerEvent& event, std::vector<Clus
       break;
     case EventKind::kRefused:
     case EventKind::kRefusedKnownId:
-      news.push_back({.kind = ClusterNews::Kind::kRefused,
-                      .error = FailCommand("EXTRA_WORKER", sim::EventText(event)).value()});
+      news.push_back(
+          {.kind = ClusterNews::Kind::kRefused,
+           .error = FailCommand(FailureCode::kExtraWorker, sim::EventText(event)).value()});
       break;
     case EventKind::kNodeLost:
       // While the job forms the place is free for another; with recovery the member may come back.
@@ -281,15 +286,15 @@ void Cluster::Impl::TakeAgentEvents(std::vector<ClusterNews>& news) {
 void Cluster::Impl::TakeLine(std::vector<ClusterNews>& news) {
   for (const HeardFailure& heard : line->Take()) {
     failed = true;
-    news.push_back(
-        heard.is_contradiction
-            ? ClusterNews{.kind = ClusterNews::Kind::kContradicts,
-                          .error =
-                              FailCommand("USAGE", heard.text, std::string(kSameNumber)).value()}
-            : ClusterNews{
-                  .kind = ClusterNews::Kind::kFailed,
-                  .error = FailCommand("RANK_FAILED", heard.text, "look at the log on its node")
-                               .value()});
+    news.push_back(heard.is_contradiction
+                       ? ClusterNews{.kind = ClusterNews::Kind::kContradicts,
+                                     .error = FailCommand(FailureCode::kUsage, heard.text,
+                                                          std::string(kSameNumber))
+                                                  .value()}
+                       : ClusterNews{.kind = ClusterNews::Kind::kFailed,
+                                     .error = FailCommand(FailureCode::kRankFailed, heard.text,
+                                                          "look at the log on its node")
+                                                  .value()});
   }
 }
 

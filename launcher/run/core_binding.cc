@@ -45,11 +45,11 @@ Result<std::vector<int>> ListedCpus(const std::string& device,
     if (!part) {
       std::string problem = "argument --bind_core: '";
       problem.append(range).append("' of ").append(device).append(" is not a range of processors");
-      return FailCommand("USAGE", std::move(problem));
+      return FailCommand(FailureCode::kUsage, std::move(problem));
     }
     for (const int cpu : *part) {
       if (std::ranges::find(usable, cpu) == usable.end()) {
-        return FailCommand("USAGE",
+        return FailCommand(FailureCode::kUsage,
                            "argument --bind_core: processor " + std::to_string(cpu) + " of " +
                                device + " is not there, or not allowed for this process",
                            "processors that can be used: " + RangesOf(usable));

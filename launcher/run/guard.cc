@@ -165,8 +165,9 @@ Result<pid_t> EnterGuarded(const Context& context, const GuardNote& note) {
   }
   context.stop.Resume();
   if (inner < 0) {
-    return FailCommand("NPROC", "cannot start one more process: " +
-                                    std::error_code(failure, std::generic_category()).message());
+    return FailCommand(FailureCode::kNproc,
+                       "cannot start one more process: " +
+                           std::error_code(failure, std::generic_category()).message());
   }
   ::setsid();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -28,9 +28,9 @@ Error RankError(const std::string& who, const ProcessEnd& end, const std::string
   const std::string output =
       log_path.empty() ? "its output is above" : "its output is in " + log_path;
   if (!end.signalled) {
-    return FailCommand("RANK_FAILED", text, output).value();
+    return FailCommand(FailureCode::kRankFailed, text, output).value();
   }
-  return FailCommand("RANK_SIGNALLED", text,
+  return FailCommand(FailureCode::kRankSignalled, text,
                      end.value == SIGKILL ? "probably out of memory; " + output : output)
       .value();
 }
@@ -208,11 +208,12 @@ void JobWatch::CheckRegistrations(TimePoint now) {
     if (ranks_[i].end == RankEnd::kOk && absent) {
       ranks_[i].end = RankEnd::kNeverRegistered;
       first_failed_ = i;
-      Begin(FailCommand("EXIT_BEFORE_JOIN", Who(i) + " ended before it joined the cluster",
-                        "its output is in " + ranks_[i].log_path +
-                            "; a script that does not use MindSpore needs --rendezvous=launcher")
-                .value(),
-            now);
+      Begin(
+          FailCommand(FailureCode::kExitBeforeJoin, Who(i) + " ended before it joined the cluster",
+                      "its output is in " + ranks_[i].log_path +
+                          "; a script that does not use MindSpore needs --rendezvous=launcher")
+              .value(),
+          now);
       return;
     }
   }

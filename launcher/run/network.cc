@@ -110,7 +110,7 @@ Result<std::vector<std::string>> ResolveHost(const std::string& name) {
     failure = IsIpv6(bare) ? ipv6_failure : failure;
   }
   if (addresses.empty()) {
-    return FailCommand("RESOLVE", "'" + name + "': " + ::gai_strerror(failure),
+    return FailCommand(FailureCode::kResolve, "'" + name + "': " + ::gai_strerror(failure),
                        "check --master_addr, or give an address");
   }
   return addresses;

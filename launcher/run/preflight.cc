@@ -46,7 +46,8 @@ std::string SystemText(int number) {
 }
 
 tl::unexpected<Error> FailLog(const std::string& path, const std::string& reason) {
-  return FailCommand("LOG_DIR", path + ": " + reason, "choose another folder with --log_dir");
+  return FailCommand(FailureCode::kLogDir, path + ": " + reason,
+                     "choose another folder with --log_dir");
 }
 
 Status CheckLogs(const MsrunOptions& options, const CheckedJob& job, const Context& context) {
@@ -125,7 +126,7 @@ Status CheckLoopbackName(const MsrunOptions& options, const std::string& ip,
   const auto candidate =
       std::ranges::find_if(own, [](const std::string& address) { return !IsLoopback(address); });
   return FailCommand(
-      "LOOPBACK_MASTER",
+      FailureCode::kLoopbackMaster,
       "'" + options.master_addr + "' resolves to " + ip + ", which other nodes cannot reach",
       candidate == own.end() ? "give an address of this machine with --master_addr"
                              : "--master_addr=" + *candidate);
@@ -143,7 +144,7 @@ Status TakeOuterMaster(const MsrunOptions& options, HostFacts& host) {
   }
   const bool is_first = options.outer->index == 0;
   if (is_first && !host.is_master) {
-    return FailCommand("USAGE",
+    return FailCommand(FailureCode::kUsage,
                        options.outer->system + " runs process 0 on this machine (" + HostName() +
                            "), but " + options.master_addr + " (" + host.master_ip +
                            ") is another one's address",
@@ -165,7 +166,7 @@ Status CheckProcessRoom(const MsrunOptions& options) {
   if (room <= 0 || options.local_worker_num <= room) {
     return {};
   }
-  return FailCommand("NPROC",
+  return FailCommand(FailureCode::kNproc,
                      std::to_string(options.local_worker_num) +
                          " ranks on this node, which has room for " + std::to_string(room) +
                          " processes",
@@ -248,8 +249,8 @@ Status CheckRankTable(const MsrunOptions& options, const JoinRule& join) {
                 ReadRankTable(options.rank_table_file, "argument --rank_table_file"));
   }
   if (!options.rank_table_file.empty() && ::access(options.rank_table_file.c_str(), R_OK) != 0) {
-    return FailCommand("USAGE", "argument --rank_table_file: " + options.rank_table_file + ": " +
-                                    SystemText(errno));
+    return FailCommand(FailureCode::kUsage, "argument --rank_table_file: " +
+                                                options.rank_table_file + ": " + SystemText(errno));
   }
   return {};
 }
@@ -259,7 +260,7 @@ Status CheckRestarts(const MsrunOptions& options, const JoinRule& join,
                      const Environment& environment) {
   const bool registers = join.workers_register && !join.may_not_register;
   if (options.max_restarts > 0 && registers && Variable(environment, "MS_ENABLE_RECOVERY") != "1") {
-    return FailCommand("USAGE",
+    return FailCommand(FailureCode::kUsage,
                        "argument --max_restarts: MindSpore's workers cannot come back to a job "
                        "without recovery",
                        "set MS_ENABLE_RECOVERY=1 and MS_RECOVERY_PATH");
@@ -354,11 +355,12 @@ Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context,
   }
   DRYDOCK_RETURN_IF_ERROR(TakeOuterMaster(options, host));
   if (!IsOfOneMachine(host.master_ip)) {
-    return FailCommand("RESOLVE", "'" + options.master_addr + "' is not an address of one machine",
+    return FailCommand(FailureCode::kResolve,
+                       "'" + options.master_addr + "' is not an address of one machine",
                        "give the address that the other nodes reach this one by");
   }
   if (IsIpv6(host.master_ip) && workers_register) {
-    return FailCommand("IPV6_UNSUPPORTED",
+    return FailCommand(FailureCode::kIpv6Unsupported,
                        "'" + options.master_addr +
                            "' is an IPv6 address, which MindSpore's workers "
                            "cannot be told of",
@@ -372,7 +374,7 @@ Result<HostFacts> FindHost(const MsrunOptions& options, const Context& context,
   }
   host.local_ip = SourceAddressTo(host.master_ip);
   if (host.local_ip.empty()) {
-    return FailCommand("MASTER_UNREACHABLE",
+    return FailCommand(FailureCode::kMasterUnreachable,
                        "there is no route to " + options.master_addr + " (" + host.master_ip + ")",
                        "check --master_addr and the network");
   }
@@ -388,7 +390,7 @@ Result<long> RaiseFileLimit(std::int64_t needed) {
   }
   if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < static_cast<rlim_t>(needed)) {
     return FailCommand(
-        "NOFILE",
+        FailureCode::kNofile,
         "open files: need " + std::to_string(needed) + " have " + std::to_string(limit.rlim_max),
         "raise the hard limit (ulimit -Hn), or start fewer ranks per node");
   }
@@ -410,7 +412,8 @@ Result<std::unique_ptr<FolderLock>> FolderLock::Take(const std::string& path) {
     if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       lock->path_.clear();
       if (!HolderEnds(fd) || std::chrono::steady_clock::now() > until) {
-        return FailCommand("LOG_DIR", path + " is held by another msrun that is still running",
+        return FailCommand(FailureCode::kLogDir,
+                           path + " is held by another msrun that is still running",
                            "wait for it, or give each job a folder of its own with --log_dir");
       }
       std::this_thread::sleep_for(kPause);

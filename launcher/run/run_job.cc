@@ -103,7 +103,7 @@ Result<std::int64_t> ScriptPort(const MsrunOptions& options, const CheckedJob& j
   if (options.script_port < 0 && (IsSingleNode(options) || !job.join.workers_register)) {
     return AnyFreePort(job.host.master_ip);
   }
-  return FailCommand("PORT_IN_USE",
+  return FailCommand(FailureCode::kPortInUse,
                      HostAndPort(job.host.master_ip, port) + ", MASTER_PORT of the script",
                      "give another one with --script_port");
 }

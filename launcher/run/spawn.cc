@@ -110,14 +110,15 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 tl::unexpected<Error> FailSpawn(const std::string& program, int number) {
   const std::string reason = std::error_code(number, std::generic_category()).message();
   if (number == EAGAIN || number == ENOMEM) {
-    return FailCommand("NPROC", "cannot start one more process: " + reason,
+    return FailCommand(FailureCode::kNproc, "cannot start one more process: " + reason,
                        "raise the limit of processes (ulimit -u), or start fewer ranks per node");
   }
   if (number == E2BIG) {
-    return FailCommand("USAGE", program + ": the arguments and the environment are too long",
+    return FailCommand(FailureCode::kUsage,
+                       program + ": the arguments and the environment are too long",
                        "give the script fewer arguments, or unset what it does not need");
   }
-  return FailCommand("NO_INTERPRETER", program + ": " + reason,
+  return FailCommand(FailureCode::kNoInterpreter, program + ": " + reason,
                      "check that it is an executable for this machine");
 }
 

@@ -74,7 +74,7 @@ Error NotStarted(const WorkerSpec& worker, std::string_view doing, const Error& 
     text += "; " + std::to_string(running) + " of " + std::to_string(all) +
             " ranks of this node were running and were ended";
   }
-  return FailCommand("START_FAILED", std::move(text), error.hint).value();
+  return FailCommand(FailureCode::kStartFailed, std::move(text), error.hint).value();
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ bool IsAsGiven(const std::string& word) {
 
 tl::unexpected<Error> FailScript(const std::string& script, const std::string& reason,
                                  std::string hint = "") {
-  return FailCommand("NO_SCRIPT", "script '" + script + "': " + reason, std::move(hint));
+  return FailCommand(FailureCode::kNoScript, "script '" + script + "': " + reason, std::move(hint));
 }
 
 /// The first bytes of a script that every worker can open.
@@ -65,7 +65,7 @@ Result<std::string> FindInterpreter(const MsrunOptions& options, const std::stri
       return found;
     }
   }
-  return FailCommand("NO_INTERPRETER",
+  return FailCommand(FailureCode::kNoInterpreter,
                      options.python.empty() ? "neither 'python' nor 'python3' is in PATH"
                                             : "there is no interpreter '" + options.python + "'",
                      "install Python 3, or name one with --python");
@@ -95,7 +95,7 @@ Result<TaskCommand> AsGiven(const MsrunOptions& options, const std::string& path
     program = sim::FindExecutable("python3", path);
   }
   if (program.empty()) {
-    return FailCommand("NO_INTERPRETER", "there is no '" + options.script + "' in PATH",
+    return FailCommand(FailureCode::kNoInterpreter, "there is no '" + options.script + "' in PATH",
                        "install it, or set PATH");
   }
   return TaskCommand{.program = std::move(program),

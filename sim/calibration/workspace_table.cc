@@ -101,8 +101,7 @@ Result<WorkspaceTable> ParseWorkspaceTable(std::string_view text, std::string_vi
   Result<WorkspaceTable> table =
       reader ? ReadTable(reader->root()) : tl::unexpected(reader.error());
   // What JSON documents in general ask for is no remedy here.
-  if (!table && (table.error().hint.empty() ||
-                 table.error().hint.find("graph-format") != std::string::npos)) {
+  if (!table && (table.error().hint.empty() || IsCausedBy(table.error(), DocumentCause::kFields))) {
     table.error().hint = "make one with: drydock calibrate memory_block.csv";
   }
   return table;

@@ -17,6 +17,32 @@ constexpr std::uint32_t kJoinPauseSeconds = 3;
 constexpr std::uint32_t kPollLowerSeconds = 1;
 constexpr std::uint32_t kPollUpperSeconds = 2;
 
+/// What a cause means for whoever asks about errors in general, and its name where it is printed.
+struct MemberFailure {
+  ErrorCode code = ErrorCode::kProtocol;
+  std::string_view reason = {};
+};
+
+MemberFailure FailureOf(MemberCause cause) {
+  switch (cause) {
+    case MemberCause::kUnreachable:
+      return {ErrorCode::kTimeout, "Worker:unreachable"};
+    case MemberCause::kBuildTimeout:
+      return {ErrorCode::kTimeout, "Worker:build-timeout"};
+    case MemberCause::kOtherNumber:
+      return {ErrorCode::kInvalidArgument, "Worker:other-number"};
+    case MemberCause::kRefused:
+      return {ErrorCode::kInvalidArgument, "Worker:refused"};
+    case MemberCause::kSchedulerGone:
+      return {ErrorCode::kProtocol, "Worker:scheduler-gone"};
+    case MemberCause::kNodeLost:
+      return {ErrorCode::kProtocol, "Worker:node-lost"};
+    case MemberCause::kProtocol:
+      break;
+  }
+  return {ErrorCode::kProtocol, "Worker:protocol"};
+}
+
 /// Next value of a small random generator (splitmix64).
 std::uint64_t NextRandom(std::uint64_t& state) {
   state += 0x9E3779B97F4A7C15U;
@@ -129,7 +155,7 @@ void WorkerCore::RetryLater(TimePoint now, WorkerOutput& out, bool refused) {
       return FinishLeaving(out);
     }
   } else if (state_ == WorkerState::kReady && !options_->recovery && gives_up) {
-    return Fail(ErrorCode::kProtocol, "Worker:scheduler-gone",
+    return Fail(MemberCause::kSchedulerGone,
                 "the scheduler at " + options_->scheduler_address +
                     " cannot be reached any more; maybe it has exited",
                 out);
@@ -219,17 +245,19 @@ void WorkerCore::FinishLeaving(WorkerOutput& out) {
   out.actions.push_back({.kind = WorkerAction::Kind::kLeft});
 }
 
-void WorkerCore::Fail(ErrorCode code, std::string_view reason, std::string message,
-                      WorkerOutput& out) {
+void WorkerCore::Fail(MemberCause cause, std::string message, WorkerOutput& out) {
   CloseBoth(out);
   state_ = WorkerState::kFailed;
-  failure_ = std::make_unique<Error>(
-      Error{.code = code, .message = std::move(message), .reason = std::string(reason)});
+  const MemberFailure facts = FailureOf(cause);
+  failure_ = std::make_unique<Error>(Error{.code = facts.code,
+                                           .message = std::move(message),
+                                           .reason = std::string(facts.reason),
+                                           .cause = cause});
   out.actions.push_back({.kind = WorkerAction::Kind::kFailed});
 }
 
 void WorkerCore::FailForBuildTime(WorkerOutput& out) {
-  Fail(ErrorCode::kTimeout, "Worker:build-timeout",
+  Fail(MemberCause::kBuildTimeout,
        registered_ ? "not all workers registered in time"
                    : "no scheduler at " + options_->scheduler_address + " answered in time",
        out);
@@ -284,8 +312,7 @@ void WorkerCore::OnRankAnswer(const FrameView& frame, TimePoint now, WorkerOutpu
   if (rank && *rank < options_->worker_num && !answer->value.empty()) {
     rank_ = *rank;
   } else if (found) {
-    return Fail(ErrorCode::kProtocol, "Worker:protocol",
-                "the scheduler gave a final rank that does not exist", out);
+    return Fail(MemberCause::kProtocol, "the scheduler gave a final rank that does not exist", out);
   } else if (!NumericId(identity_.node_id)) {
     // Not there yet. To go on with the provisional rank could mean two workers with one rank.
     poll_at_ = AddSaturated(now, RandomPause(kPollLowerSeconds, kPollUpperSeconds));

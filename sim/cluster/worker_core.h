@@ -101,9 +101,7 @@ class WorkerCore {
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   /// Who it is; the address is known once connected.
   [[nodiscard]] const WorkerIdentity& identity() const { return identity_; }
-  /// Why the worker gave up. "Worker:refused", "Worker:scheduler-gone", "Worker:node-lost",
-  /// "Worker:build-timeout", "Worker:other-number" or "Worker:protocol" stands in `reason`. Null
-  /// unless kFailed.
+  /// Why the worker gave up; has a MemberCause. Null unless kFailed.
   [[nodiscard]] const Error* failure() const { return failure_.get(); }
 
  private:
@@ -158,7 +156,7 @@ class WorkerCore {
   void AfterRankKnown(TimePoint now, WorkerOutput& out);
   void BecomeReady(WorkerOutput& out);
   void FinishLeaving(WorkerOutput& out);
-  void Fail(ErrorCode code, std::string_view reason, std::string message, WorkerOutput& out);
+  void Fail(MemberCause cause, std::string message, WorkerOutput& out);
   void FailForBuildTime(WorkerOutput& out);
 
   [[nodiscard]] Duration RandomPause(std::uint32_t lower_s, std::uint32_t upper_s);

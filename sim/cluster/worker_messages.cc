@@ -134,14 +134,14 @@ void WorkerCore::OnRegistrationReply(const FrameView& frame, TimePoint now, Work
   }
   if (options_->checks_worker_num && reply->node_num != 0 &&
       reply->node_num != options_->worker_num) {
-    return Fail(ErrorCode::kInvalidArgument, "Worker:other-number",
+    return Fail(MemberCause::kOtherNumber,
                 "the job has " + std::to_string(reply->node_num) + " ranks by its scheduler, and " +
                     std::to_string(options_->worker_num) + " by --worker_num here",
                 out);
   }
   if (!reply->success) {
     std::string why(reply->error_reason.empty() ? "its role is not expected" : reply->error_reason);
-    return Fail(ErrorCode::kInvalidArgument, "Worker:refused",
+    return Fail(MemberCause::kRefused,
                 "the scheduler refused node '" + identity_.node_id + "': " + std::move(why), out);
   }
   rank_ = reply->rank_id;
@@ -160,7 +160,7 @@ void WorkerCore::OnHeartbeatReply(const FrameView& frame, TimePoint now, WorkerO
     return SendUnregistration(now, out);
   }
   if (reply->abnormal_nodes_num > 0 && !options_->recovery) {
-    return Fail(ErrorCode::kProtocol, "Worker:node-lost",
+    return Fail(MemberCause::kNodeLost,
                 std::to_string(reply->abnormal_nodes_num) + " of " +
                     std::to_string(reply->nodes_num) + " nodes of the job are lost",
                 out);

@@ -221,7 +221,7 @@ void NotePlansOfBranches(DryRunResult& result) {
         {.code = "not-modelled",
          .text = "memory_optimize_level O1: a step with a branch is several plans; its memory is "
                  "that of kernels that allocate as they run",
-         .unsupported = true});
+         .kind = strategies::DiagnosticKind::kLimit});
   }
 }
 

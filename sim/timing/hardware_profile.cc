@@ -415,8 +415,8 @@ Result<HardwareProfile> ParseHardwareProfile(std::string_view text, std::string_
   const Result<strategies::JsonReader> reader = strategies::JsonReader::Parse(text, file, kLimits);
   Result<HardwareProfile> profile =
       reader ? ReadHardwareProfile(reader->root()) : tl::unexpected(reader.error());
-  if (!profile && (profile.error().hint.empty() ||
-                   profile.error().hint.find("graph-format") != std::string::npos)) {
+  if (!profile &&
+      (profile.error().hint.empty() || IsCausedBy(profile.error(), DocumentCause::kFields))) {
     profile.error().hint = "docs/timing.md and docs/schema/hardware.schema.json say what there is";
   }
   return profile;

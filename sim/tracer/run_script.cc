@@ -23,7 +23,6 @@ namespace {
 
 using strategies::RankSet;
 
-constexpr std::string_view kSignalReason = "script:stopped-by-signal-";
 constexpr std::int64_t kRanksPerNode = 8;
 constexpr std::int64_t kMaxStoppedBytes = 65536;
 
@@ -73,10 +72,10 @@ Result<std::string> FindPython(const ScriptJob& job) {
       return found;
     }
   }
-  return FailInput("script:no-interpreter",
-                   job.python.empty() ? "neither 'python' nor 'python3' is on the PATH"
-                                      : "there is no interpreter '" + job.python + "'",
-                   "install Python 3.8 or newer, or name one with --python");
+  return FailScript(ScriptCause::kNoInterpreter, "script:no-interpreter",
+                    job.python.empty() ? "neither 'python' nor 'python3' is on the PATH"
+                                       : "there is no interpreter '" + job.python + "'",
+                    "install Python 3.8 or newer, or name one with --python");
 }
 
 std::string SystemText(int number) {
@@ -108,8 +107,8 @@ Status CheckScript(const std::string& script) {
   if (problem.empty()) {
     return {};
   }
-  return FailInput("script:unreadable", "script '" + script + "': " + problem,
-                   "give the path of a Python script");
+  return FailScript(ScriptCause::kUnreadable, "script:unreadable",
+                    "script '" + script + "': " + problem, "give the path of a Python script");
 }
 
 /// At most `limit` bytes of a file.
@@ -206,17 +205,18 @@ tl::unexpected<Error> EndedBadly(const ChildEnd& end, const ScriptJob& job,
     case ChildEnd::Kind::kTimedOut:
       return tl::unexpected(TimedOut(job, stopped));
     case ChildEnd::Kind::kSignalled:
-      return FailInput("script:killed",
-                       "the script was ended by signal " + std::to_string(end.value) + " (" +
-                           SignalText(end.value) + ")",
-                       RemedyFor(end.value));
+      return FailScript(ScriptCause::kOther, "script:killed",
+                        "the script was ended by signal " + std::to_string(end.value) + " (" +
+                            SignalText(end.value) + ")",
+                        RemedyFor(end.value));
     case ChildEnd::Kind::kExited:
       break;
   }
-  return FailInput("script:gone",
-                   "the script's process ended with status " + std::to_string(end.value) +
-                       " before its network could be collected",
-                   "does the script call os._exit(), or is the interpreter older than Python 3.8?");
+  return FailScript(
+      ScriptCause::kOther, "script:gone",
+      "the script's process ended with status " + std::to_string(end.value) +
+          " before its network could be collected",
+      "does the script call os._exit(), or is the interpreter older than Python 3.8?");
 }
 
 /// One run of the script as one rank.
@@ -238,8 +238,8 @@ Result<Trace> TraceOnce(const ScriptJob& job, const std::string& python, std::in
   DRYDOCK_TRY(const ChildEnd end, RunChild(CommandFor(job, python, rank, folder.path())));
   if (end.kind == ChildEnd::Kind::kExited &&
       ::access((folder.path() + "/began").c_str(), F_OK) != 0) {
-    return FailInput(
-        "script:no-interpreter",
+    return FailScript(
+        ScriptCause::kNoInterpreter, "script:no-interpreter",
         "'" + python + "' ended with status " + std::to_string(end.value) +
             " and did not run the script: it is not Python 3.8 or newer" +
             (ValueOf(job.environment, "PYTHONHOME").empty() ? ""
@@ -347,17 +347,18 @@ class RankWalk {
                                            : *found;
   }
 
-  static void AddNew(std::vector<std::string>& all, const std::vector<std::string>& texts) {
-    for (const std::string& text : texts) {
-      if (std::ranges::find(all, text) == all.end()) {
-        all.push_back(text);
+  template <typename T>
+  static void AddNew(std::vector<T>& all, const std::vector<T>& more) {
+    for (const T& item : more) {
+      if (std::ranges::find(all, item) == all.end()) {
+        all.push_back(item);
       }
     }
   }
 
   /// An error of a further rank says whose it is.
   [[nodiscard]] Error Explained(Error error, std::int64_t rank) const {
-    if (!outcome_.runs.empty() && !error.reason.starts_with("script:stopped")) {
+    if (!outcome_.runs.empty() && !StopSignalOf(error)) {
       error.notes.push_back("the script was run as rank " + std::to_string(rank) +
                             ", since it asks for its rank at " + PlacesText(outcome_.asks));
     }
@@ -370,10 +371,11 @@ class RankWalk {
 
   void AssumeAlike() {
     if (!job_.single_rank) {
-      outcome_.warnings.push_back("unsupported: the script uses the number of its rank at " +
-                                  PlacesText(outcome_.asks) + "; it was run for " +
-                                  std::to_string(outcome_.runs.size()) +
-                                  " ranks with the same result, the others are assumed alike");
+      outcome_.warnings.push_back(
+          {.text = "the script uses the number of its rank at " + PlacesText(outcome_.asks) +
+                   "; it was run for " + std::to_string(outcome_.runs.size()) +
+                   " ranks with the same result, the others are assumed alike",
+           .kind = TraceWarning::Kind::kLimit});
     }
     RankSet& ranks = outcome_.classes.front().ranks;
     ranks = Merge(ranks, waiting_);
@@ -406,10 +408,11 @@ bool MayBeModule(const std::string& script) {
                              [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
-Result<TraceOutcome> TraceScript(const ScriptJob& job, std::string* settings_of_failure) {
+tl::expected<TraceOutcome, TraceFailure> TraceScript(const ScriptJob& job) {
   if (job.world_size < 1 || job.rank < 0 || job.rank >= job.world_size) {
-    return FailInput("script:rank", "rank " + std::to_string(job.rank) + " of " +
-                                        std::to_string(job.world_size) + " ranks does not exist");
+    return FailScript(ScriptCause::kOther, "script:rank",
+                      "rank " + std::to_string(job.rank) + " of " + std::to_string(job.world_size) +
+                          " ranks does not exist");
   }
   if (!job.is_module) {
     DRYDOCK_RETURN_IF_ERROR(CheckScript(job.script));
@@ -417,21 +420,21 @@ Result<TraceOutcome> TraceScript(const ScriptJob& job, std::string* settings_of_
   DRYDOCK_TRY(const std::string python, FindPython(job));
   RankWalk walk(job, python);
   Result<TraceOutcome> outcome = walk.Run();
-  if (!outcome && settings_of_failure != nullptr) {
-    *settings_of_failure = walk.settings();
+  if (!outcome) {
+    return tl::unexpected(TraceFailure(std::move(outcome).error(), walk.settings()));
   }
-  return outcome;
+  return *std::move(outcome);
 }
 
 Error StoppedBySignal(int number, std::string message) {
-  return FailInput(std::string(kSignalReason) + std::to_string(number), std::move(message)).value();
+  return WithCause(
+      FailInput("script:stopped-by-signal-" + std::to_string(number), std::move(message)).value(),
+      StopSignal{number});
 }
 
 std::optional<int> StopSignalOf(const Error& error) {
-  if (!error.reason.starts_with(kSignalReason)) {
-    return std::nullopt;
-  }
-  return std::atoi(error.reason.c_str() + kSignalReason.size());
+  const auto* const stop = std::get_if<StopSignal>(&error.cause);
+  return stop == nullptr ? std::nullopt : std::optional(stop->number);
 }
 
 }  // namespace drydock::sim

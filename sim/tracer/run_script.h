@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -67,9 +68,17 @@ struct TraceOutcome {
   /// Cells that `recompute_layers` has made recompute, else those that could: "the 96 Blocks in
   /// 'layers'"; empty: none.
   std::string layers = {};
-  /// What a user should know about the recording; those that begin with "unsupported: " say that
-  /// something was left out.
-  std::vector<std::string> warnings = {};
+  std::vector<TraceWarning> warnings = {};
+};
+
+/// Why a script has no outcome.
+struct TraceFailure {
+  /// @param known  what the script had set (SettingsOf); empty if that is unknown
+  // NOLINTNEXTLINE(google-explicit-constructor): an error is a failure of which no more is known
+  TraceFailure(Error why, std::string known = {})
+      : error(std::move(why)), settings(std::move(known)) {}
+  Error error;
+  std::string settings;
 };
 
 /// A word like `pytest`: a module that the interpreter may have, as there is no such file.
@@ -78,15 +87,12 @@ struct TraceOutcome {
 /// Runs the script once per class of ranks and collects what it computes.
 ///
 /// Child processes in groups of their own; nothing of them and no file stays behind.
-/// @error kInvalidArgument  the script raised, exited, recorded nothing ("script:nothing-traced"),
-/// cannot be read
-///                          ("script:unreadable"), or there is no interpreter
-///                          ("script:no-interpreter"); a stop signal came (see StopSignalOf)
+/// @error kInvalidArgument  the script raised, exited, recorded nothing, cannot be read, or there
+/// is
+///                          no interpreter (ScriptCause); a stop signal came (see StopSignalOf)
 /// @error kTimeout          the time limit
 /// @error kUnsupported      an operator, a function, or more than kMaxTraces ways to go
-/// @param settings_of_failure  of a run that failed: what the script had set (SettingsOf)
-[[nodiscard]] Result<TraceOutcome> TraceScript(const ScriptJob& job,
-                                               std::string* settings_of_failure = nullptr);
+[[nodiscard]] tl::expected<TraceOutcome, TraceFailure> TraceScript(const ScriptJob& job);
 
 /// Failure because a stop signal came.
 [[nodiscard]] Error StoppedBySignal(int number, std::string message);

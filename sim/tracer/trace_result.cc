@@ -18,6 +18,7 @@ using strategies::JsonKind;
 using strategies::JsonReader;
 using strategies::JsonView;
 
+constexpr std::string_view kNothingTracedReason = "script:nothing-traced";
 constexpr std::int64_t kResultVersion = 1;
 /// Frames of a traceback that are shown.
 constexpr std::size_t kMaxFrames = 20;
@@ -77,6 +78,39 @@ std::optional<SourcePlace> PlaceFrom(JsonView frame) {
   return place ? std::optional(*place) : std::nullopt;
 }
 
+/// The driver's words for kinds of warnings.
+TraceWarning::Kind WarningKindOf(const std::string& word) {
+  if (word == "limit") {
+    return TraceWarning::Kind::kLimit;
+  }
+  if (word == "failure") {
+    return TraceWarning::Kind::kFailure;
+  }
+  return word == "no-init" ? TraceWarning::Kind::kNoInit : TraceWarning::Kind::kNote;
+}
+
+std::vector<TraceWarning> Warnings(JsonView result) {
+  std::vector<TraceWarning> warnings;
+  for (const JsonView item : ListOf(result, "warnings")) {
+    if (item.kind() == JsonKind::kObject) {
+      warnings.push_back(
+          {.text = TextOf(item, "text"), .kind = WarningKindOf(TextOf(item, "kind"))});
+    }
+  }
+  return warnings;
+}
+
+/// What the driver's reasons mean for whoever decides; those of operators mean nothing more.
+Cause CauseOf(const std::string& reason) {
+  if (reason == kNothingTracedReason) {
+    return ScriptCause::kNothingTraced;
+  }
+  if (reason == "script:unreadable") {
+    return ScriptCause::kUnreadable;
+  }
+  return reason.starts_with("script:") ? Cause(ScriptCause::kOther) : Cause();
+}
+
 /// `in forward_fn, net.py:12` for every frame but the innermost, which is the error's place; lines
 /// of a function that calls itself once.
 std::vector<std::string> FrameNotes(JsonView error) {
@@ -101,6 +135,7 @@ Error ErrorFrom(JsonView value) {
   const std::string type = TextOf(value, "type", "Exception");
   const std::string text = TextOf(value, "message");
   Error error{.hint = TextOf(value, "hint"), .reason = TextOf(value, "reason")};
+  error.cause = CauseOf(error.reason);
   if (family == "unsupported") {
     error.code = ErrorCode::kUnsupported;
     error.message = text;
@@ -190,16 +225,18 @@ Result<std::vector<TracedProgramFile>> Programs(JsonView result) {
 tl::unexpected<Error> NothingTraced(std::int64_t exit_code, const std::string& exit_text,
                                     bool has_programs) {
   if (exit_code != 0) {
-    return FailInput("script:exit",
-                     "the script ended with exit status " + std::to_string(exit_code) + " before " +
-                         (has_programs ? "its training step" : "a network") + " was recorded" +
-                         (exit_text.empty() ? "" : ": " + exit_text),
-                     exit_code == kExitOfArgparse && exit_text.empty()
-                         ? "what the script takes stands behind it: msrun [flags] net.py --data=..."
-                         : "");
+    return FailScript(
+        ScriptCause::kOther, "script:exit",
+        "the script ended with exit status " + std::to_string(exit_code) + " before " +
+            (has_programs ? "its training step" : "a network") + " was recorded" +
+            (exit_text.empty() ? "" : ": " + exit_text),
+        exit_code == kExitOfArgparse && exit_text.empty()
+            ? "what the script takes stands behind it: msrun [flags] net.py --data=..."
+            : "");
   }
-  return FailInput(
-      "script:nothing-traced", "the script came to its end without calling a network",
+  return FailScript(
+      ScriptCause::kNothingTraced, std::string(kNothingTracedReason),
+      "the script came to its end without calling a network",
       "call a Cell, Model.train() or a function made by value_and_grad() once with data");
 }
 
@@ -207,6 +244,12 @@ tl::unexpected<Error> NothingTraced(std::int64_t exit_code, const std::string& e
 constexpr std::size_t kNamedPlaces = 4;
 
 }  // namespace
+
+tl::unexpected<Error> FailScript(ScriptCause cause, std::string reason, std::string message,
+                                 std::string hint) {
+  return tl::unexpected(
+      WithCause(FailInput(std::move(reason), std::move(message), std::move(hint)).value(), cause));
+}
 
 std::string SettingsOf(std::string_view text) {
   const Result<JsonReader> json = JsonReader::Parse(text, "result.json");
@@ -264,7 +307,7 @@ Result<TraceResult> ReadTraceResult(std::string_view text) {
   result.exit_code = NumberOf(value, "exit_code");
   result.release = TextOf(value, "release");
   result.layers = TextOf(value, "layers");
-  result.warnings = Texts(value, "warnings");
+  result.warnings = Warnings(value);
   result.guard_places = Texts(value, "guard_places");
   if (result.exit_code != 0 || result.programs.empty()) {
     return NothingTraced(result.exit_code, TextOf(value, "exit_text"), !result.programs.empty());

@@ -41,21 +41,38 @@ struct ScriptRun {
   friend bool operator==(const ScriptRun&, const ScriptRun&) = default;
 };
 
+/// Something a user should know about the recording of a script.
+struct TraceWarning {
+  enum class Kind : std::uint8_t {
+    kNote,     ///< Nothing follows from it.
+    kLimit,    ///< Something is left out: an error under --strict.
+    kFailure,  ///< The script failed behind its network.
+    kNoInit,   ///< A parallel mode without init().
+  };
+  std::string text = {};
+  Kind kind = Kind::kNote;
+  friend bool operator==(const TraceWarning&, const TraceWarning&) = default;
+};
+
 /// What one run of the script left in result.json.
 struct TraceResult {
   std::vector<TracedProgramFile> programs = {};
   std::int64_t exit_code = 0;  ///< Of the script, if it called sys.exit.
   std::string release = {};    ///< Of an installed MindSpore, empty if there is none.
   std::string layers = {};     ///< See TraceOutcome.
-  std::vector<std::string> warnings = {};
+  std::vector<TraceWarning> warnings = {};
   strategies::RankSet covered = {};            ///< Ranks that would have taken the same path.
   std::vector<std::string> guard_places = {};  ///< "net.py:12": where the path depends on the rank.
 };
 
+/// Failure in running a script, with a machine-readable reason "script:code".
+[[nodiscard]] tl::unexpected<Error> FailScript(ScriptCause cause, std::string reason,
+                                               std::string message, std::string hint = {});
+
 /// Reads result.json of the driver (sim/tracer/python/drydock_run.py).
 /// @error kInvalidArgument  the script raised an exception or exited before a network was recorded;
-/// has
-///                          place, notes with the user's frames, and a reason "script:..."
+///                          has a place and notes with the user's frames; what scripts do wrong by
+///                          themselves has a ScriptCause
 /// @error kUnsupported      the script needs something that is not there
 /// @error kInternal         the text is not what the driver writes, or the driver failed
 [[nodiscard]] Result<TraceResult> ReadTraceResult(std::string_view text);

@@ -29,6 +29,18 @@ std::optional<double> SpecialFloat(std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+/// Each kind of document has a remedy of its own, which its reader may put in place of ours.
+tl::unexpected<Error> FailField(JsonView where, std::string reason, std::string message,
+                                std::string hint) {
+  return tl::unexpected(
+      WithCause(FailAtJson(where, std::move(reason), std::move(message), std::move(hint)).value(),
+                DocumentCause::kFields));
+}
+
+}  // namespace
+
 tl::unexpected<Error> FailAtJson(JsonView where, std::string reason, std::string message,
                                  std::string hint) {
   Error error = FailInput(std::move(reason), std::move(message), std::move(hint)).value();
@@ -67,9 +79,9 @@ std::optional<JsonView> ObjectReader::Find(std::string_view name) {
 Result<JsonView> ObjectReader::Require(std::string_view name) {
   const std::optional<JsonView> found = Find(name);
   if (!found) {
-    return FailAtJson(object_, "graph:missing-field",
-                      what_ + " has no field '" + std::string(name) + "'",
-                      "add it; docs/graph-format.md shows a complete document");
+    return FailField(object_, "graph:missing-field",
+                     what_ + " has no field '" + std::string(name) + "'",
+                     "add it; docs/graph-format.md shows a complete document");
   }
   return *found;
 }
@@ -79,10 +91,11 @@ Status ObjectReader::Finish() const {
   for (const auto& [name, value] : members_) {
     if (std::ranges::find(known, name.AsText()) == known.end()) {
       const std::string nearest = NearestWord(name.AsText(), known);
-      return FailAtJson(name, "graph:unknown-field",
-                        what_ + " has no field '" + std::string(name.AsText()) + "'",
-                        nearest.empty() ? "see docs/graph-format.md for the fields there are"
-                                        : "did you mean '" + nearest + "'?");
+      const std::string message = what_ + " has no field '" + std::string(name.AsText()) + "'";
+      return nearest.empty() ? FailField(name, "graph:unknown-field", message,
+                                         "see docs/graph-format.md for the fields there are")
+                             : FailAtJson(name, "graph:unknown-field", message,
+                                          "did you mean '" + nearest + "'?");
     }
   }
   return {};

@@ -35,10 +35,13 @@ struct DimPlace {
 
 Status CheckShape(const OpView& view, const Strategy& strategy, const StrategyEntries& entries) {
   if (strategy.size() != entries.axes.size()) {
-    return FailStrategy(view, "entries",
-                        "strategy " + StrategyText(strategy) + " of " + Quoted(view) + " has " +
-                            std::to_string(strategy.size()) + " entries, but the operator takes " +
-                            std::to_string(entries.axes.size()));
+    return tl::unexpected(WithCause(
+        FailStrategy(view, "entries",
+                     "strategy " + StrategyText(strategy) + " of " + Quoted(view) + " has " +
+                         std::to_string(strategy.size()) + " entries, but the operator takes " +
+                         std::to_string(entries.axes.size()))
+            .value(),
+        StrategyCause::kEntries));
   }
   for (std::size_t i = 0; i < strategy.size(); ++i) {
     if (strategy[i].size() != entries.axes[i].size()) {

@@ -316,7 +316,7 @@ class JobCompiler {
          .text = "a later program of the script is not compared between ranks: " +
                  variants.error().message,
          .first_place = variants.error().place,
-         .unsupported = true});
+         .kind = DiagnosticKind::kLimit});
     return std::optional<Variants>();
   }
 

@@ -23,13 +23,20 @@ enum class StrategySource : std::uint8_t {
   kFallback,  ///< No rule for this operator: replicated or batch parallel, counted in diagnostics.
 };
 
+/// What a diagnostic means for the verdict.
+enum class DiagnosticKind : std::uint8_t {
+  kNote,     ///< Nothing.
+  kLimit,    ///< Counts as "our limit": --strict turns it into an error.
+  kFailure,  ///< The script failed behind its network: an error under --strict.
+};
+
 /// Something a user should know although compilation went on.
 struct Diagnostic {
   std::string code = {};  ///< "operator-without-rule", "strategy-ignored", ...
   std::string text = {};
   std::int64_t count = 1;
   std::optional<SourcePlace> first_place = {};
-  bool unsupported = false;  ///< Counts as "our limit": --strict turns it into an error.
+  DiagnosticKind kind = DiagnosticKind::kNote;
 };
 
 /// Strategy and layouts of one traced node.

@@ -138,7 +138,7 @@ TEST_F(FilesTest, AFileThatDoesNotFitIsNamedAndLeavesNothing) {
 }
 
 TEST_F(FilesTest, TheRemedyNamesTheFlagThatNamedTheFolder) {
-  const Error error = FailCommand("LOG_DIR", "no room").value();
+  const Error error = FailCommand(FailureCode::kLogDir, "no room").value();
   EXPECT_EQ(WithFolderFlag(error, "save_graphs_path in the script").hint,
             "choose another folder with save_graphs_path in the script");
   EXPECT_EQ(WithFolderFlag(Error{.hint = "wait"}, "--output-filename").hint, "wait");

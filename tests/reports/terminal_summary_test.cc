@@ -122,7 +122,7 @@ TEST(TerminalSummary, DiagnosticsAreListed) {
   result.job.diagnostics = {{.code = "operator-without-rule",
                              .text = "'Foo' is replicated",
                              .first_place = SourcePlace{.file = "net.py", .line = 7},
-                             .unsupported = true}};
+                             .kind = strategies::DiagnosticKind::kLimit}};
   EXPECT_THAT(TextOf(result, {}), HasSubstr("1 diagnostic\n  unsupported: operator-without-rule: "
                                             "'Foo' is replicated (net.py:7)\n"));
 }
@@ -136,7 +136,7 @@ TEST(TerminalSummary, LongDiagnosticHasItsTextOnALineOfItsOwn) {
                              .text = text,
                              .count = 2,
                              .first_place = SourcePlace{.file = "net.py", .line = 7},
-                             .unsupported = true}};
+                             .kind = strategies::DiagnosticKind::kLimit}};
   EXPECT_THAT(TextOf(result, {}),
               HasSubstr("1 diagnostic\n  unsupported: operator-without-rule (2 times, first at "
                         "net.py:7)\n    " +

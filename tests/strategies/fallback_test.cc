@@ -113,7 +113,7 @@ TEST(Fallback, EveryUseIsCountedAsALimit) {
     const std::optional<Diagnostic> found = FindDiagnostic(*program, code);
     ASSERT_TRUE(found) << code;
     EXPECT_EQ(found->count, 3);
-    EXPECT_TRUE(found->unsupported);
+    EXPECT_EQ(found->kind, DiagnosticKind::kLimit);
     EXPECT_NE(found->text.find("'Fancy'"), std::string::npos);
   }
 }
@@ -175,7 +175,7 @@ TEST(NoBackward, IsCountedWhereAGradientEnds) {
   ASSERT_TRUE(program) << program.error().message;
   const std::optional<Diagnostic> found = FindDiagnostic(*program, "no-backward");
   ASSERT_TRUE(found);
-  EXPECT_TRUE(found->unsupported);
+  EXPECT_EQ(found->kind, DiagnosticKind::kLimit);
   EXPECT_EQ(found->text,
             "'FFN' has no backward form: gradients end there, and what lies before it "
             "gets zeros");

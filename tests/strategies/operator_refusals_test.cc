@@ -186,6 +186,8 @@ TEST_P(CutApplication, IsLegalOrRefusedByItsRule) {
   const auto sharding =
       DeriveSharding(*entry, view, one.strategy, {.stage_devices = 4, .job_devices = 4});
   EXPECT_EQ(sharding ? "" : sharding.error().reason, one.reason);
+  EXPECT_EQ(!sharding && IsCausedBy(sharding.error(), StrategyCause::kEntries),
+            std::string_view(one.reason).ends_with(":strategy-entries"));
 }
 
 const TensorType kGrid = {.shape = {4, 4}};

@@ -282,24 +282,24 @@ def leaves_networks(error=None):
         not any(isinstance(thing, Optimizer) for thing in gc.get_objects())
 
 
-def note_late_failure(result, text):
+def note_late_failure(result, text, kind="failure"):
     """The verdict on the networks stands; what came after them is one diagnostic."""
     from mindspore._drydock.session import session
-    session.warnings.append(text)
+    session.warn(text, kind)
     result["error"], result["exit_code"] = None, 0
 
 
-def late_text(fields):
-    """One line about an exception behind the networks, with its place and a remedy."""
+def late_warning(fields):
+    """One line about an exception behind the networks, with its place and a remedy; what it is: our limit or the script's failure."""
     place = fields["place"]
     where = " at %s:%d" % (place["file"], place["line"]) if place else ""
     if fields["family"] == "unsupported" and fields["reason"] != "script:exception":
-        return "unsupported: %s%s, after the network was recorded" % (fields["message"], where)
+        return "%s%s, after the network was recorded" % (fields["message"], where), "limit"
     what = fields["type"] + (": " + fields["message"] if fields["message"] else "")
     if fields["message"].startswith(fields["type"] + ":"):  # what zeros cause says its type itself
         what = fields["message"]
-    text = "failed: the script failed after its network was recorded%s: %s" % (where, what)
-    return text + ("; " + fields["hint"] if fields["hint"] else "")
+    text = "the script failed after its network was recorded%s: %s" % (where, what)
+    return text + ("; " + fields["hint"] if fields["hint"] else ""), "failure"
 
 
 def say_framework(result, script):
@@ -391,7 +391,7 @@ def trace(folder, script, arguments, is_module=False):
             result["error"] = error_fields(last_refusal[0])
             add_hint(result["error"], last_refusal[0])
         elif result["exit_code"] != 0 and leaves_networks():
-            note_late_failure(result, "failed: the script ended with exit status %d after its network was recorded%s" % (
+            note_late_failure(result, "the script ended with exit status %d after its network was recorded%s" % (
                 result["exit_code"], ": " + result["exit_text"] if result["exit_text"] else ""))
         result["programs"] = collect(folder)
     except BaseException as error:  # noqa: B902 (whatever the script raised is its answer)
@@ -399,7 +399,7 @@ def trace(folder, script, arguments, is_module=False):
         add_hint(result["error"], error)
         if leaves_networks(error):
             result["programs"] = collect(folder)
-            note_late_failure(result, late_text(result["error"]))
+            note_late_failure(result, *late_warning(result["error"]))
     say_framework(result, script)
     say_empty(result, script)
     result["warnings"] = session.warnings

@@ -27,7 +27,7 @@ void NoteStopped(LocalDraft& draft, const std::vector<NodeId>& stopped) {
                            "' has no backward form: gradients end there, and what "
                            "lies before it gets zeros",
                    .first_place = PlaceOf(draft.builder.graph(), node),
-                   .unsupported = true});
+                   .kind = DiagnosticKind::kLimit});
   }
 }
 

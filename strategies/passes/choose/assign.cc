@@ -169,7 +169,7 @@ Error NeedsLayouts(const Node& node) {
 /// Sharding by the node's own strategy, which may have entries for arguments that are no tensors.
 Result<OpSharding> ShardAsGiven(const Graph& graph, const Node& node, const JobConfig& config) {
   Result<OpSharding> sharding = ShardNode(graph, node, *node.in_strategy, config);
-  if (sharding || !sharding.error().reason.ends_with(":strategy-entries")) {
+  if (sharding || !IsCausedBy(sharding.error(), StrategyCause::kEntries)) {
     return sharding;
   }
   const Strategy kept = StrategyOfTensors(*node.entry, node.inputs, *node.in_strategy);
@@ -243,7 +243,7 @@ Diagnostic WithoutRule(const Graph& graph, const Node& node, const NodePlan& pla
   return {.code = "operator-without-rule",
           .text = std::move(text),
           .first_place = PlaceOf(graph, node),
-          .unsupported = true};
+          .kind = DiagnosticKind::kLimit};
 }
 
 bool NeedsPlan(const Node& node) {

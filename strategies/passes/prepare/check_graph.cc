@@ -46,7 +46,7 @@ void CountUnknown(const Graph& graph, std::vector<Diagnostic>& diagnostics) {
                                           "' is not in the operator table; its time counts as 0, "
                                           "its gradient as one kernel that keeps all operands",
                                   .first_place = PlaceOf(graph, node),
-                                  .unsupported = true});
+                                  .kind = DiagnosticKind::kLimit});
     }
   }
 }

@@ -221,6 +221,9 @@ TEST_F(ElasticNodeTest, TheNumberOfNodesMayBeChangedFromOutside) {
 
 TEST(EtcdAnswers, BodiesAndWhatIsNone) {
   EXPECT_EQ(HttpBody("HTTP/1.0 200 OK\r\nContent-Type: x\r\n\r\n{}").value(), "{}");
+  EXPECT_TRUE(IsCausedBy(HttpBody("HTTP/1.1 401 No\r\n\r\n{}").error(), PeerCause::kUnknownToken));
+  EXPECT_FALSE(
+      IsCausedBy(HttpBody("HTTP/1.1 400 status 401\r\n\r\n{}").error(), PeerCause::kUnknownToken));
   EXPECT_THAT(HttpBody("HTTP/1.1 404 Not Found\r\n\r\nno").error().message,
               HasSubstr("status 404"));
   EXPECT_THAT(HttpBody("HTTP/1.1 400 Bad\r\n\r\n{\"error\":\"lease\\nnot found\"}").error().message,

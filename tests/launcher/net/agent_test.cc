@@ -64,7 +64,7 @@ TEST(Agent, AnExtraNodeIsRefused) {
   const auto extra = StartAgent(*server, 1, 7, 1);
   const auto event = NextEvent(*extra);
   EXPECT_EQ(event->kind, Kind::kFailed);
-  EXPECT_EQ(event->error->reason, "Worker:refused");
+  EXPECT_TRUE(IsCausedBy(*event->error, MemberCause::kRefused));
 }
 
 // The launcher of the other node was killed: its connections close, nobody unregisters.
@@ -77,7 +77,7 @@ TEST(Agent, ANodeThatVanishesFailsTheJob) {
   second->Stop();
   const auto event = NextEvent(*first);
   EXPECT_EQ(event->kind, Kind::kFailed);
-  EXPECT_EQ(event->error->reason, "Worker:node-lost");
+  EXPECT_TRUE(IsCausedBy(*event->error, MemberCause::kNodeLost));
 }
 
 TEST(Agent, NoMembersAndAHostNameAreUsageErrors) {

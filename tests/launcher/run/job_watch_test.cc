@@ -159,7 +159,7 @@ TEST(JobWatch, RanksWithoutAnIdAreBlamedOnlyWhenAllAreGone) {
 
 TEST(JobWatch, CauseFromOutsideEndsOurRanks) {
   JobWatch watch = Watch();
-  watch.OnCause(FailCommand("RANK_LOST", "rank 7 is lost").value(), At(3));
+  watch.OnCause(FailCommand(FailureCode::kRankLost, "rank 7 is lost").value(), At(3));
   watch.OnEnded(0, kTerminated, At(4));
   EXPECT_EQ(CodeOf(*watch.cause()), "RANK_LOST");
   EXPECT_FALSE(watch.first_failed().has_value());
@@ -206,7 +206,7 @@ TEST(JobWatch, ARankThatFailsIsNeverInDoubt) {
 TEST(JobWatch, AContradictionExplainsWhatFailedBefore) {
   JobWatch watch = Watch();
   watch.OnEnded(1, kStatus3, At(0));
-  watch.OnContradiction(FailCommand("USAGE", "4 ranks there, 8 here").value(), At(1));
+  watch.OnContradiction(FailCommand(FailureCode::kUsage, "4 ranks there, 8 here").value(), At(1));
   EXPECT_EQ(CodeOf(*watch.cause()), "USAGE");
   EXPECT_FALSE(watch.first_failed().has_value());
   EXPECT_EQ(watch.NextOrder(At(1)), Order::kTerminate);
@@ -215,7 +215,7 @@ TEST(JobWatch, AContradictionExplainsWhatFailedBefore) {
 TEST(JobWatch, AContradictionDoesNotExplainThatTheUserStoppedTheJob) {
   JobWatch watch = Watch();
   watch.OnStopSignal(SIGINT, At(0));
-  watch.OnContradiction(FailCommand("USAGE", "4 ranks there, 8 here").value(), At(1));
+  watch.OnContradiction(FailCommand(FailureCode::kUsage, "4 ranks there, 8 here").value(), At(1));
   EXPECT_EQ(StatusOf(*watch.cause()), 130);
 }
 

@@ -156,7 +156,7 @@ TEST(Worker, ARankThatIsNoneIsAnError) {
     worker.Register(0);
     worker.Heartbeat(1);
     worker.Reply(Channel::kBusiness, MessageName::kValidMetadata, MetadataMessage{"n", value});
-    EXPECT_EQ(worker.core().failure()->reason, "Worker:protocol") << value;
+    EXPECT_TRUE(IsCausedBy(*worker.core().failure(), MemberCause::kProtocol)) << value;
   }
 }
 
@@ -193,6 +193,7 @@ TEST(Worker, ARefusalIsFinal) {
   worker.Reply(Channel::kHeartbeat, MessageName::kInvalidNode,
                RegistrationReply{false, 0, 0, "extra"});
   EXPECT_EQ(worker.Actions(), (Texts{"close hb", "close biz", "failed Worker:refused"}));
+  EXPECT_TRUE(IsCausedBy(*worker.core().failure(), MemberCause::kRefused));
   EXPECT_NE(worker.core().failure()->message.find("extra"), std::string::npos);
 }
 
@@ -204,6 +205,7 @@ TEST(Worker, ARefusalThatNamesAnotherNumberIsAboutThat_K4) {
   worker.Reply(Channel::kHeartbeat, MessageName::kInvalidNode,
                RegistrationReply{false, 0, 16, "extra"});
   EXPECT_EQ(worker.Actions(), (Texts{"close hb", "close biz", "failed Worker:other-number"}));
+  EXPECT_TRUE(IsCausedBy(*worker.core().failure(), MemberCause::kOtherNumber));
   EXPECT_NE(worker.core().failure()->message.find("16 ranks by its scheduler, and 32"),
             std::string::npos);
 }
@@ -219,7 +221,7 @@ TEST(Worker, KeepsTryingToJoinUntilItsTimeIsOver) {
   EXPECT_EQ(worker.NextTick(), seconds(3));
   worker.core().OnConnectFailed(worker.now(), worker.output());
   EXPECT_EQ(worker.NextTick(), seconds(1));
-  EXPECT_EQ(worker.core().failure()->reason, "Worker:build-timeout");
+  EXPECT_TRUE(IsCausedBy(*worker.core().failure(), MemberCause::kBuildTimeout));
 }
 
 TEST(Worker, ALostRegistrationReplyClosesBothConnectionsBeforeTheNextTry) {

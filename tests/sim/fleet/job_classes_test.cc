@@ -162,7 +162,7 @@ TEST(CompileJob, ALaterProgramBeyondOurLimitsIsNotComparedAndIsCounted) {
   EXPECT_EQ(ClassTexts(*job), (Texts{"0-1: 0 -", "2-3: 0 0"}));
   ASSERT_EQ(job->diagnostics.size(), 1U);
   EXPECT_EQ(job->diagnostics[0].code, "not-modelled");
-  EXPECT_TRUE(job->diagnostics[0].unsupported);
+  EXPECT_EQ(job->diagnostics[0].kind, strategies::DiagnosticKind::kLimit);
   EXPECT_TRUE(CheckAgreement(*job).holds);
 }
 

@@ -53,6 +53,15 @@ TEST(HardwareProfile, NumbersOfTheDataSheet) {
   EXPECT_EQ(profile->levels.front().devices, 8);
 }
 
+// The page of graph documents is no help for a profile: the remedy for its fields is its own.
+TEST(HardwareProfile, FieldsThatAreMissingOrUnknownPointToItsOwnPage) {
+  const std::string good = ProfileText("cpu-test");
+  for (const Error& error : {Failure("{}"), Failure(Replaced(good, "{", "{\"zzz\": 1,"))}) {
+    EXPECT_TRUE(IsCausedBy(error, DocumentCause::kFields)) << error.message;
+    EXPECT_EQ(error.hint, "docs/timing.md and docs/schema/hardware.schema.json say what there is");
+  }
+}
+
 TEST(HardwareProfile, BadOnesAreRefusedWithPlaceAndRemedy) {
   const std::string good = ProfileText("cpu-test");
   struct Case {

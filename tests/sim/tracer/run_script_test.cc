@@ -67,7 +67,7 @@ class TraceScriptTest : public ::testing::Test {
 
   [[nodiscard]] Error ErrorOf(const std::string& script_text) const {
     const auto outcome = TraceScript(Job(script_text));
-    return outcome ? Error{.message = "no error"} : outcome.error();
+    return outcome ? Error{.message = "no error"} : outcome.error().error;
   }
 
   std::string folder_ = {};
@@ -93,7 +93,7 @@ x = Tensor(shape=(2, 32), dtype=ms.float32)
 
 TEST_F(TraceScriptTest, NetworkBecomesADocument) {
   const auto outcome = TraceScript(Job(std::string(kNetwork) + "Net()(x)\n"));
-  ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
+  ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error().error);
   ASSERT_EQ(outcome->programs.size(), 1U);
   const auto document = strategies::ReadGraphDocument(outcome->programs[0].document, "trace", {});
   ASSERT_TRUE(document.has_value()) << FormatError(document.error());
@@ -158,10 +158,12 @@ TEST_F(TraceScriptTest, MissingModuleHasHint) {
 
 TEST_F(TraceScriptTest, ScriptWithoutNetworkIsNothingTraced) {
   EXPECT_EQ(ErrorOf("print('hello')\n").reason, "script:nothing-traced");
+  EXPECT_TRUE(IsCausedBy(ErrorOf("print('hello')\n"), ScriptCause::kNothingTraced));
 }
 
 TEST_F(TraceScriptTest, ExitBeforeANetworkIsNothingTraced) {
   EXPECT_EQ(ErrorOf("import sys\nsys.exit(0)\n").reason, "script:nothing-traced");
+  EXPECT_TRUE(IsCausedBy(ErrorOf("import sys\nsys.exit(0)\n"), ScriptCause::kNothingTraced));
 }
 
 TEST_F(TraceScriptTest, ExitStatusIsReported) {
@@ -174,7 +176,7 @@ TEST_F(TraceScriptTest, ExitStatusIsReported) {
 TEST_F(TraceScriptTest, StreamsThatTheScriptClosesAreNoFailure) {
   const auto outcome = TraceScript(
       Job(std::string(kNetwork) + "Net()(x)\nimport sys\nsys.stdout.close()\nsys.stderr = None\n"));
-  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().error.message;
   EXPECT_EQ(outcome->programs.size(), 1U);
 }
 
@@ -183,8 +185,9 @@ TEST_F(TraceScriptTest, WhatIsNoPythonIsToldApartFromAScriptThatEnds) {
   job.python = "/bin/false";
   const auto outcome = TraceScript(job);
   ASSERT_FALSE(outcome.has_value());
-  EXPECT_EQ(outcome.error().reason, "script:no-interpreter");
-  EXPECT_THAT(outcome.error().message, HasSubstr("'/bin/false' ended with status 1"));
+  EXPECT_EQ(outcome.error().error.reason, "script:no-interpreter");
+  EXPECT_TRUE(IsCausedBy(outcome.error().error, ScriptCause::kNoInterpreter));
+  EXPECT_THAT(outcome.error().error.message, HasSubstr("'/bin/false' ended with status 1"));
 }
 
 TEST_F(TraceScriptTest, ExitWithoutCollectionIsNoticed) {
@@ -212,7 +215,7 @@ TEST_F(TraceScriptTest, EndlessLoopEndsAtTheTimeLimit) {
   job.timeout_s = 1;
   const auto outcome = TraceScript(job);
   ASSERT_FALSE(outcome.has_value());
-  EXPECT_EQ(outcome.error().code, ErrorCode::kTimeout);
+  EXPECT_EQ(outcome.error().error.code, ErrorCode::kTimeout);
 }
 
 TEST_F(TraceScriptTest, InterruptEndsTheScriptAndIsReported) {
@@ -220,7 +223,7 @@ TEST_F(TraceScriptTest, InterruptEndsTheScriptAndIsReported) {
   const auto outcome = TraceScript(
       Job("import os, signal\nos.kill(os.getppid(), signal.SIGINT)\nwhile True:\n    pass\n"));
   ASSERT_FALSE(outcome.has_value());
-  EXPECT_EQ(StopSignalOf(outcome.error()), SIGINT);
+  EXPECT_EQ(StopSignalOf(outcome.error().error), SIGINT);
 }
 
 TEST_F(TraceScriptTest, ProcessesOfTheScriptAreEnded) {
@@ -259,7 +262,8 @@ TEST_F(TraceScriptTest, MissingInterpreterIsReported) {
   job.python = "no-such-python";
   const auto outcome = TraceScript(job);
   ASSERT_FALSE(outcome.has_value());
-  EXPECT_EQ(outcome.error().reason, "script:no-interpreter");
+  EXPECT_EQ(outcome.error().error.reason, "script:no-interpreter");
+  EXPECT_TRUE(IsCausedBy(outcome.error().error, ScriptCause::kNoInterpreter));
 }
 
 TEST_F(TraceScriptTest, UnreadableScriptIsReported) {
@@ -267,11 +271,13 @@ TEST_F(TraceScriptTest, UnreadableScriptIsReported) {
   job.script = folder_;
   const auto folder = TraceScript(job);
   ASSERT_FALSE(folder.has_value());
-  EXPECT_EQ(folder.error().reason, "script:unreadable");
+  EXPECT_EQ(folder.error().error.reason, "script:unreadable");
+  EXPECT_TRUE(IsCausedBy(folder.error().error, ScriptCause::kUnreadable));
   job.script = folder_ + "/absent.py";
   const auto absent = TraceScript(job);
   ASSERT_FALSE(absent.has_value());
-  EXPECT_EQ(absent.error().reason, "script:unreadable");
+  EXPECT_EQ(absent.error().error.reason, "script:unreadable");
+  EXPECT_TRUE(IsCausedBy(absent.error().error, ScriptCause::kUnreadable));
 }
 
 TEST_F(TraceScriptTest, RankInTextNeedsOneRun) {
@@ -279,7 +285,7 @@ TEST_F(TraceScriptTest, RankInTextNeedsOneRun) {
       TraceScript(Job(std::string(kNetwork) +
                       "from mindspore.communication import get_rank, init\n"
                       "init()\nprint('rank %s' % get_rank(), get_rank() + 1)\nNet()(x)\n"));
-  ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
+  ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error().error);
   EXPECT_EQ(outcome->runs, (std::vector<ScriptRun>{{.rank = 0, .ranks = Ranks({{0, 7}})}}));
 }
 
@@ -287,7 +293,7 @@ TEST_F(TraceScriptTest, BranchOnRankZeroNeedsTwoRuns) {
   const auto outcome =
       TraceScript(Job(std::string(kNetwork) + "from mindspore.communication import get_rank\n"
                                               "if get_rank() == 0:\n    first = True\nNet()(x)\n"));
-  ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
+  ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error().error);
   EXPECT_EQ(outcome->runs, (std::vector<ScriptRun>{{.rank = 0, .ranks = Ranks({{0, 0}})},
                                                    {.rank = 1, .ranks = Ranks({{1, 7}})}}));
   ASSERT_EQ(outcome->classes.size(), 1U);
@@ -305,7 +311,7 @@ std::string Fork(const std::string& condition) {
 
 TEST_F(TraceScriptTest, HalvesOfTheRanksBecomeTwoNetworks) {
   const auto outcome = TraceScript(Job(Fork("get_rank() < 4")));
-  ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
+  ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error().error);
   EXPECT_EQ(outcome->runs.size(), 2U);
   ASSERT_EQ(outcome->classes.size(), 2U);
   EXPECT_EQ(outcome->classes[0].ranks, Ranks({{0, 3}}));
@@ -316,7 +322,7 @@ TEST_F(TraceScriptTest, HalvesOfTheRanksBecomeTwoNetworks) {
 
 TEST_F(TraceScriptTest, ParityBecomesTwoNetworks) {
   const auto outcome = TraceScript(Job(Fork("get_rank() % 2 == 0")));
-  ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
+  ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error().error);
   ASSERT_EQ(outcome->classes.size(), 2U);
   EXPECT_EQ(outcome->classes[1].ranks, Ranks({{1, 1}, {3, 3}, {5, 5}, {7, 7}}));
 }
@@ -328,7 +334,7 @@ TEST_F(TraceScriptTest, ProgramsOfEveryRankStandInTheOrderOfTheScript) {
           "from mindspore.communication import get_rank\nnet = Net()\nif get_rank() == 0:\n"
           "    Net()(Tensor(shape=(4, 32), dtype=ms.float32))\nms.value_and_grad(net, None, "
           "net.trainable_params())(x)\n"));
-  ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error());
+  ASSERT_TRUE(outcome.has_value()) << FormatError(outcome.error().error);
   ASSERT_EQ(outcome->programs.size(), 2U);
   EXPECT_FALSE(outcome->programs[0].training);
   ASSERT_EQ(outcome->classes.size(), 2U);
@@ -357,9 +363,9 @@ TEST_F(TraceScriptTest, MoreWaysThanRunsAreUnsupportedWithTheLine) {
   job.max_traces = 3;  // each of the 8 ranks asks for one of its own
   const auto outcome = TraceScript(job);
   ASSERT_FALSE(outcome.has_value());
-  EXPECT_EQ(outcome.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(outcome.error().reason, "script:rank-dependent");
-  EXPECT_THAT(outcome.error().message, HasSubstr("net.py:19"));
+  EXPECT_EQ(outcome.error().error.code, ErrorCode::kUnsupported);
+  EXPECT_EQ(outcome.error().error.reason, "script:rank-dependent");
+  EXPECT_THAT(outcome.error().error.message, HasSubstr("net.py:19"));
 }
 
 TEST_F(TraceScriptTest, ArgumentsAndEnvironmentReachTheScript) {
@@ -373,7 +379,7 @@ TEST_F(TraceScriptTest, ArgumentsAndEnvironmentReachTheScript) {
           "Net()(x)\n");
   job.arguments = {"--a b", "c"};
   const auto outcome = TraceScript(job);
-  EXPECT_TRUE(outcome.has_value()) << FormatError(outcome.error());
+  EXPECT_TRUE(outcome.has_value()) << FormatError(outcome.error().error);
 }
 
 }  // namespace

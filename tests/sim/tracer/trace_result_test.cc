@@ -1,5 +1,9 @@
 #include "sim/tracer/trace_result.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +15,8 @@ using ::testing::HasSubstr;
 
 TEST(TraceResult, ProgramsAndCoveredRanksAreRead) {
   const auto result = ReadTraceResult(
-      R"({"version":1,"error":null,"exit_code":0,"release":"2.5.0","warnings":["w"],
+      R"({"version":1,"error":null,"exit_code":0,"release":"2.5.0","warnings":[{"kind":"note","text":"w"},{"kind":"limit","text":"l"},{"kind":"failure","text":"f"},{"kind":"no-init","text":"n"},
+      {"kind":"of another release","text":"o"},"no object"],
           "programs":[{"file":"program-0.json","nodes":3,"training":true}],
           "covered_ranks":[[0,0],[2,7]],"guard_places":["net.py:3"]})");
   ASSERT_TRUE(result.has_value()) << FormatError(result.error());
@@ -20,6 +25,10 @@ TEST(TraceResult, ProgramsAndCoveredRanksAreRead) {
   EXPECT_THAT(result->covered.ranges,
               ElementsAre(strategies::RankRange{0, 0}, strategies::RankRange{2, 7}));
   EXPECT_EQ(result->release, "2.5.0");
+  using Kind = TraceWarning::Kind;
+  EXPECT_THAT(result->warnings, ElementsAre(TraceWarning{"w"}, TraceWarning{"l", Kind::kLimit},
+                                            TraceWarning{"f", Kind::kFailure},
+                                            TraceWarning{"n", Kind::kNoInit}, TraceWarning{"o"}));
 }
 
 // What the driver does not write ("kept" that are no pairs of number and truth) counts as nothing.
@@ -42,6 +51,7 @@ TEST(TraceResult, NoProgramIsNothingTraced) {
       R"({"version":1,"error":null,"exit_code":0,"programs":[],"covered_ranks":[[0,7]]})");
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().reason, "script:nothing-traced");
+  EXPECT_TRUE(IsCausedBy(result.error(), ScriptCause::kNothingTraced));
 }
 
 // argparse ends with 2, and has said on stderr what is missing.
@@ -60,11 +70,31 @@ TEST(TraceResult, AnErrorWithoutAClassIsItsMessage) {
   EXPECT_EQ(result.error().message, "main() was not called");
 }
 
+// The driver's reasons are texts; what is decided on them is told here and nowhere else.
+TEST(TraceResult, ReasonsOfTheDriverBecomeCauses) {
+  const std::vector<std::pair<std::string, Cause>> cases = {
+      {"script:nothing-traced", ScriptCause::kNothingTraced},
+      {"script:unreadable", ScriptCause::kUnreadable},
+      {"script:exception", ScriptCause::kOther},
+      {"MatMul:shape-mismatch", Cause()},
+      {"USAGE", Cause()},  // No script can give a command's code.
+      {"", Cause()}};
+  for (const auto& [reason, cause] : cases) {
+    const auto result = ReadTraceResult(
+        R"({"version":1,"error":{"family":"user","type":"E","message":"m","reason":")" + reason +
+        R"("}})");
+    ASSERT_FALSE(result.has_value());
+    EXPECT_EQ(result.error().reason, reason);
+    EXPECT_TRUE(IsCausedBy(result.error(), cause)) << reason;
+  }
+}
+
 TEST(TraceResult, ExitStatusOfTheScriptIsReported) {
   const auto result = ReadTraceResult(
       R"({"version":1,"error":null,"exit_code":3,"programs":[],"covered_ranks":[[0,7]]})");
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().reason, "script:exit");
+  EXPECT_TRUE(IsCausedBy(result.error(), ScriptCause::kOther));
   EXPECT_THAT(result.error().message, HasSubstr("exit status 3"));
 }
 

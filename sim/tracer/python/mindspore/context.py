@@ -271,8 +271,8 @@ def _check_devices(world):
         raise user_error(RuntimeError, "context:no-init", "parallel_mode '%s' cuts the network over %d ranks, but init() has not been "
                          "called, so MindSpore would compile it for one device" % (_parallel["parallel_mode"], world),
                          "call mindspore.communication.init() before the network is called")
-    session.warn("no-init: the script does not call init(): MindSpore compiles its network for one device, so nothing is cut and "
-                 "no gradient is summed; call mindspore.communication.init() before the network is called")
+    session.warn("the script does not call init(): MindSpore compiles its network for one device, so nothing is cut and "
+                 "no gradient is summed; call mindspore.communication.init() before the network is called", "no-init")
 
 
 def _needs_devices():

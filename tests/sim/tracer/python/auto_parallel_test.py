@@ -32,7 +32,7 @@ def job(run, program=0):
 
 
 def limits(run):
-    return [text for text in run.result["warnings"] if text.startswith("unsupported: ")]
+    return run.warnings_of("limit")
 
 
 class InModel(TraceTest):
@@ -106,7 +106,7 @@ ms.Model(AutoParallel(net), nn.MSELoss(), opt).train(1, data)
         run = self.trace(NET + "step = nn.TrainOneStepCell(nn.WithLossCell(AutoParallel(net), nn.MSELoss()), opt)\n"
                          "step(row, row)\n")
         self.assertEqual(job(run)["mode"], "stand_alone")
-        self.assertTrue(any("AutoParallel" in text for text in run.result["warnings"]))
+        self.assertTrue(any("AutoParallel" in text for text in run.warnings))
 
 
 class Methods(TraceTest):
@@ -139,7 +139,7 @@ class Methods(TraceTest):
     def test_files_that_are_not_written_are_no_limit(self):
         run = self.trace(NET + "p = AutoParallel(net)\np.save_param_strategy_file('/tmp/s.ckpt')\np(row)\n")
         self.assertEqual(limits(run), [])
-        self.assertTrue(any("strategy_ckpt_save_file" in text for text in run.result["warnings"]))
+        self.assertTrue(any("strategy_ckpt_save_file" in text for text in run.warnings))
 
 
 class NotModelled(TraceTest):

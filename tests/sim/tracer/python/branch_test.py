@@ -59,7 +59,7 @@ Step(net, nn.Momentum(net.trainable_params(), 0.1, 0.9))(x, s)
         self.assertEqual(marked[0], ["Less", "Greater"])
         self.assertEqual(set(marked[1]), {"ApplyMomentum", "AssignAdd"})
         self.assertIn("Select", marked[2])
-        self.assertEqual(sum("on the host" in text for text in run.result["warnings"]), 1)
+        self.assertEqual(sum("on the host" in text for text in run.warnings), 1)
 
     def test_update_behind_an_overflow_is_a_graph_with_one_thread(self):
         script = HEAD + """

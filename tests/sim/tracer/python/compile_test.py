@@ -421,17 +421,17 @@ print(norm.group_name, norm.is_global)
         import hashlib
         run = self.trace(HEAD + self.NET % ("data_parallel", ", process_groups=[[0, 1], [2, 3]]"), rank=1)
         self.assertIn("2_%s True" % hashlib.sha256(b"0_1").hexdigest(), run.output)
-        self.assertIn("exchange of statistics", " ".join(run.result["warnings"]))
+        self.assertIn("exchange of statistics", " ".join(run.warnings))
 
     def test_rank_without_neighbours_keeps_its_statistics(self):
         run = self.trace(HEAD + self.NET % ("data_parallel", ", process_groups=[[0], [1, 2]]"))
         self.assertIn("None False", run.output)
-        self.assertNotIn("exchange of statistics", " ".join(run.result["warnings"]))
+        self.assertNotIn("exchange of statistics", " ".join(run.warnings))
 
     def test_cut_batches_exchange_statistics_by_the_rule_of_the_operator(self):
         run = self.trace("from mindspore.communication import init\ninit()\n" + HEAD + self.NET % ("semi_auto_parallel", ""))
         self.assertIn("hccl_world_group True", run.output)
-        self.assertNotIn("exchange of statistics", " ".join(run.result["warnings"]))
+        self.assertNotIn("exchange of statistics", " ".join(run.warnings))
 
     def test_groups_that_share_a_rank_are_refused(self):
         error = self.error(HEAD + self.NET % ("data_parallel", ", process_groups=[[0, 1], [1, 2]]"))

@@ -96,7 +96,7 @@ print("SIZE", data.get_dataset_size())
 nn.Dense(16, 16)(Tensor(shape=(4, 16), dtype=ms.float32))
 """)
         self.assertIn("SIZE 65536\n", run.output)
-        self.assertTrue(any("65536 rows or more" in text for text in run.result["warnings"]))
+        self.assertTrue(any("65536 rows or more" in text for text in run.warnings))
 
     def test_exception_of_the_source_is_the_script_s(self):
         error = self.error(HEAD + """

@@ -30,7 +30,7 @@ def settings(mode, text):
 class Fusion(TraceTest):
     def fusion(self, source):
         run = self.trace(source)
-        return run.documents[0]["job"].get("comm_fusion"), " ".join(run.result["warnings"])
+        return run.documents[0]["job"].get("comm_fusion"), " ".join(run.warnings)
 
     def test_nothing_is_asked_for_by_default(self):
         self.assertEqual(self.fusion(settings("semi_auto_parallel", "gradients_mean=True")), (None, ""))
@@ -122,7 +122,7 @@ class ShardedOptimizer(TraceTest):
 
     def sharding(self, source):
         run = self.trace(source)
-        return run.documents[0]["job"].get("optimizer_sharding"), " ".join(run.result["warnings"])
+        return run.documents[0]["job"].get("optimizer_sharding"), " ".join(run.warnings)
 
     def test_the_dictionary_and_the_setting_of_the_context(self):
         on = "enable_parallel_optimizer=True"

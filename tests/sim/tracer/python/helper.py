@@ -18,7 +18,7 @@ def recorder_environment(**variables):
 
 
 class Trace:
-    """Result of one run: `result` as the driver wrote it, `documents`, `output`."""
+    """Result of one run: `result` as the driver wrote it, `documents`, `output`, texts of `warnings`."""
 
     def __init__(self, source, ranks=8, rank=0, arguments=(), environment=None):
         with tempfile.TemporaryDirectory() as folder:
@@ -38,10 +38,15 @@ class Trace:
                 raise AssertionError("no result: " + self.output)
             with open(path) as file:
                 self.result = json.load(file)
+            self.warnings = [warning["text"] for warning in self.result["warnings"]]
             self.documents = []
             for program in self.result["programs"]:
                 with open(os.path.join(out, program["file"])) as file:
                     self.documents.append(json.load(file))
+
+
+    def warnings_of(self, kind):
+        return [warning["text"] for warning in self.result["warnings"] if warning["kind"] == kind]
 
 
 class TraceTest(unittest.TestCase):

@@ -16,7 +16,7 @@ LAST = NET.count("\n") + 2
 
 
 def failures(run):
-    return [text for text in run.result["warnings"] if text.startswith("failed: ")]
+    return run.warnings_of("failure")
 
 
 class Late(TraceTest):
@@ -52,8 +52,7 @@ class Late(TraceTest):
 
     def test_gap_of_the_stand_in_is_a_limit(self):
         run = self.late("ms.hal.get_arch_list()")
-        self.assertTrue(any(text.startswith("unsupported: ") and "net.py:%d" % LAST in text
-                            for text in run.result["warnings"]))
+        self.assertTrue(any("net.py:%d" % LAST in text for text in run.warnings_of("limit")))
 
 
 class NotLate(TraceTest):

@@ -75,7 +75,7 @@ class Recompute(TraceTest):
         error = self.error(call)
         self.assertEqual((error["type"], error["place"]["line"]), ("RuntimeError", NET[:NET.index("self.two(")].count("\n") + 1))
         run = self.trace(call.replace("GRAPH_MODE", "PYNATIVE_MODE"))
-        self.assertTrue(any("recompute(cell, ...)" in text for text in run.result["warnings"]))
+        self.assertTrue(any("recompute(cell, ...)" in text for text in run.warnings))
 
 
 if __name__ == "__main__":

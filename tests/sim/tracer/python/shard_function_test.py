@@ -63,7 +63,7 @@ class Shard(TraceTest):
 
     def test_names_of_a_plan(self):
         run = self.trace(IN_PLACE.replace('"self.block.w"', '"self.block.v"') + "Mine()(row)\n")
-        self.assertIn("did you mean 'block.w'?", "".join(run.result["warnings"]))
+        self.assertIn("did you mean 'block.w'?", "".join(run.warnings))
         self.assertEqual(self.nodes(run)[1], ("MatMul", None))
         error = self.error(IN_PLACE.replace("(1, 8)}", "(1, 3)}") + "Mine()(row)\n")
         self.assertEqual(error["reason"], "shard:parameter-plan")

@@ -57,14 +57,17 @@ class Session:
         self.read_zeros = False    # the script has looked at values that were computed
         self.fitted_examples = {}  # id of a tensor with open extents -> extents that its network wants
         self.failures = []         # exceptions that ended the recording of a network
-        self.warnings = []         # texts, first occurrence only
+        self.warnings = []         # {"kind", "text"}, first occurrence only
         self._limits_said = set()  # texts without their lines
         self.compile_at_once = True  # False under the launcher, which compiles after the script
         self.last_compile = None   # facts about the last compile of this process, as a dictionary
 
-    def warn(self, text):
-        if text not in self.warnings:
-            self.warnings.append(text)
+    def warn(self, text, kind="note"):
+        """Something the user should know. `kind`: "note"; "limit": the dry run leaves it out; "failure": of the script, behind its
+        network; "no-init". The C++ side reads the word (trace_result.cc)."""
+        warning = {"kind": kind, "text": text}
+        if warning not in self.warnings:
+            self.warnings.append(warning)
 
     def warn_limit(self, text, at_line=False):
         """Something the dry run leaves out: counted in the summary, an error under --strict.
@@ -77,7 +80,7 @@ class Session:
             self._limits_said.add(text)
             from mindspore._drydock import frames
             text += " (%s)" % frames.place_text(frames.user_place())
-        self.warn("unsupported: " + text)
+        self.warn(text, "limit")
 
 
 session = Session()
