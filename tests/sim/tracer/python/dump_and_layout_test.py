@@ -144,7 +144,7 @@ print(len(list(mint.nn.LayerNorm((4, 32), elementwise_affine=False).get_paramete
 norm(Tensor(shape=(16, 32), dtype=ms.float32))
 """)
         self.assertEqual(["[('weight', (32,)), ('bias', (32,))]", "0"], run.output.splitlines()[-2:])
-        self.assertEqual(["LayerNorm"], self.ops(run))
+        self.assertEqual(["LayerNormExt"], self.ops(run))
 
 
 if __name__ == "__main__":
