@@ -179,14 +179,6 @@ def no_inline(fn=None):
     return fn if fn is not None else no_inline
 
 
-def set_recursion_limit(recursion_limit=1000):
-    """How deep calls of a network may be before they are compiled: ours are as deep as Python lets them be."""
-    if isinstance(recursion_limit, bool) or not isinstance(recursion_limit, int):
-        raise user_error(TypeError, "set_recursion_limit:type", "recursion_limit must be a whole number, not %r" % (recursion_limit,))
-    if recursion_limit < 1:
-        raise user_error(ValueError, "set_recursion_limit:range", "recursion_limit must be positive, not %d" % recursion_limit)
-
-
 def set_dump(target, enabled=True):
     """Accepted: no results are written."""
 

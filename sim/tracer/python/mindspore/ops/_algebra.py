@@ -24,14 +24,6 @@ def _tensors(name, *values):
 
 
 # -- products ---------------------------------------------------------------------------------------
-def mv(mat, vec):
-    """A product with one column, as a row."""
-    _tensors("mv", mat, vec)
-    F = _f()
-    product = op("MatMul")(mat, F.reshape(vec, (vec.size, 1)))
-    return F.transpose(product, (1, 0))[0]
-
-
 def _times(factor, x):
     """A product with 1 is left out, as the reference's compiler does."""
     return x if factor == 1 else factor * x
@@ -39,7 +31,7 @@ def _times(factor, x):
 
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     _tensors("addmv", input, mat, vec)
-    return _times(beta, input) + _times(alpha, mv(mat, vec))
+    return _times(beta, input) + _times(alpha, _f().mv(mat, vec))
 
 
 def addr(x, vec1, vec2, *, beta=1, alpha=1):
@@ -53,27 +45,6 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """The sum of the products of a batch, and the input."""
     product = op("BatchMatMul")(batch1, batch2)
     return _times(beta, input) + _times(alpha, product.sum(axis=0))
-
-
-def inner(input, other):
-    if input.ndim == 0 or other.ndim == 0:
-        return input * other
-    if input.shape[-1] != other.shape[-1]:
-        raise user_error(ValueError, "inner:shape", "inner() takes tensors with equal last dimensions, not %s and %s" % (input.shape, other.shape))
-    return _f().tensor_dot(input, other, (-1, -1))
-
-
-def kron(input, other):
-    """Each element of the first times the second: a product of dimensions that take turns."""
-    _tensors("kron", input, other)
-    if input.ndim == 0 or other.ndim == 0:
-        return input * other
-    rank = max(input.ndim, other.ndim)
-    a, b = ((1,) * (rank - x.ndim) + x.shape for x in (input, other))
-    left = tuple(extent for one in a for extent in (one, 1))
-    right = tuple(extent for one in b for extent in (1, one))
-    F = _f()
-    return F.reshape(F.reshape(input, left) * F.reshape(other, right), tuple(x * y for x, y in zip(a, b)))
 
 
 def vecdot(x, y, *, axis=-1):
@@ -250,15 +221,6 @@ def ldexp(x, other):
     return op("Mul")(x, op("Pow")(2.0, other))
 
 
-def exp2(input):
-    """2 to the power; the base is a number in the type of halves, of float32 else."""
-    return op("Pow")(Tensor(2.0, mstype.float16 if input.dtype is mstype.float16 else mstype.float32), input)
-
-
-def remainder(input, other):
-    return input - op("FloorDiv")(input, other) * other
-
-
 def sgn(input):
     _tensors("sgn", input)
     if input.dtype.kind == "complex":
@@ -299,18 +261,6 @@ def logcumsumexp(input, axis):
 
 
 # -- activation -------------------------------------------------------------------------------------
-def celu(x, alpha=1.0):
-    return _unruled.record("CeLU", [x], [(x.shape, x.dtype)], alpha=alpha)
-
-
-def hardshrink(input, lambd=0.5):
-    return op("HShrink", lambd=lambd)(input)
-
-
-def hardsigmoid(input):
-    return op("HSigmoid")(input)
-
-
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3):
     """x where it is positive; elsewhere a share of it that is drawn for each element."""
     _tensors("rrelu", input)
@@ -416,9 +366,10 @@ bessel_k0, bessel_k0e = _bessel("bessel_k0", "BesselK0"), _bessel("bessel_k0e", 
 bessel_k1, bessel_k1e = _bessel("bessel_k1", "BesselK1"), _bessel("bessel_k1e", "BesselK1e")
 bessel_y0, bessel_y1 = _bessel("bessel_y0", "BesselY0"), _bessel("bessel_y1", "BesselY1")
 
-NAMES = ("mv", "addmv", "addr", "addbmm", "inner", "kron", "vecdot", "bidense", "cov", "vander", "nansum", "dist", "matrix_norm", "arccos",
+
+NAMES = ("addmv", "addr", "addbmm", "vecdot", "bidense", "cov", "vander", "nansum", "dist", "matrix_norm", "arccos",
          "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "i0", "tensor_exp", "tensor_expm1", "tensor_gt", "tensor_ge",
-         "tensor_lt", "tensor_le", "tensor_mod", "tensor_muls", "positive", "ldexp", "exp2", "remainder", "sgn", "bitwise_left_shift",
-         "bitwise_right_shift", "lcm", "logcumsumexp", "celu", "hardshrink", "hardsigmoid", "rrelu", "lp_pool1d", "lp_pool2d",
+         "tensor_lt", "tensor_le", "tensor_mod", "tensor_muls", "positive", "ldexp", "sgn", "bitwise_left_shift",
+         "bitwise_right_shift", "lcm", "logcumsumexp", "rrelu", "lp_pool1d", "lp_pool2d",
          "conv3d_transpose", "fills", "matrix_power", "matrix_determinant", "slogdet", "log_matrix_determinant", "matrix_solve",
          "cholesky_solve", "mvlgamma", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1")

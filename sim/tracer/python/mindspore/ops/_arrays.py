@@ -77,26 +77,6 @@ def reverse(x, axis):
     return _f().flip(x, axis)
 
 
-def rot90(input, k, dims):
-    """Quarter turns: a reversal and a transposition, or two reversals."""
-    _tensor("rot90", input)
-    rank = input.ndim
-    if len(dims) != 2 or dims[0] % rank == dims[1] % rank:
-        raise user_error(ValueError, "rot90:dims", "rot90() turns in two different dimensions, not in %r" % (dims,))
-    if any(dim < -rank or dim >= rank for dim in dims):
-        raise user_error(ValueError, "rot90:dims", "dims %r of rot90() are no dimensions of a tensor of %d" % (tuple(dims), rank))
-    turns = k % 4
-    if turns == 0:
-        return input
-    if turns == 2:
-        return op("ReverseV2", axis=(dims[1],))(op("ReverseV2", axis=(dims[0],))(input))
-    order = list(range(rank))
-    order[dims[0]], order[dims[1]] = order[dims[1]], order[dims[0]]
-    if turns == 1:
-        return _f().transpose(op("ReverseV2", axis=(dims[1],))(input), tuple(order))
-    return op("ReverseV2", axis=(dims[1],))(_f().transpose(input, tuple(order)))
-
-
 # -- parts ------------------------------------------------------------------------------------------
 def _cut(x, axis, edges):
     """Slices between the edges; one of length 0 is a constant."""
@@ -354,7 +334,7 @@ def _unpooled(count, x, indices, kernel_size, stride, padding, output_size):
     return F.squeeze(result, 0) if lead else result
 
 
-NAMES = ("atleast_1d", "atleast_2d", "atleast_3d", "ravel", "swapdims", "adjoint", "fliplr", "flipud", "reverse", "rot90", "tensor_split",
+NAMES = ("atleast_1d", "atleast_2d", "atleast_3d", "ravel", "swapdims", "adjoint", "fliplr", "flipud", "reverse", "tensor_split",
          "vsplit", "hsplit", "dsplit", "row_stack", "block_diag", "diagflat", "diag_embed", "matrix_band_part", "tril_indices",
          "triu_indices", "aminmax", "msort", "mirror_pad", "space_to_batch_nd", "batch_to_space_nd", "reverse_sequence", "shuffle",
          "is_nonzero", "max_unpool1d", "max_unpool2d", "max_unpool3d")

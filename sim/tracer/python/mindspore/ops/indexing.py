@@ -82,7 +82,7 @@ def _as_written(tensor, items):
             dim += left
             continue
         if isinstance(item, slice):
-            begin, end, stride = (None if v is None else _number(v) for v in (item.start, item.stop, item.step))
+            begin, end, stride = (None if v is None else number(v) for v in (item.start, item.stop, item.step))
             whole_begin |= plan.bit() if begin is None else 0
             whole_end |= plan.bit() if end is None else 0
             _check_slice(item, tensor.shape[dim])
