@@ -1,6 +1,5 @@
 """Parts of Cell: walking over parameters and cells, names, and settings without effect on a trace."""
 import functools
-import inspect
 
 from mindspore._drydock import frames
 from mindspore._drydock.errors import Unsupported, user_error
@@ -27,6 +26,7 @@ def arguments_of(cell):
     kept = cell.__dict__.get("_settings")
     found = dict(kept) if isinstance(kept, dict) else {}
     if made is not None:
+        import inspect
         bound = inspect.signature(made).bind(cell, *args, **kwargs)
         bound.apply_defaults()
         found.update(bound.arguments)
