@@ -1,5 +1,6 @@
 #include "sim/tracer/trace_session.h"
 
+#include <algorithm>
 #include <exception>
 #include <map>
 #include <span>
@@ -20,6 +21,9 @@
 
 namespace drydock::sim {
 namespace {
+
+/// Most elements of a value whose numbers are worked out.
+constexpr std::size_t kMostNumbers = std::size_t{1} << 16U;
 
 using strategies::AppendJsonField;
 using strategies::AppendJsonInts;
@@ -371,8 +375,9 @@ TraceSession::Answer TraceSession::Numbers(Request& request) const {
   if (id < 0 || id >= std::ssize(builder_->graph().values) || most < 0) {
     return BadRequest("value " + std::to_string(id) + " does not exist");
   }
-  const std::optional<strategies::NdArray> found = strategies::ConstantValue(
-      builder_->graph(), ValueId{static_cast<std::int32_t>(id)}, static_cast<std::size_t>(most));
+  const std::optional<strategies::NdArray> found =
+      strategies::ConstantValue(builder_->graph(), ValueId{static_cast<std::int32_t>(id)},
+                                std::min(static_cast<std::size_t>(most), kMostNumbers));
   if (!found) {
     return R"({"data":null})";
   }

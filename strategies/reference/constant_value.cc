@@ -40,7 +40,8 @@ class Evaluation {
         }
         continue;
       }
-      if (value.kind != ValueKind::kOutput || !FollowsFromOperands(graph_.at(value.producer))) {
+      if (value.kind != ValueKind::kOutput || !FollowsFromOperands(graph_.at(value.producer)) ||
+          !GivesSmall(graph_.at(value.producer))) {
         return std::nullopt;
       }
       const Node& node = graph_.at(value.producer);
@@ -59,6 +60,11 @@ class Evaluation {
   [[nodiscard]] bool IsSmall(const TensorType& type) const {
     const Result<std::int64_t> count = ElementCount(type.shape);
     return count && std::cmp_less_equal(*count, most_elements_);
+  }
+
+  [[nodiscard]] bool GivesSmall(const Node& node) const {
+    return std::ranges::all_of(node.outputs,
+                               [this](ValueId output) { return IsSmall(graph_.at(output).type); });
   }
 
   static bool FollowsFromOperands(const Node& node) {

@@ -46,6 +46,10 @@ class Numbers(TraceTest):
         self.assertEqual(error["family"], "unsupported")
         self.assertIn("mock", error["hint"])
 
+    def test_whole_numbers_divided_by_zero_are_not_known(self):
+        self.assertEqual(self.printed("(Tensor([5]) // Tensor([0])).asnumpy()", "(Tensor([1.0]) / Tensor([0.0])).asnumpy()"),
+                         ["[0]", "[inf]"])
+
     def test_first_values_of_parameters(self):
         self.assertEqual(self.printed("Parameter(Tensor([8, 16, 32])).asnumpy()", "[int(x) for x in Parameter(Tensor([8, 16, 32]))]"),
                          ["[ 8 16 32]", "[8, 16, 32]"])
@@ -78,6 +82,15 @@ except AttributeError:
 else:
     raise SystemExit("no error")
 """ + RUN)
+
+    def test_rates_of_groups_are_listed(self):
+        run = self.trace(HEAD + """
+groups = [{"params": [net.weight], "lr": [0.1, 0.2]}, {"params": [net.bias], "lr": [0.3, 0.4]}]
+opt = nn.SGD(groups, 0.5)
+print(len(opt.learning_rate), opt.learning_rate[0](Tensor(1, ms.int32)).shape)
+print(float(nn.SGD(net.trainable_params(), 0.5).learning_rate.asnumpy()))
+""" + RUN)
+        self.assertEqual(run.output.splitlines()[:2], ["2 ()", "0.5"])
 
     def test_blocks_of_a_plane_stay_a_plane(self):
         # 30 x 30, blocks of 3 x 3 with steps of 2: (30 - 3) // 2 + 1 = 14 a side, 5 * 9 = 45 channels; "same": 30 / 2 = 15.

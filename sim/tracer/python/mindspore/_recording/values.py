@@ -118,6 +118,11 @@ def flat(data, dtype):
     return [cast(item) for item in items]
 
 
+def can_hold(items, dtype):
+    """False for a division by zero in whole numbers, which has another result on every device."""
+    return dtype.kind == "float" or not any(isinstance(item, str) for item in items)
+
+
 def rounded(items, dtype):
     """Computed numbers as an element type holds them."""
     code = {"float32": "f", "float16": "e"}.get(dtype.name)

@@ -141,7 +141,7 @@ class Tensor:
         if self._computed is not None and self._node is None:
             program, value_id = self._computed
             found = program.numbers_of(value_id)
-            if found is not None:
+            if found is not None and values.can_hold(found, self._dtype):
                 return values.rounded(found, self._dtype)
         if session.depth > 0 and self._node is not None:
             raise Unsupported("Tensor." + what,

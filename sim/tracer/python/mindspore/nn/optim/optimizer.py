@@ -115,7 +115,9 @@ class Optimizer(Cell):
         own = {group.number: self._rate_source(self._checked_rate(group.lr), "learning_rate_group_%d" % group.number)
                for group in groups.groups if group.lr is not None}
         self.learning_rates = groups.each(lambda group, parameter: own.get(group.number, default))
-        if not self.is_group_lr:
+        if self.is_group_lr:  # one for each parameter, to be looked at: `learning_rate[0](step)`
+            self.__dict__["learning_rate"] = list(self.learning_rates)
+        else:
             self.learning_rate = default
 
     def _decay(self, given):
