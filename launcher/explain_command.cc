@@ -127,6 +127,7 @@ class ExplainCommand : public Command {
       return ExitCode::kOk;
     }
     std::vector<std::string_view> codes;
+    codes.reserve(pages.size());
     for (const Page& page : pages) {
       codes.push_back(page.code);
     }
