@@ -9,6 +9,8 @@
 
 #include "base/descriptor.h"
 
+/// The graph document of a network on its way from the recorder, in the process of the script, to
+/// msrun: whoever finds the file finds all of it.
 namespace drydock::sim {
 namespace {
 

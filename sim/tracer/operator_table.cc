@@ -7,6 +7,8 @@
 #include "strategies/operators/op_entry.h"
 #include "strategies/operators/op_signature.h"
 
+/// The operator table as the stand-in reads it: it makes its primitives from these signatures, so
+/// that no name or default stands in Python, too.
 namespace drydock::sim {
 namespace {
 

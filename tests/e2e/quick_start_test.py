@@ -31,6 +31,15 @@ class QuickStartTest(command.CommandTest):
         super().setUp()
         self.write("net.py", SOURCE)
 
+    def test_readme_shows_what_the_program_prints(self):
+        script = self.folder / "docs/examples/quickstart/net.py"
+        script.parent.mkdir(parents=True)
+        script.write_text(SOURCE, encoding="utf-8")
+        run = self.msrun("--worker_num=8", "--log_dir=build/quickstart", "docs/examples/quickstart/net.py")
+        self.assert_accepted(run)
+        for page in ("README.md", "docs/zh/README.md"):
+            self.assertIn("```\n%s\n```" % run.out.strip(), (command.SOURCE / page).read_text(encoding="utf-8"))
+
     def play(self, rank, *flags, script="net.py"):
         folder = "rank_%d" % rank
         run = self.msrun("--worker_num=8", "--sim_rank_id=%d" % rank, "--log_dir", folder, *flags, script)

@@ -20,11 +20,8 @@ def svd(a, full_matrices=True, compute_uv=True):
 
 
 def matrix_power(a, n):
-    from mindspore import ops
-    result = a
-    for _ in range(n - 1):
-        result = ops.matmul(result, a)
-    return result
+    from mindspore.numpy import _sums
+    return _sums.matrix_power(a, n)
 
 
 def norm(x, ord=None, axis=None, keepdims=False):

@@ -251,18 +251,6 @@ def take(input, index, dim=None):
     return _f().gather(flat, index, 0 if dim is None else dim)
 
 
-def linear(x, w, b=None):
-    return _f().dense(x, w, b)
-
-
-def chunk_ext(input, chunks, dim=0):
-    return _f().chunk(input, chunks, dim)
-
-
-def pad_ext(input, pad, mode="constant", value=0.0):
-    return globals()["pad"](input, pad, mode, value)
-
-
 def mixed_precision_cast(dtype, x):
     """Tensors of floating numbers in the given type; tuples element by element."""
     if isinstance(x, (tuple, list)):

@@ -29,8 +29,8 @@ def chunk_ext(input, chunks, dim=0):
     return _f().chunk(input, chunks, dim)
 
 
-def linear(input, weight, bias=None):
-    return _f().dense(input, weight, bias)
+def linear(x, w, b=None):
+    return _f().dense(x, w, b)
 
 
 def pad_ext(input, pad, mode="constant", value=0.0):
